@@ -1,5 +1,6 @@
 """Verifiers of components and communities."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,26 +10,22 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
+    components_of,
     edge_name,
     edges_of,
     near_one,
     require,
-    strong_components_of,
+    sparse,
+    verifier,
     vertex_answer,
 )
 
 
+@verifier()
 def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
-    """Verify weakly connected components.
+    """Verify `labels` of `gasla.connected_components`, and their `count` if given.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.connected_components`.
-    labels : array of int
-        The component of each vertex; components are numbered by their smallest vertices.
-    count : int, optional
-        The number of components.
+    No edge leaves its component, every component is connected, and they are numbered by their smallest vertices.
 
     Examples
     --------
@@ -39,8 +36,6 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertices 0 and 2 share component 0, but no path joins them
     """
-    from scipy.sparse.csgraph import connected_components
-
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     joined = label[edges.src] == label[edges.dst]
@@ -48,21 +43,14 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
         joined,
         lambda e: f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}",
     )
-    _, piece = connected_components(edges.matrix(), directed=True, connection="weak")
-    _check_numbering(label, piece, count, "no path joins them")
+    _check_numbering(label, components_of(edges.matrix()), count, "no path joins them")
 
 
+@verifier()
 def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
-    """Verify strongly connected components.
+    """Verify `labels` of `gasla.strongly_connected_components`, and their `count` if given.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.strongly_connected_components`.
-    labels : array of int
-        The component of each vertex; components are numbered by their smallest vertices.
-    count : int, optional
-        The number of components.
+    Each is strongly connected, and no path leaves one and returns; they are numbered by their smallest vertices.
 
     Examples
     --------
@@ -79,10 +67,10 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     inside = label[edges.src] == label[edges.dst]
-    piece = strong_components_of(edges.n, edges.src[inside], edges.dst[inside])
+    piece = components_of(sparse(edges.n, edges.src[inside], edges.dst[inside]), "strong")
     names, index = np.unique(label, return_inverse=True)
     # strong components of the graph of components
-    cycle = strong_components_of(len(names), index[edges.src], index[edges.dst])[index]
+    cycle = components_of(sparse(len(names), index[edges.src], index[edges.dst]), "strong")[index]
     require(
         inside | (cycle[edges.src] != cycle[edges.dst]),
         lambda e: (
@@ -93,6 +81,7 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     _check_numbering(label, piece, count, "not by paths in both directions within it")
 
 
+@verifier("shares")
 def label_propagation(
     graph: Any,
     labels: ArrayLike,
@@ -102,18 +91,10 @@ def label_propagation(
     method: str = "pick-less",
     max_iter: int = 100,
 ) -> None:
-    """Verify communities: almost all vertices are in the community of most of their neighbors.
+    """Verify `labels` of `gasla.label_propagation`: vertices are in the community of most of their neighbors.
 
-    The labels of the synchronous method are verified exactly, by sorting the labels of all neighbors in each iteration.
-
-    Parameters
-    ----------
-    graph, weighted, method, max_iter
-        As for `gasla.label_propagation`.
-    labels : array of int
-        The community of each vertex, numbered by their smallest vertices.
-    share : float
-        The fraction of vertices that may violate this: propagation stops while a few labels still change.
+    Propagation stops while labels still change, so that a fraction of `share` may be elsewhere. The synchronous method
+    ends at no such state: NumPy computes its labels a second time.
 
     Examples
     --------
@@ -132,21 +113,14 @@ def label_propagation(
         right = _synchronous_labels(edges, weighted, max_iter)
         require(label == right, lambda v: f"the label of vertex {v} is {right[v]}, not {label[v]}")
         return
-    names, first = np.unique(label, return_index=True)
-    first.sort()
-    require(
-        label[first] == np.arange(names.size),
-        lambda c: (
-            f"the community of vertex {first[c]} is numbered {label[first[c]]}; in the order of the smallest vertices "
-            f"it is {c}"
-        ),
-    )
+    _check_numbering(label, label, None, what="community")
+    count = max(label.max(initial=-1) + 1, 1)
     counted = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
     src, dst = edges.src[counted], edges.dst[counted]
     weight = near_one(edges.weight)[counted] if weighted else np.ones(src.size)
     both = np.r_[src, dst], label[np.r_[dst, src]]
-    towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, max(names.size, 1))).tocsr()
-    most = towards.max(axis=1).toarray().ravel() if names.size else np.zeros(0)
+    towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, count)).tocsr()
+    most = towards.max(axis=1).toarray().ravel() if edges.n else np.zeros(0)
     inside = np.zeros(edges.n)
     np.add.at(inside, both[0], np.where(both[1] == label[both[0]], np.r_[weight, weight], 0))
     elsewhere = inside < most * (1 - 1e-6)
@@ -160,14 +134,13 @@ def label_propagation(
         )
     touched = np.zeros(edges.n, bool)
     touched[src] = touched[dst] = True
-    if not weighted:
-        sizes = np.bincount(label, minlength=names.size)
-        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor, but shares its community")
+    sizes = np.bincount(label)
+    require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor, but shares its community")
 
 
 def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
     """The labels after some iterations in which all vertices take the smallest of the most frequent labels at once."""
-    proper = edges.src != edges.dst
+    proper = (edges.src != edges.dst) & (edges.weight != 0 if weighted else True)
     tails, heads = edges.src[proper], edges.dst[proper]
     src, dst = np.concatenate((tails, heads)), np.concatenate((heads, tails))
     weight = np.tile(edges.weight[proper] if weighted else np.ones(proper.sum()), 2)
@@ -186,17 +159,27 @@ def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
     return label
 
 
+@verifier("shares")
 def louvain_communities(
-    graph: Any, labels: ArrayLike, *, weighted: bool = True, resolution: float = 1.0, refine: bool = False
+    graph: Any,
+    labels: ArrayLike,
+    *,
+    refine: bool = False,
+    weighted: bool = True,
+    resolution: float = 1.0,
+    quality: str = "modularity",
+    directed: bool = False,
+    node_weights: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    max_size: Any = None,
+    min_size: int = 1,
+    runs: int = 1,
 ) -> None:
-    """Verify communities: they are numbered in order, and their modularity is not below that of single vertices.
+    """Verify `labels` of `gasla.louvain_communities`: their quality is no less than that of what it started from.
 
-    Parameters
-    ----------
-    graph, weighted, resolution, refine
-        As for `gasla.louvain_communities`.
-    labels : array of int
-        The community of each vertex.
+    Communities are numbered by their smallest vertices, and keep what they have to; if refined, they are connected.
+    `start` is an array here, and `fixed` a mask.
 
     Examples
     --------
@@ -207,40 +190,134 @@ def louvain_communities(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the modularity is -0.5; expected -0.25 or more, as of single vertices
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    _check_communities(
+        *(edges_of(graph), labels, refine, weighted, resolution, quality, directed, node_weights, start, fixed),
+        *(max_size, min_size == runs == 1),
+    )
 
-    edges = edges_of(graph)
+
+@verifier("shares")
+def leiden_communities(
+    graph: Any,
+    labels: ArrayLike,
+    *,
+    weighted: bool = True,
+    resolution: float = 1.0,
+    quality: str = "modularity",
+    directed: bool = False,
+    node_weights: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    max_size: Any = None,
+    min_size: int = 1,
+    runs: int = 1,
+) -> None:
+    """Verify `labels` of `gasla.leiden_communities`: their quality is no less than that of what it started from.
+
+    Communities are connected, numbered by their smallest vertices, and keep what they have to. `start` is an array
+    here, and `fixed` a mask.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> leiden_communities(path, [0, 0, 0])
+    >>> leiden_communities(path, [0, 1, 0], quality="cpm", resolution=0)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 is apart from others of its community 0
+    """
+    _check_communities(
+        *(edges_of(graph), labels, True, weighted, resolution, quality, directed, node_weights, start, fixed),
+        *(max_size, min_size == runs == 1),
+    )
+
+
+def _check_communities(
+    edges: Edges,
+    labels: ArrayLike,
+    refine: bool,
+    weighted: bool,
+    resolution: float,
+    quality: str,
+    directed: bool,
+    node_weights: ArrayLike | None,
+    start: ArrayLike | None,
+    fixed: ArrayLike | None,
+    max_size: Any,
+    no_worse: bool,
+) -> None:
+    """Verify communities of either method; with `no_worse`, that their quality is no less than that of the start."""
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
-    _check_numbering(label, label, None, "no community of its own")
+    _check_numbering(label, label, None, what="community")
     weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
-    total = weight.sum() or 1.0
-    degree = (np.bincount(edges.src, weight, edges.n) + np.bincount(edges.dst, weight, edges.n)) / 2
-
-    def modularity(of: Array) -> float:
-        inside = weight[of[edges.src] == of[edges.dst]].sum() / total
-        return float(inside - resolution * ((np.bincount(of, degree, edges.n) / total) ** 2).sum())
-
-    found, singles = modularity(label), modularity(np.arange(edges.n))
-    if found < singles - 1e-9:
-        raise VerificationError(f"the modularity is {found:.6g}; expected {singles:.6g} or more, as of single vertices")
+    own = np.arange(edges.n)
+    first = own if start is None else np.where(np.asarray(start) < 0, -1 - own, start)
+    stays = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
+    (kept,) = np.nonzero(stays)
+    for one, other, what in (
+        (first, label, "were together, and are apart"),
+        (label, first, "were apart, and are together"),
+    ):
+        tied = kept[_leaders(one[kept])]
+        require(other[kept] == other[tied], lambda k: f"fixed vertices {tied[k]} and {kept[k]} {what}")  # noqa: B023
+    most = np.atleast_1d(np.array(max_size, np.float64))[-1]  # NaN if there is none
+    sizes = np.bincount(label)
+    require(~(sizes > most), lambda c: f"community {c} has {sizes[c]} vertices; expected {most:g} at most")
+    if quality == "modularity":
+        value = _modularity_of(edges, weight, resolution, directed)
+    else:
+        factor = float(edges.weight.max() / weight.max()) if weighted and weight.any() else 1.0
+        each = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
+        value = _potts(edges, weight, resolution / factor, directed, each)
+    found, before = value(label), value(np.unique(first, return_inverse=True)[1])
+    if no_worse and np.isnan(most) and not found >= before - 1e-9 * max(1, abs(before)):
+        name, origin = quality.replace("cpm", "quality"), "single vertices" if start is None else "the start"
+        raise VerificationError(f"the {name} is {found:.6g}; expected {before:.6g} or more, as of {origin}")
     if refine:
-        inside = label[edges.src] == label[edges.dst]
-        pairs = coo_array((inside[inside], (edges.src[inside], edges.dst[inside])), (edges.n, edges.n))
-        piece = connected_components(pairs, directed=False)[1]
-        first = np.unique(label, return_index=True)[1]  # the smallest vertex of each community
-        require(piece == piece[first[label]], lambda v: f"vertex {v} is apart from others of its community {label[v]}")
+        inside = (label[edges.src] == label[edges.dst]) & (weight > 0)
+        src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]  # fixed vertices hang together
+        piece = components_of(sparse(edges.n, src, dst))
+        require(
+            piece == piece[_leaders(label)], lambda v: f"vertex {v} is apart from others of its community {label[v]}"
+        )
 
 
+def _leaders(label: Array) -> Array:
+    """Return the place of the first entry with the same label."""
+    _, first, which = np.unique(label, return_index=True, return_inverse=True)
+    return first[which]
+
+
+def _modularity_of(edges: Edges, weight: Array, resolution: float, directed: bool) -> Callable[[Array], float]:
+    total = weight.sum() or 1.0
+    leaving, arriving = (np.bincount(ends, weight, edges.n) / total for ends in (edges.src, edges.dst))
+    if not directed:
+        leaving = arriving = (leaving + arriving) / 2
+
+    def quality(of: Array) -> float:
+        inside = weight[of[edges.src] == of[edges.dst]].sum() / total
+        return float(inside - resolution * (np.bincount(of, leaving) @ np.bincount(of, arriving)))
+
+    return quality
+
+
+def _potts(edges: Edges, weight: Array, resolution: float, directed: bool, each: Array) -> Callable[[Array], float]:
+    orders = [np.lexsort((weight, *ends)) for ends in ((edges.dst, edges.src), (edges.src, edges.dst))]
+    src, dst = edges.src, edges.dst
+    is_symmetric = all(
+        np.array_equal(one[orders[0]], other[orders[1]]) for one, other in ((src, dst), (dst, src), (weight, weight))
+    )
+
+    def quality(of: Array) -> float:
+        inside = weight[of[src] == of[dst]].sum() * (1 if directed or is_symmetric else 2)
+        return float(inside - resolution * (np.bincount(of, each) ** 2).sum())
+
+    return quality
+
+
+@verifier("shares")
 def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = True, resolution: float = 1.0) -> None:
-    """Verify the modularity of communities by summing edges and degrees again.
-
-    Parameters
-    ----------
-    graph, labels, weighted, resolution
-        As for `gasla.modularity`.
-    score : float
-        The result of `gasla.modularity`.
+    """Verify `score` of `gasla.modularity`, by the sums of edges and degrees.
 
     Examples
     --------
@@ -265,7 +342,83 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
         raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
 
 
-def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str) -> None:
+@verifier("shares")
+def partition_table(
+    graph: Any,
+    labels: ArrayLike,
+    sizes: ArrayLike,
+    internal: ArrayLike,
+    cut: ArrayLike,
+    conductance: ArrayLike,
+    *,
+    weighted: bool = True,
+) -> None:
+    """Verify the columns `sizes`, `internal`, `cut` and `conductance` of `gasla.partition_table`.
+
+    They are sums over the edges within communities, and between them.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> partition_table(path, [0, 0, 1], [2, 1], [2.0, 0.0], [1.0, 1.0], [1.0, 1.0])
+    >>> partition_table(path, [0, 0, 1], [2, 1], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the cut of community 0 is 1, not 2
+    """
+    edges = edges_of(graph)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    count = label.max(initial=-1) + 1
+    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
+    factor = float(edges.weight.max() / weight.max()) if weighted and weight.any() else 1.0
+    tail, head = label[edges.src], label[edges.dst]
+    within, apart = tail == head, tail != head
+    inside = np.bincount(tail[within], weight[within], count)
+    crossing = np.bincount(np.r_[tail[apart], head[apart]], np.tile(weight[apart] / 2, 2), count)
+    others = (inside + crossing).sum() - (inside + crossing)
+    for name, values, right, scale in (
+        ("size", sizes, np.bincount(label, minlength=count), 1.0),
+        ("internal weight", internal, inside, factor),
+        ("cut", cut, crossing, factor),
+        ("conductance", conductance, crossing / np.minimum(inside + crossing, np.maximum(others, crossing)), 1.0),
+    ):
+        found = np.asarray(values, np.float64)
+        if found.shape != (count,):
+            raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {found.shape}")
+        near = np.isclose(found, right * scale, rtol=1e-9, atol=1e-12 * scale * weight.sum(), equal_nan=True)
+        require(near, lambda c: f"the {name} of community {c} is {right[c] * scale:g}, not {found[c]:g}")  # noqa: B023
+
+
+@verifier()
+def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performance: float) -> None:
+    """Verify `coverage` and `performance` of `gasla.partition_quality`, by the edges within communities and the pairs.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> partition_quality(path, [0, 0, 1], 0.5, 2 / 3)
+    >>> partition_quality(path, [0, 0, 1], 0.5, 0.5)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the performance is 0.666667, not 0.5
+    """
+    edges = edges_of(graph)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    joined = edges.simple().tocoo()
+    inside = (label[joined.row] == label[joined.col]).sum() / 2
+    sizes = np.bincount(label).astype(np.float64)
+    together, pairs = (sizes * (sizes - 1)).sum() / 2, edges.n * (edges.n - 1) / 2
+    right = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
+    for name, found, part, whole in (
+        ("coverage", coverage, inside, right[0]),
+        ("performance", performance, right[1], pairs),
+    ):
+        fraction = part / whole if whole else np.nan
+        if not np.isclose(found, fraction, rtol=1e-12, atol=0, equal_nan=True):
+            raise VerificationError(f"the {name} is {fraction:.6g}, not {found:.6g}")
+
+
+def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str = "", what: str = "component") -> None:
     """Verify that labels are distinct for the connected pieces, and number them by their smallest vertices."""
     _, smallest = np.unique(piece, return_index=True)  # smallest vertex of each piece
     smallest = np.sort(smallest)
@@ -280,7 +433,7 @@ def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str
     require(
         label[smallest] == np.arange(smallest.size),
         lambda p: (
-            f"the component of vertex {smallest[p]} is numbered {label[smallest[p]]}; in the order of the "
+            f"the {what} of vertex {smallest[p]} is numbered {label[smallest[p]]}; in the order of the "
             f"smallest vertices it is {p}"
         ),
     )

@@ -14,8 +14,8 @@ import numpy as np
 import semirings
 from gasla.operations.primitives import fits_one_thread, peel, simplify
 from gasla.operations.run import run
-from gasla.program.fields import ID, vertex
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, vertex
+from gasla.rows import Row, Task, scores
 
 ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread peels
 
@@ -88,3 +88,17 @@ def core_number(graph: Any) -> np.ndarray:
     graph = simplify(graph)
     found: np.ndarray = peel(graph) if fits_one_thread(graph, ONE_THREAD) else run(Cores, graph).degree
     return found
+
+
+def _main_core(f: Any) -> str:
+    """Return the heading of the command."""
+    highest = int(f["numbers"].max(initial=0))
+    count = int((f["numbers"] == highest).sum())
+    return f"the main core is the {highest:,}-core, with {count:,} vertices; highest core numbers:"
+
+
+ROW = Row(
+    core_number,
+    scores("core-number", {"numbers": "core"}, _main_core),
+    Task(),
+)

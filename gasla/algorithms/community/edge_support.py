@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import module_of
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.primitives import count_common_neighbors, orient
+from gasla.rows import Row, Task, edge_values
 
 Array = np.ndarray[Any, Any]
 
@@ -43,7 +44,7 @@ def edge_support(graph: Any) -> Array:
     >>> gasla.edge_support(graph)
     array([1, 1, 1, 0])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     oriented = orient(graph)
     _, counts = count_common_neighbors(oriented, per_edge=True)
     assert counts is not None
@@ -69,3 +70,10 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
 
 def _keys(src: Array, dst: Array, n: int) -> Array:
     return src.astype(np.int64) * n + dst
+
+
+ROW = Row(
+    edge_support,
+    edge_values("edge-support", {"support": "support"}, lambda f: f.positive("support", "are in triangles")),
+    Task(),
+)

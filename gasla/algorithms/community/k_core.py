@@ -8,6 +8,7 @@ from gasla.algorithms.community.core_number import core_number as find_core_numb
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
+from gasla.rows import Command, Row
 
 
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
@@ -71,3 +72,13 @@ def _check(core_number: Any, n: int) -> Any:
     if cores.dtype.kind not in "iu":
         raise TypeError(f"core_number holds {cores.dtype}; expected integers, as gasla.core_number returns them")
     return cores
+
+
+ROW = Row(
+    k_core,
+    Command(
+        *("k-core", {"members": "member"}),
+        lambda f: f.inside("members", f"vertices {f.of_degree('core')}"),
+        lambda f: f.named(f.members("members")),
+    ),
+)

@@ -1,17 +1,18 @@
 """k-trusses: the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph.
 
-All edges in too few triangles are removed at once; this reduces the support of others, and is repeated until none is.
+Edges in too few triangles are removed, which leaves fewer triangles at others, until none is (`primitives.peel_edges`).
 """
 
 from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
+from gasla.algorithms.community.edge_support import at_stored_edges
 from gasla.arrays import module_of
 from gasla.graph.arguments import whole_number
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.primitives import simplify
+from gasla.graph.graph import whole_graph
+from gasla.operations.primitives import peel_edges, simplify
+from gasla.rows import Row, edge_values
 
 
 def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
@@ -58,28 +59,21 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     >>> graph.select(gasla.k_truss(graph, 3))
     Graph(n=4, m=3, values=None)
     """
-    graph = as_graph(graph)
-    least = None if k is None else whole_number("k", k) - 2
-    xp: Any = module_of(graph.device)
+    graph = whole_graph(graph)
+    level = None if k is None else whole_number("k", k) - 3  # at which edges are removed that are in no k-truss
     simple = simplify(graph)
-    edges, part = xp.arange(simple.m), simple
-    if least is not None:
-        edges, _ = _peeled(edges, part, least)
-    while least is None:  # ends, since each iteration removes the edges of least support
-        more, smaller = _peeled(edges, part, int(edge_support(part).min()) + 1 if part.m else 0)
-        if not len(more):
-            break
-        edges, part = more, smaller
-    found = xp.zeros(simple.m, bool)
-    found[edges] = True
+    if level is None:
+        levels = peel_edges(simple)
+        found = levels == levels.max(initial=0)
+    else:
+        found = peel_edges(simple, level, level) > level if level >= 0 else module_of(graph.device).ones(simple.m, bool)
     return at_stored_edges(graph, simple, found)
 
 
-def _peeled(edges: Any, part: Graph, least: int) -> tuple[Any, Graph]:
-    """Remove edges until each has support `least`. Returns the ids of the remaining edges, and the graph of them."""
-    while least > 0 and part.m:
-        enough = edge_support(part) >= least
-        if enough.all():
-            break
-        edges, part = edges[enough], part.select(enough)
-    return edges, part
+ROW = Row(
+    k_truss,
+    edge_values(
+        *("k-truss", {"edges": "truss"}, lambda f: f.inside("edges", f"stored edges {f.of_degree('truss')}")),
+        lambda f: f.edges(f.members("edges")),
+    ),
+)

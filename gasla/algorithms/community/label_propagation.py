@@ -23,12 +23,11 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, most_iterations, real_number, whole_number
 from gasla.graph.graph import as_graph
-from gasla.graph.weights import check_sums, in_range, sum_type
+from gasla.graph.weights import check_sums, in_range, sum_type, takes_weight
 from gasla.operations.primitives import number
 from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
+from gasla.rows import Row, Task, groups
 
 Method = Literal["pick-less", "synchronous"]
 
@@ -43,7 +42,10 @@ class SynchronousLabels(VertexProgram):
     reduce = semirings.plus
 
     def key(self, src, dst, edge):
-        return semirings.where(src.id == dst.id, -1, src.label)
+        counts = src.id != dst.id
+        if self.weights:
+            counts &= edge.weight != 0
+        return semirings.where(counts, src.label, -1)
 
     def gather(self, src, dst, edge):
         return semirings.cast(edge.weight, sum_type(self.weights)) if self.weights else semirings.cast(1, np.int32)
@@ -140,6 +142,7 @@ class RandomOrder:
         numbers ^= numbers >> self._kind(self._bits // 2 + 1)
 
 
+@takes_weight
 def label_propagation(
     graph: Any,
     *,
@@ -188,7 +191,7 @@ def label_propagation(
 
     Notes
     -----
-    Stored zeros are edges, of weight 0 if `weighted`. Parallel edges add up. Self loops are ignored. A community may be
+    A stored zero is an edge unless `weighted`. Parallel edges add up. Self loops are ignored. A community may be
     disconnected. In a graph without communities, most of a component may end in one.
 
     References
@@ -230,3 +233,11 @@ def label_propagation(
     labels = xp.asarray(smallest.least)  # over ranks: gathers the blocks of all ranks
     number(labels)
     return labels
+
+
+ROW = Row(
+    label_propagation,
+    groups("label-propagation", "community", "communities"),
+    Task(form="nothing"),
+    Task("synchronous_labels", {"method": "synchronous", "max_iter": 10}, "label_propagation"),
+)

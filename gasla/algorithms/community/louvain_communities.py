@@ -1,233 +1,95 @@
-"""Louvain communities: vertices move to the community that raises modularity most, level by level.
+"""Louvain and Leiden communities: vertices move to the community that raises the quality most, level by level.
 
-At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
-few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
+At first every vertex is a community, or the communities are those of an earlier result. Vertices move until few still
+do; then communities are contracted to vertices, and this repeats until no vertex moves. Leiden's method contracts
+connected parts of communities instead.
 
 Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run without barriers: vertices move one after another
-(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs. If all vertices moved at once, two
-neighbors could swap communities forever, and too many could join one community. So a round has six turns, and each
-vertex moves in one of them, drawn at random for each round. The volumes of communities are summed before each turn. A
-vertex that was evaluated is evaluated again only after a neighbor has moved.
-
-With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part; a vertex that is
-still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
-The parts of one community start the next level as one community, and may separate there.
-
-Over ranks the first level is the same, with turns; the contracted graph is one of the calling process. Of GPUs in one
-process the first does it all, if it has room for the graph.
-
-S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
+(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs (`community_programs`). What is made
+of several runs is in `community_search`.
 """
 
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack, get_args, overload
 
 import numpy as np
 
-import semirings
-from gasla.algorithms.community.label_propagation import SmallestMembers
-from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of, moved
-from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
+from gasla.algorithms.community.community_programs import both_ways, counted
+from gasla.algorithms.community.community_search import Search, nested, numbered, together
+from gasla.arrays import array_module, module_of, moved
+from gasla.graph.arguments import (
+    MOST_SEED,
+    check_choice,
+    check_flags,
+    real_number,
+    several_vertices,
+    vertex_ids,
+    whole_number,
+)
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import check_sums, in_range
+from gasla.graph.validate import as_array, as_ids
+from gasla.graph.weights import takes_weight
 from gasla.operations.multiply import mxv, vxm
-from gasla.operations.primitives import fits_one_thread, louvain_levels, number
-from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.rows import Row, Task, groups
 
-TURNS_PER_ROUND = 6  # each vertex has one of them
-FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
-MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
-REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
-ONE_THREAD = 1 << 22  # up to this many vertices and edges, a level runs on one thread
-
-
-class Weigh(VertexProgram):
-    """volume(c) = sum of the degrees in community c. Ends when few vertices have moved in a round."""
-
-    community = vertex(ID, init=lambda vertex: vertex.id)
-    degree = vertex(np.float64)
-    moved_in = vertex(np.int64, init=-1)  # the last turn in which the vertex moved
-    turn = parameter(np.int64, 0)
-    enough = parameter(np.float64, 0)
-    everyone = True
-
-    def apply(self, vertex, gathered):
-        return {}
-
-    def activate(self, before, after):
-        return True  # a turn without a move does not end the run
-
-    @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
-    def volume(self, before, after):
-        return after.degree
-
-    @aggregate(semirings.plus, np.int64)
-    def moved(self, before, after):
-        return semirings.where(after.moved_in >= self.turn - TURNS_PER_ROUND, 1, 0)
-
-    def stop(self):
-        return (self.turn > 0) & (self.turn % TURNS_PER_ROUND == 0) & (self.moved <= self.enough)
-
-
-def has_turn(program: Any, vertex: Any) -> Any:
-    """Whether it is a vertex's turn, drawn at random for each round."""
-    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64)
-    return drawn % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
-
-
-def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """The gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
-    return weight - program.share * vertex.degree * volume
-
-
-class Move(VertexProgram):
-    """community(v) = the community of the largest gain, if v has its turn."""
-
-    direction = option("in")
-    community = vertex(ID)
-    degree = vertex(np.float64)
-    volume = vertex(np.float64, missing=0)
-    moved_in = vertex(np.int64)
-    is_due = vertex(np.bool_, init=True)  # whether a neighbor has moved since v was last evaluated
-    weight = edge(np.float64)
-    seed = parameter(np.uint64, 0)
-    turn = parameter(np.int64, 0)
-    share = parameter(np.float64, 1)  # resolution / (total weight of all edges)
-    reduce = semirings.plus
-    everyone = True
-
-    def mask(self, vertex):
-        return vertex.is_due & has_turn(self, vertex)
-
-    def key(self, src, dst, edge):
-        return semirings.where(src.id == dst.id, -1, src.community)
-
-    def gather(self, src, dst, edge):
-        return edge.weight
-
-    def choose(self, vertex, key, total):
-        own = semirings.where(key == vertex.community, vertex.degree, 0.0)
-        return gain(self, vertex, self.at(key).volume - own, total)
-
-    def apply(self, vertex, gathered):
-        alone = gain(self, vertex, self.at(vertex.community).volume - vertex.degree, 0.0)
-        moves = (gathered.key >= 0) & (gathered.key != vertex.community) & (gathered.score > alone)
-        return {
-            "community": semirings.where(moves, gathered.key, vertex.community),
-            "moved_in": semirings.where(moves, self.turn, vertex.moved_in),
-            "is_due": False,
-        }
-
-
-class NotifyNeighbors(VertexProgram):
-    """Set is_due(v) if a neighbor has just moved."""
-
-    direction = option("in")
-    is_due = vertex(np.bool_)
-    moved_in = vertex(np.int64)
-    turn = parameter(np.int64, 0)
-    reduce = semirings.max
-    sources = "active"
-
-    def start(self, vertex):
-        return vertex.moved_in == self.turn
-
-    def gather(self, src, dst, edge):
-        return True
-
-    def apply(self, vertex, gathered):
-        return {"is_due": vertex.is_due | gathered}
-
-
-class Loops(VertexProgram):
-    """inside(v) = the total weight of v's self loops."""
-
-    inside = vertex(np.float64)
-    weight = edge(np.float64)
-    reduce = semirings.plus
-    everyone = True
-
-    def gather(self, src, dst, edge):
-        return semirings.where(src.id == dst.id, edge.weight, 0.0)
-
-    def apply(self, vertex, gathered):
-        return {"inside": gathered}
-
-
-class WeighParts(VertexProgram):
-    """volume(p) = sum of the degrees in part p; members(p) = number of its vertices."""
-
-    part = vertex(ID, init=lambda vertex: vertex.id)
-    degree = vertex(np.float64)
-    everyone = True
-
-    def apply(self, vertex, gathered):
-        return {}
-
-    def activate(self, before, after):
-        return True
-
-    @aggregate(semirings.plus, at=lambda self, vertex: vertex.part)
-    def volume(self, before, after):
-        return after.degree
-
-    @aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.part)
-    def members(self, before, after):
-        return 1
-
-
-class Join(VertexProgram):
-    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn."""
-
-    direction = option("in")
-    community = vertex(ID)
-    part = vertex(ID)
-    degree = vertex(np.float64)
-    volume = vertex(np.float64, missing=0)
-    members = vertex(np.int64)
-    weight = edge(np.float64)
-    seed = parameter(np.uint64, 0)
-    turn = parameter(np.int64, 0)
-    share = parameter(np.float64, 1)
-    reduce = semirings.plus
-    everyone = True
-
-    def may_leave(self, vertex):
-        return (vertex.part == vertex.id) & (vertex.members == 1) & has_turn(self, vertex)
-
-    def mask(self, vertex):
-        return self.may_leave(vertex)
-
-    def key(self, src, dst, edge):
-        is_open = (src.id != dst.id) & (src.community == dst.community) & ~self.may_leave(src)
-        return semirings.where(is_open, src.part, -1)
-
-    def gather(self, src, dst, edge):
-        return edge.weight
-
-    def choose(self, vertex, key, total):
-        return gain(self, vertex, self.at(key).volume, total)
-
-    def apply(self, vertex, gathered):
-        joins = (gathered.key >= 0) & (gathered.score > 0)
-        return {"part": semirings.where(joins, gathered.key, vertex.part)}
+Array = Any  # NumPy's or CuPy's
+Quality = Literal["modularity", "cpm"]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CommunitiesResult(NamedTuple):
-    """The community of every vertex, finally and after each level."""
+    """The community of every vertex, finally and after each level: a hierarchy, in which each level merges the last."""
 
     labels: np.ndarray[Any, Any]  # or CuPy's
     levels: list[Any]
 
+    def cut(self, level: int) -> Any:
+        """Return the labels of one level: 0 is the finest, -1 the coarsest.
 
-def louvain_communities(
-    graph: Any, *, weighted: bool = True, resolution: float = 1.0, seed: int = 0, refine: bool = False
-) -> CommunitiesResult:
-    """Find communities of high modularity by Louvain's method, or Leiden's.
+        Examples
+        --------
+        >>> result = CommunitiesResult(np.array([0, 0, 0]), [np.array([0, 0, 1]), np.array([0, 0, 0])])
+        >>> result.cut(0)
+        array([0, 0, 1])
+        """
+        if not -len(self.levels) <= level < len(self.levels):
+            raise ValueError(f"level is {level}; expected 0 to {len(self.levels) - 1}, or negative ones from the last")
+        return self.levels[level]
+
+    def parents(self, level: int) -> Any:
+        """Return the community of the next level in which each community of a level is; of the last level, itself.
+
+        Examples
+        --------
+        >>> result = CommunitiesResult(np.array([0, 0, 0]), [np.array([0, 0, 1]), np.array([0, 0, 0])])
+        >>> result.parents(0)
+        array([0, 0])
+        """
+        finer = self.cut(level)
+        first = array_module(finer).unique(finer, return_index=True)[1]
+        return self.levels[min(level % len(self.levels) + 1, len(self.levels) - 1)][first]
+
+
+class Options(TypedDict, total=False):
+    """The options that both methods have, besides the resolution."""
+
+    weighted: bool
+    seed: int
+    quality: Quality
+    directed: bool
+    node_weights: Any
+    start: Any
+    fixed: Any
+    max_size: int | Sequence[int | None] | None
+    min_size: int
+    iterations: int | None
+    runs: int
+
+
+DETAILS = """
 
     Parameters
     ----------
@@ -236,174 +98,409 @@ def louvain_communities(
         ``A + A.T``, in which a self loop counts twice; otherwise it counts once in the degree of its vertex.
     weighted : bool
         Whether edges count by their values, which must be finite and not negative. Otherwise each counts 1.
-    resolution : float
-        Larger values give smaller communities; 0 or more.
+    resolution : float, or sequence of floats
+        Larger values give smaller communities; 0 or more. Several give a list of results, one for each.
     seed : int
-        Seed of the random turns: 0 to 2**64 - 1.
-    refine : bool
-        Whether to refine communities at each level, as Leiden's method does: then each community is connected.
+        Seed of the random turns: 0 to 2**64 - 1.{refine}
+    quality : "modularity" or "cpm"
+        What is maximized. The constant Potts model ("cpm") adds up, over communities, the weights of the edges within
+        less the resolution times the pairs of vertices: a community is denser than the resolution within, and less
+        dense towards others, whatever the size of the graph.
+    directed : bool
+        Whether directions count where `A` is not symmetric: expected weights are those of a random graph with the same
+        out- and in-degrees (Leicht and Newman), or for "cpm" ordered pairs are counted.
+    node_weights : (n,) array of numbers, optional
+        How much each vertex counts in the pairs of "cpm"; 1 by default. For graphs whose vertices are groups of others.
+    start : (n,) array of integers, mapping of vertices to integers, or CommunitiesResult, optional
+        The communities to start from, by any numbers; -1 is a vertex alone, and so is one that a mapping lacks, or
+        behind the last of an earlier result: it joins its neighbors. By default every vertex is alone.
+    fixed : (n,) array of bool, or vertices, optional
+        Vertices that stay in their communities of `start`: two of them are in one community if and only if they were.
+    max_size : int, or sequence of ints, optional
+        The most vertices in a community. Several, ascending, give a hierarchy: ``levels[i]`` has communities of at most
+        ``max_size[i]`` vertices, each within one of the next level. The last may be None, for no limit. A larger
+        community of `start` is dissolved.
+    min_size : int
+        Communities with fewer vertices join the neighboring community of the largest gain, until none can.
+    iterations : int, optional
+        Number of runs that follow each other, each from the communities of the one before; they end when the quality
+        does not rise. None sets no limit.
+    runs : int
+        With more than 1, a consensus of so many runs with other seeds: each edge is weakened, down to a twentieth, by
+        the share of runs whose first level separates its ends. These weights are used for the result.
 
     Returns
     -------
-    CommunitiesResult
+    CommunitiesResult, or list of them
         A named tuple ``(labels, levels)``. `labels`, shape (n,), is the community of each vertex, numbered from 0 in
-        the order of their smallest vertices. `levels` lists the labels after each level, from the finest to `labels`.
-        One of many possible results; deterministic for integer weights, otherwise up to the rounding of sums.
+        the order of their smallest vertices. `levels` lists the labels after each level, from the finest to `labels`;
+        ``cut(level)`` returns one of them, and ``parents(level)`` where its communities are in the next. One of many
+        possible results; deterministic on the CPU and for integer weights, otherwise up to the rounding of sums.
 
     Raises
     ------
     TypeError, ValueError
-        If a weight is negative, infinite or NaN, or an argument is out of range.
+        If a weight is negative, infinite or NaN, an argument is out of range, or `start` has not one label per vertex
+        or an unknown vertex; if fixed vertices of one community are more than `max_size`; if the graph is on a GPU and
+        `fixed`, `max_size` or `directed` are given, or over ranks and an option other than `weighted`, `resolution` and
+        `seed` is.
 
     See Also
     --------
+    {see}
+    gasla.partition_table, gasla.modularity : measures of the communities.
     gasla.label_propagation : faster, but optimizes no measure.
 
     Notes
     -----
+    {notes}
+
     Parallel edges add up; stored zeros have weight 0 if `weighted`. NetworkX's function of this name returns sets of
-    vertices. In a graph on the CPU with at most 2**22 vertices and edges, or a level of that size, vertices move one
-    after another, in two orders, of which the better result is taken. Otherwise a level ends after 15 rounds, or when
-    at most 1% of its vertices have moved in a round. Without refinement a community may be disconnected. The modularity
-    is never lower than that of single-vertex communities.
+    vertices. In a graph on the CPU with at most 2**27 vertices and edges, or a level of that size, and with the options
+    that a GPU refuses, vertices move one after another, and the result depends neither on the order of edges nor on the
+    number of threads; there a run of Leiden's method from single vertices starts three times, each from what it has
+    found. Otherwise a level ends after 15 rounds, or when at most 1% of its vertices have moved in a round. The quality
+    is never lower than that of `start`, or of single vertices, if no sizes are limited and `runs` is 1.
 
     References
     ----------
-    V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal
-    of Statistical Mechanics (2008).
+    {references}
 
-    S. Sahu: GVE-Louvain: Fast Louvain Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.04876
-    (2023).
+    E. A. Leicht, M. E. J. Newman: Community Structure in Directed Networks. Physical Review Letters 100 (2008).
 
-    V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected communities. Scientific
-    Reports 9 (2019).
+    V. A. Traag, P. Van Dooren, Y. Nesterov: Narrow scope for resolution-limit-free community detection. Physical Review
+    E 84 (2011).
+
+    V. Poulin, F. Théberge: Ensemble clustering for graphs: comparisons and applications. Applied Network Science 4
+    (2019).
 
     Examples
     --------
     >>> import gasla
     >>> two_triangles = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3])
-    >>> gasla.louvain_communities(two_triangles).labels
+    >>> gasla.{name}(two_triangles).labels
     array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> found = gasla.{name}(two_triangles, max_size=[3, None], resolution=0.2)
+    >>> [labels.tolist() for labels in found.levels]
+    [[0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
+
+
+def _documented(**parts: str) -> Callable[[Function], Function]:
+    """Decorator that appends the common sections to the docstring of a function."""
+
+    def complete(function: Function) -> Function:
+        text = DETAILS.format(name=function.__name__, **parts)
+        function.__doc__ = f"{function.__doc__}{text}"
+        return function
+
+    return complete
+
+
+@overload
+def leiden_communities(graph: Any, *, resolution: float = ..., **options: Unpack[Options]) -> CommunitiesResult: ...
+@overload
+def leiden_communities(
+    graph: Any, *, resolution: Sequence[float], **options: Unpack[Options]
+) -> list[CommunitiesResult]: ...
+@_documented(
+    refine="",
+    see="gasla.louvain_communities : a little faster; its communities may be disconnected.",
+    notes="Each community is connected, by edges of weight above 0, except for what `fixed` keeps together.",
+    references="V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected "
+    "communities. Scientific\n    Reports 9 (2019).",
+)
+@takes_weight
+def leiden_communities(
+    graph: Any,
+    *,
+    weighted: bool = True,
+    resolution: float | Sequence[float] = 1.0,
+    seed: int = 0,
+    quality: Quality = "modularity",
+    directed: bool = False,
+    node_weights: Any = None,
+    start: Any = None,
+    fixed: Any = None,
+    max_size: int | Sequence[int | None] | None = None,
+    min_size: int = 1,
+    iterations: int | None = 1,
+    runs: int = 1,
+) -> CommunitiesResult | list[CommunitiesResult]:
+    """Find connected communities of high modularity, or of another quality, by Leiden's method."""
+    options: Options = {
+        "weighted": weighted, "seed": seed, "quality": quality, "directed": directed, "node_weights": node_weights,
+        "start": start, "fixed": fixed, "max_size": max_size, "min_size": min_size, "iterations": iterations,
+        "runs": runs,
+    }  # fmt: skip
+    return _communities(graph, resolution, True, **options)
+
+
+@overload
+def louvain_communities(
+    graph: Any, *, resolution: float = ..., refine: bool = ..., **options: Unpack[Options]
+) -> CommunitiesResult: ...
+@overload
+def louvain_communities(
+    graph: Any, *, resolution: Sequence[float], refine: bool = ..., **options: Unpack[Options]
+) -> list[CommunitiesResult]: ...
+@_documented(
+    refine="\n    refine : bool\n        The same as `gasla.leiden_communities`.",
+    see="gasla.leiden_communities : finds connected communities.",
+    notes="A community may be disconnected.",
+    references="V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large "
+    "networks. Journal\n    of Statistical Mechanics (2008).\n\n    S. Sahu: GVE-Louvain: Fast Louvain Algorithm for "
+    "Community Detection in Shared Memory Setting. arXiv:2312.04876\n    (2023).",
+)
+@takes_weight
+def louvain_communities(
+    graph: Any,
+    *,
+    weighted: bool = True,
+    resolution: float | Sequence[float] = 1.0,
+    seed: int = 0,
+    refine: bool = False,
+    quality: Quality = "modularity",
+    directed: bool = False,
+    node_weights: Any = None,
+    start: Any = None,
+    fixed: Any = None,
+    max_size: int | Sequence[int | None] | None = None,
+    min_size: int = 1,
+    iterations: int | None = 1,
+    runs: int = 1,
+) -> CommunitiesResult | list[CommunitiesResult]:
+    """Find communities of high modularity, or of another quality, by Louvain's method."""
+    check_flags(refine=refine)
+    options: Options = {
+        "weighted": weighted, "seed": seed, "quality": quality, "directed": directed, "node_weights": node_weights,
+        "start": start, "fixed": fixed, "max_size": max_size, "min_size": min_size, "iterations": iterations,
+        "runs": runs,
+    }  # fmt: skip
+    return _communities(graph, resolution, refine, **options)
+
+
+# --- arguments, and one search for all options -----------------------------------------------------------------------
+
+
+class _Question(NamedTuple):
+    """Checked arguments, besides the graph."""
+
+    weighted: bool
+    resolutions: list[float]
+    refine: bool
+    seed: int
+    quality: Quality
+    directed: bool
+    node_weights: Array | None
+    start: Array | None
+    fixed: Array | None
+    sizes: list[int | None]
+    min_size: int
+    iterations: int | None
+    runs: int
+
+
+def _communities(
+    graph: Any, resolution: float | Sequence[float], refine: bool, **options: Unpack[Options]
+) -> CommunitiesResult | list[CommunitiesResult]:
+    """Check the arguments, search, and return results in host memory if the graph is over ranks."""
     graph = as_graph(graph)
-    check_flags(weighted=weighted, refine=refine)
-    seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
+    question, several = _checked(graph, resolution, refine, **options)
+    find = partial(_find, question=question)
+    found: list[list[Array]] = graph.on_one_device(find) or find(graph)
     if not graph.is_whole:
-        _check_over_ranks(graph, weighted)
-    find = partial(_find_levels, weighted=weighted, resolution=resolution, seed=seed, refine=refine)
-    found: CommunitiesResult = graph.on_one_device(find) or find(graph)
-    if graph.is_whole:
-        return found
-    return CommunitiesResult(moved(found.labels, "cpu"), [moved(labels, "cpu") for labels in found.levels])
+        found = [[moved(labels, "cpu") for labels in levels] for levels in found]
+    results = [CommunitiesResult(levels[-1], levels) for levels in found]
+    return results if several else results[0]
 
 
-def _find_levels(graph: Graph, *, weighted: bool, resolution: float, seed: int, refine: bool) -> CommunitiesResult:
-    """See `louvain_communities`."""
-    graph = _undirected(graph, weighted)
+def _find(graph: Graph, *, question: _Question) -> list[list[Array]]:
+    """Return the levels for each resolution."""
+    graph, exponent = counted(graph, question.weighted)
+    search = _search(graph, exponent, question)
+    found = []
+    for resolution in question.resolutions:
+        chosen = search._replace(resolution=search.resolution * resolution)
+        if question.runs > 1:
+            weights = together(chosen, graph, question.runs, question.start, question.seed)
+            weakened = _search(graph.with_values(weights), exponent, question)
+            chosen = weakened._replace(resolution=chosen.resolution)
+        how = question.start, question.seed, question.iterations, question.min_size
+        found.append([labels.astype(graph.id_dtype, copy=False) for labels in nested(chosen, question.sizes, *how)])
+    return found
+
+
+def _search(graph: Graph, exponent: int, question: _Question) -> Search:
+    """Return the search of resolution 1 on a graph whose weights are scaled by a power of two."""
     xp: Any = module_of(graph.device)
-    labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
-    if fits_one_thread(graph, ONE_THREAD):  # no move lowers the modularity
-        levels = louvain_levels(graph, resolution=resolution, seed=seed, refine=refine)
-        return CommunitiesResult(levels[-1] if levels else labels, levels or [labels])
-    singletons: float | None = None
-    levels = []
-    while True:  # ends, since each level has fewer vertices than the one before
-        if levels and fits_one_thread(graph, ONE_THREAD):
-            further = louvain_levels(graph, community, resolution=resolution, seed=seed, refine=refine)
-            if further:
-                levels += [each[labels] for each in further]
-                labels, graph = levels[-1], graph.contract(further[-1], semirings.plus)
-                community = xp.arange(graph.n, dtype=graph.id_dtype)
-        degree = _degrees(graph)
-        singletons = _modularity(graph, degree, resolution) if singletons is None else singletons
-        given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
-        community = parts = _moved(graph, community, given)
-        if refine:
-            programs = [WeighParts(), Join(direction=_direction(graph))]
-            found = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
-            parts = _numbered(graph, found.part)
-        smaller: Any = graph.contract(parts, semirings.plus)
-        if smaller.n == graph.n:
-            if _modularity(graph, degree, resolution) < singletons:  # possible, since several vertices move at once
-                labels, levels = xp.arange(len(labels), dtype=labels.dtype), []
-            return CommunitiesResult(labels, levels or [labels])
-        labels = smaller.origin.new_vertices[labels]
-        levels.append(labels)
-        community = community[smaller.origin.vertices]  # without refinement, each vertex is its own community
-        graph = smaller if graph.is_whole else _undirected(smaller, True)
+    is_directed = question.directed and not graph.has_symmetric_values
+    weights, factor = None, 1.0
+    if question.quality == "cpm":
+        weights = xp.ones(graph.n) if question.node_weights is None else question.node_weights
+        factor = float(np.ldexp(2.0 if is_directed else 1.0, -exponent))
+    elif is_directed:
+        ones = xp.ones(graph.n)
+        leaving = mxv(graph, ones)
+        weights = leaving, vxm(ones, graph) / (float(leaving.sum()) or 1.0)
+    return Search(both_ways(graph), weights, factor, question.refine, question.fixed)
 
 
-def _undirected(graph: Graph, weighted: bool) -> Graph:
-    """The graph with both directions of every edge, and with weights in float64 whose sums do not overflow.
+def _checked(
+    graph: Graph,
+    resolution: float | Sequence[float],
+    refine: bool,
+    *,
+    weighted: bool,
+    seed: int,
+    quality: Quality,
+    directed: bool,
+    node_weights: Any,
+    start: Any,
+    fixed: Any,
+    max_size: int | Sequence[int | None] | None,
+    min_size: int,
+    iterations: int | None,
+    runs: int,
+) -> tuple[_Question, bool]:
+    """Return the checked arguments, and whether there are several resolutions."""
+    check_flags(weighted=weighted, directed=directed)
+    check_choice("quality", quality, get_args(Quality))
+    several = _is_sequence(resolution)
+    resolutions = [real_number("resolution", each) for each in (resolution if several else [resolution])]  # type: ignore[union-attr]
+    seed, least, runs = whole_number("seed", seed, MOST_SEED), _positive("min_size", min_size), _positive("runs", runs)
+    iterations = None if iterations is None else _positive("iterations", iterations)
+    sizes = [each if each is None else _positive("max_size", each) for each in _sizes(max_size)]
+    if node_weights is not None:
+        if quality != "cpm":
+            raise ValueError(f"node_weights are for quality='cpm'; with {quality!r} vertices count by their degrees")
+        node_weights = _node_weights(graph, node_weights)
+    given = {
+        "quality": quality != "modularity", "directed": directed, "node_weights": node_weights is not None,
+        "start": start is not None, "fixed": fixed is not None, "max_size": sizes != [None], "min_size": least > 1,
+        "iterations": iterations != 1, "runs": runs > 1,
+    }  # fmt: skip
+    for name in (name for name, is_given in given.items() if is_given):
+        graph.require_whole(name)
+        if name in ("directed", "fixed", "max_size") and graph.engine != "cpu":
+            raise ValueError(
+                f"{name} is for graphs in host memory, and this one is on the {graph.engine}: graph.to('cpu')"
+            )
+    stays = _stays(graph, fixed)
+    first = _start(graph, start, stays, sizes)
+    return _Question(
+        weighted,
+        resolutions,
+        refine,
+        seed,
+        quality,
+        directed,
+        node_weights,
+        first,
+        stays,
+        sizes,
+        least,
+        iterations,
+        runs,
+    ), several
 
-    Over ranks it is the given one, whose edges programs follow in both directions if necessary.
-    """
-    if not graph.is_whole:
-        return _over_ranks(graph)
-    if not weighted or graph.values is None:
-        graph = graph.with_values(module_of(graph.device).ones(graph.m))
-    else:
-        graph.notice_values()
-        assert graph.values is not None
-        graph, _ = in_range(graph.with_values(graph.values.astype(np.float64)))
-    if graph.has_symmetric_values:
-        return graph
-    both = graph.symmetrized(semirings.plus)  # adds the two directions of all edges but self loops
-    loops = module_of(graph.device).equal(both.out.owners(), both.out.indices)
-    return both.with_values(both.values * (loops + 1.0))
+
+def _is_sequence(given: Any) -> bool:
+    return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
 
 
-def _check_over_ranks(graph: Graph, weighted: bool) -> None:
-    """Raise TypeError for what programs over ranks can't do, also where one GPU could do it alone."""
-    if not weighted and graph.value_type is not None:
-        raise TypeError(
-            "louvain_communities: weighted=False with a distributed graph that has values, which programs would read; "
-            "expected a graph without values"
+def _positive(name: str, given: Any) -> int:
+    number = whole_number(name, given)
+    if number == 0:
+        raise ValueError(f"{name} is 0; expected 1 or more")
+    return number
+
+
+def _sizes(max_size: Any) -> list[Any]:
+    """Return the maximum sizes, ascending; None, which stands for no limit, is the last one if at all."""
+    if not _is_sequence(max_size):
+        return [max_size]
+    sizes = [*max_size]
+    bounds = [np.inf if each is None else whole_number("max_size", each) for each in sizes]
+    if not sizes or any(a >= b for a, b in pairwise(bounds)):
+        raise ValueError(f"max_size is {reprlib.repr(max_size)}; expected one number, or several in ascending order")
+    return sizes
+
+
+def _node_weights(graph: Graph, given: Any) -> Array:
+    weights = as_array("node_weights", given)
+    if weights.shape != (graph.n,) or weights.dtype.kind not in "iuf":
+        raise ValueError(
+            f"node_weights is {reprlib.repr(given)}, {weights.dtype}{weights.shape}; expected {graph.n} numbers"
         )
+    weights = moved(weights, graph.device).astype(np.float64)
+    if not bool(((weights >= 0) & (weights < np.inf)).all()):
+        raise ValueError("node_weights has a negative, infinite or NaN entry; expected finite numbers of 0 or more")
+    return weights
 
 
-def _over_ranks(graph: Graph) -> Graph:
-    """A graph over ranks, with weights whose sums do not overflow."""
-    if graph.value_type is not None:
-        graph.notice_values()
-        graph, _ = in_range(graph)
-        check_sums("louvain_communities", graph)
-    return graph
+def _stays(graph: Graph, fixed: Any) -> Array | None:
+    """Return which vertices are fixed."""
+    if fixed is None:
+        return None
+    xp: Any = module_of(graph.device)
+    mask = fixed if hasattr(fixed, "dtype") else np.asarray(fixed) if isinstance(fixed, list) else None
+    if mask is not None and mask.dtype.kind == "b" and mask.ndim == 1:
+        if len(mask) != graph.n:
+            raise ValueError(f"fixed has {len(mask)} truth values; expected one for each of {graph.n} vertices")
+        return xp.asarray(moved(mask, graph.device))
+    stays = xp.zeros(graph.n, bool)
+    stays[vertex_ids(graph, "fixed", fixed)] = True
+    return stays
 
 
-def _direction(graph: Graph) -> Any:
-    """The direction in which programs follow the edges of the graph that `_undirected` has returned."""
-    return "in" if graph.is_whole else undirected(graph, weighted=True)
+def _start(graph: Graph, given: Any, stays: Array | None, sizes: list[int | None]) -> Array | None:
+    """Return the first communities, numbered. Those that are too large are dissolved but for fixed vertices."""
+    xp: Any = module_of(graph.device)
+    own = xp.arange(graph.n)
+    if given is None:
+        return None if stays is None else own.astype(graph.id_dtype)
+    if isinstance(given, CommunitiesResult):
+        labels = as_ids("start", given.labels)
+        if len(labels) > graph.n:
+            raise ValueError(f"start has {len(labels)} vertices, and the graph {graph.n}; expected no more")
+        labels = xp.concatenate([moved(labels, graph.device), xp.full(graph.n - len(labels), -1)])
+    elif isinstance(given, Mapping):
+        vertices = several_vertices(graph, "start", [*given], "vertex")
+        labels = xp.full(graph.n, -1)
+        labels[xp.asarray(vertices, np.int64)] = xp.asarray(as_ids("start", [*given.values()]))
+    else:
+        labels = moved(as_ids("start", given), graph.device)
+        if len(labels) != graph.n:
+            raise ValueError(
+                f"start has {len(labels)} labels; expected one for each of {graph.n} vertices, -1 for a vertex alone"
+            )
+    if len(labels) and int(labels.min()) < -1:
+        raise ValueError(f"start has the label {int(labels.min())}; expected 0 or more, or -1 for a vertex alone")
+    labels = numbered(xp.where(labels < 0, -1 - own, labels))
+    members = xp.bincount(labels)[labels]
+    if sizes[-1] is not None:
+        too_large = members > sizes[-1]
+        labels = numbered(xp.where(too_large & (~stays if stays is not None else True), graph.n + own, labels))
+    if stays is not None and sizes[0] is not None and graph.n:
+        together = xp.bincount(labels[stays], minlength=1)
+        if int(together.max()) > sizes[0]:
+            raise ValueError(
+                f"{int(together.max())} fixed vertices are in one community of start; expected at most {sizes[0]}, "
+                "the max_size"
+            )
+    return labels.astype(graph.id_dtype)
 
 
-def _degrees(graph: Graph) -> Any:
-    """The total weight of each vertex's edges; a self loop of a graph that is not symmetric counts twice."""
-    ones = module_of(graph.device).ones(graph.n)
-    if _direction(graph) == "in":
-        return mxv(graph, ones)
-    return graph.placed(mxv(graph, ones) + vxm(ones, graph))
-
-
-def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
-    """The modularity of single-vertex communities."""
-    total, loops = float(degree.sum()) or 1.0, 0.0
-    if graph.has_self_loops:
-        loops = float(run(Loops, graph, max_iterations=1).inside.sum())
-        loops *= 1 if _direction(graph) == "in" else 2
-    return loops / total - resolution * float(((degree / total) ** 2).sum())
-
-
-def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """Move vertices, starting from the given communities, until few still move."""
-    form: Any = {"direction": _direction(graph)}
-    phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
-    limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
-    found = run(phases, graph, community=community, **limits, **given)
-    return _numbered(graph, found.community)
-
-
-def _numbered(graph: Graph, label: Any) -> Any:
-    """Renumber labels from 0 in the order of the smallest vertex of each."""
-    smallest = module_of(graph.device).asarray(run(SmallestMembers, graph, max_iterations=1, label=label).least)
-    number(smallest)
-    return smallest
+ROW = [
+    Row(
+        leiden_communities,
+        groups("leiden-communities", "community", "communities"),
+        Task(options={"weighted": False}, part="labels", form="nothing"),
+    ),
+    Row(
+        louvain_communities,
+        groups("louvain-communities", "community", "communities"),
+        Task(options={"weighted": False}, part="labels", form="nothing"),
+    ),
+]

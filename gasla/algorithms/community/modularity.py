@@ -3,13 +3,13 @@
 The expected fraction is that of a random graph with the same degrees, or sums of weights. Modularity is 0 if all
 vertices are one community, and at most 1.
 
-In one pass over the edges every vertex sums the weight of its in-edges from its own community; degrees are summed by
-community.
+In one pass over the edges every vertex sums the weight of its in-edges from its own community; these sums and degrees
+are summed by community. `partition_table` shows the sums.
 
 The resolution: J. Reichardt, S. Bornholdt: Statistical mechanics of community detection. Physical Review E 74 (2006).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,11 @@ from gasla.graph.arguments import LARGEST, check_flags, real_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.graph.validate import as_labels, same_device
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, edge, option, vertex
+from gasla.rows import UNWEIGHTED, Row, number
 
 
 class Inside(VertexProgram):
@@ -44,6 +43,7 @@ class Inside(VertexProgram):
         return {"inside": gathered}
 
 
+@takes_weight
 def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: float = 1.0) -> float:
     """Compute the modularity of communities: the fraction of edges within them, minus that expected at random.
 
@@ -77,6 +77,10 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     loop of an undirected graph twice: store it with twice its weight. `Graph.contract` preserves modularity: the
     contracted graph with one label per vertex has the modularity of the graph with the groups as labels.
 
+    See Also
+    --------
+    gasla.partition_table : the size, the internal weight, the cut and the conductance of each community.
+
     References
     ----------
     M. E. J. Newman: Modularity and community structure in networks. PNAS 103 (2006).
@@ -92,27 +96,46 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     >>> gasla.modularity(graph, [0, 0, 1, 1])
     0.5
     """
+    resolution = real_number("resolution", resolution, least=-LARGEST)
+    sums = community_sums(graph, labels, weighted)
+    total = float(sums.leaving.sum())
+    if total == 0:
+        raise ValueError("the weights of all edges sum to 0; expected a positive sum")
+    by_chance = float((sums.leaving * (sums.arriving / total)).sum())
+    return float(sums.inside.sum()) / total - resolution * (by_chance / total)  # dividing first avoids overflow
+
+
+class CommunitySums(NamedTuple):
+    """The total weight, by community, of edges within it, of edges from its vertices, and of edges to them.
+
+    Sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
+    """
+
+    labels: Any  # checked
+    inside: Any
+    leaving: Any
+    arriving: Any
+    exponent: int
+
+
+def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
+    """Check a graph and the labels of its vertices, and add up weights by community, from 0 to the largest label."""
     graph = as_graph(graph)
     check_flags(weighted=weighted)
-    resolution = real_number("resolution", resolution, least=-LARGEST)
     given = as_labels(labels, graph.n)
     if graph.n:
         same_device(graph=graph.out_degrees, labels=given)
-    counted = not weighted or graph.value_type is None
+    counted, exponent = not weighted or graph.value_type is None, 0
     if not counted:
         graph.notice_values()
-        graph, _ = in_range(graph)
+        graph, exponent = in_range(graph)
     leaving, arriving = _strengths(graph, counted)
-    total = float(leaving.sum())
-    if total == 0:
-        raise ValueError("the weights of all edges sum to 0; expected a positive sum")
     named = given.astype(graph.id_dtype, copy=False)
     program = Inside(weights=None if counted else graph.value_type)
-    inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
-    out = reduce_by_key(given, leaving, semirings.plus, graph.n)
-    into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)
-    by_chance = float((out * (into / total)).sum())
-    return inside / total - resolution * (by_chance / total)  # dividing first avoids overflow
+    inside = array_module(given).asarray(run(program, graph, max_iterations=1, label=named).inside)
+    out = reduce_by_key(given, leaving, semirings.plus)
+    into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus)
+    return CommunitySums(given, reduce_by_key(given, inside, semirings.plus), out, into, exponent)
 
 
 def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
@@ -123,3 +146,6 @@ def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
     ones = array_module(graph.out_degrees).ones(graph.n, np.float64)
     leaving = mxv(graph, ones)
     return leaving, leaving if graph.has_symmetric_values else vxm(ones, graph)
+
+
+ROW = Row(modularity, number("modularity", "the modularity of the given communities", options=UNWEIGHTED))

@@ -18,13 +18,14 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import NO_LIMIT, check_flags, check_weights, real_number, source_vertex
+from gasla.graph.arguments import NO_LIMIT, check_flags, check_weights, real_number
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import takes_weight
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
+from gasla.rows import Command, Row
 
 RANGE = 1e-150, 1e150  # allowed sum of the weights at a vertex, so that quotients neither overflow nor underflow
 
@@ -95,6 +96,7 @@ class NibbleResult(NamedTuple):
     scores: np.ndarray
 
 
+@takes_weight
 def pagerank_nibble(
     graph: Any, source: Hashable, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
 ) -> NibbleResult:
@@ -156,7 +158,7 @@ def pagerank_nibble(
     ([0, 1, 2], 0.143)
     """
     graph = as_graph(graph)
-    source = source_vertex(graph, source)
+    source = translate_vertex(graph, source)
     check_flags(weighted=weighted)
     alpha, epsilon = real_number("alpha", alpha, most=1, above=True), real_number("epsilon", epsilon, above=True)
     if 1 - alpha == 1:
@@ -246,3 +248,17 @@ def _after(values: Any) -> Any:
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums
+
+
+ROW = Row(
+    pagerank_nibble,
+    Command(
+        *("pagerank-nibble", {"member": "member"}),
+        lambda f: (
+            f"the community of {f.end('source')} has {len(f['vertices']):,} of {f.graph.n:,} vertices and conductance "
+            f"{f['conductance']:.3g}; its first vertices:"
+        ),
+        lambda f: f.named(f["vertices"]),
+        unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
+    ),
+)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.graph.arguments import check_flags
 from gasla.operations.primitives import count_common_neighbors, orient
+from gasla.rows import Row, Task, scores
 
 
 class TrianglesResult(NamedTuple):
@@ -27,8 +28,8 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are
-        edges. The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and
-        4 per vertex (`Graph.nbytes`).
+        edges. The simple undirected graph, if not the graph itself, is kept for later calls: up to 16 bytes per edge
+        and 8 per vertex (`Graph.nbytes`).
     per_vertex : bool, default False
         Whether to count the triangles at each vertex as well.
 
@@ -59,3 +60,14 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     check_flags(per_vertex=per_vertex)
     total, counts = count_common_neighbors(orient(graph), per_vertex=per_vertex)
     return total if counts is None else TrianglesResult(total, counts)
+
+
+ROW = Row(
+    triangle_count,
+    scores(
+        *("triangles", {"per_vertex": "triangles"}),
+        lambda f: f"{f['total']:,} triangles; vertices in the most triangles:",
+        fixed={"per_vertex": True},
+    ),
+    Task("triangles", checked_by="", form="whole_numbers"),
+)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.transform.segmented_reduce import identities, reduce_by_product, reduce_runs
+from gasla.engines import engine
+from gasla.graph.transform.segmented_reduce import identities, reduce_runs
+from gasla.program.terms import reduce_lists
 from tests.gpu.test_graph import sent
 
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
@@ -62,7 +64,7 @@ def test_a_product_reduces_what_is_picked_as_whole_arrays_do(kind: Any) -> None:
     for monoid in (semirings.plus, semirings.min, semirings.max, semirings.first, semirings.second):
         expected = identities(monoid, (values,), len(lengths))
         reduce_runs(monoid, np.repeat(np.arange(len(lengths)), lengths), (values[ids],), expected)
-        found = reduce_by_product(monoid, indptr, ids, values)
+        found = reduce_lists(engine("cpu").products().ready, monoid, indptr, ids, values)
         assert found.dtype == kind and (found == expected[0]).all(), monoid
 
 

@@ -138,7 +138,7 @@ def test_the_verifier_names_what_is_wrong() -> None:
 @pytest.mark.parametrize("refine", [False, True])
 def test_the_last_levels_of_a_large_graph_run_on_one_thread(refine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = csr_array(nx.to_scipy_sparse_array(nx.watts_strogatz_graph(300, 6, 0.2, seed=2), dtype=np.float32))
-    monkeypatch.setattr("gasla.algorithms.community.louvain_communities.ONE_THREAD", 1000)
+    monkeypatch.setattr("gasla.algorithms.community.community_search.ONE_THREAD", 1000)
     found = gasla.louvain_communities(matrix, refine=refine)
     verify.louvain_communities(matrix, found.labels, refine=refine)
     assert len(found.levels) > 1 and np.array_equal(found.levels[-1], found.labels)
@@ -167,3 +167,103 @@ def test_impossible_first_communities_are_refused(communities: list[int], compla
         primitives.louvain_levels(karate(), communities)
     with pytest.raises(ValueError, match="a weight is -4"):
         primitives.louvain_levels(-karate())
+
+
+def ring_of_cliques(cliques: int = 30, size: int = 5) -> Graph:
+    return Graph(csr_array(nx.to_scipy_sparse_array(nx.ring_of_cliques(cliques, size), dtype=np.float64)))
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_the_potts_model_finds_cliques_that_modularity_merges(refine: bool) -> None:
+    graph, cliques = ring_of_cliques(), np.repeat(np.arange(30), 5)
+    found = primitives.louvain_levels(graph, node_weights=np.ones(graph.n), resolution=0.5, refine=refine)[-1]
+    np.testing.assert_array_equal(found, cliques)
+    assert primitives.louvain_levels(graph, refine=refine)[-1].max() < 29
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_communities_have_a_maximum_size(refine: bool) -> None:
+    graph, sizes = ring_of_cliques(), np.arange(150) % 3
+    for found in primitives.louvain_levels(graph, max_size=7, refine=refine):
+        assert np.bincount(found).max() <= 7
+    for found in primitives.louvain_levels(graph, sizes=sizes, max_size=6, refine=refine):
+        assert np.bincount(found, sizes).max() <= 6
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_fixed_vertices_stay_in_their_communities(refine: bool) -> None:
+    graph, fixed = ring_of_cliques(), np.isin(np.arange(150), [0, 77, 10, 11])
+    start = np.arange(150)
+    start[77], start[10], start[11] = 0, 1, 10  # together though far apart, and apart though in one clique
+    found = primitives.louvain_levels(graph, start, fixed=fixed, refine=refine)[-1]
+    assert found[77] == found[0] and len(set(found[[0, 10, 11]])) == 3
+    (stays,) = primitives.louvain_levels(graph, start, fixed=np.ones(150, bool))
+    assert len(np.unique(np.stack([stays, start]), axis=1).T) == stays.max() + 1 == 148
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_two_weights_a_vertex_give_directed_modularity(refine: bool) -> None:
+    planted = [[0.4 if i == j else 0.02 for j in range(4)] for i in range(4)]
+    arcs = nx.stochastic_block_model([20] * 4, planted, directed=True, seed=1)
+    matrix = csr_array(nx.to_scipy_sparse_array(arcs, dtype=np.float64))
+    degrees = [matrix.sum(axis) / np.sqrt(matrix.sum()) for axis in (1, 0)]
+    found = primitives.louvain_levels(csr_array(matrix + matrix.T), node_weights=degrees, refine=refine)[-1]
+    np.testing.assert_array_equal(found, np.repeat(np.arange(4), 20))
+
+
+def pairs(seed: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Both directions of 6,000 random edges between 600 vertices, and weights of many magnitudes."""
+    rng = np.random.default_rng(seed)
+    ends, weights = rng.integers(0, 600, (2, 6000)), 10.0 ** rng.uniform(-5, 5, 6000)
+    return np.concatenate(ends), np.concatenate(ends[::-1]), np.tile(weights, 2)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_the_order_of_edges_and_the_number_of_threads_do_not_matter(
+    refine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    src, dst, weights = pairs()
+    expected = primitives.louvain_levels(Graph.from_edges(src, dst, weights), refine=refine, iterations=2)
+    order = np.random.default_rng(1).permutation(len(src))
+    shuffled = Graph.from_edges(src[order], dst[order], weights[order])
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda threads=threads: threads)
+        found = primitives.louvain_levels(shuffled, refine=refine, iterations=2)
+        for labels, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(labels, other)
+
+
+def test_whoever_is_better_off_alone_leaves() -> None:
+    together = np.zeros(34, np.int64)
+    assert primitives.louvain_levels(karate(), together, node_weights=np.ones(34), resolution=100) == []
+    assert primitives.louvain_levels(Graph.from_edges([], [], n=3), [0, 0, 0], node_weights=np.ones(3)) == []
+    (found,) = primitives.louvain_levels(
+        ring_of_cliques(), np.zeros(150, int), node_weights=np.ones(150), resolution=0.5
+    )
+    np.testing.assert_array_equal(found, np.repeat(np.arange(30), 5))
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_further_iterations_raise_modularity(refine: bool) -> None:
+    src, dst, _ = pairs()
+    matrix = csr_array((np.ones(len(src)), (src, dst)))
+    one, three = (primitives.louvain_levels(matrix, refine=refine, iterations=k)[-1] for k in (1, 3))
+    assert modularity(matrix, three) > modularity(matrix, one) + 0.005
+    verify.louvain_communities(matrix, three, refine=refine)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"iterations": 0}, "iterations is 0; expected 1 or more"),
+        ({"node_weights": [1.0]}, r"node_weights has shape \(1,\); expected \(34,\)"),
+        ({"node_weights": np.full(34, np.nan)}, "node_weights has the entry nan"),
+        ({"sizes": -np.ones(34), "max_size": 3}, "sizes has the entry -1"),
+        ({"max_size": -1}, "max_size is -1"),
+        ({"fixed": [True]}, r"fixed has shape \(1,\)"),
+    ],
+)
+def test_impossible_numbers_of_vertices_are_refused(options: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        primitives.louvain_levels(karate(), **options)  # type: ignore[arg-type]

@@ -1,0 +1,271 @@
+"""Vertex programs that find communities: vertices move to the community of the largest gain, level by level.
+
+At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
+few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
+
+If all vertices moved at once, two neighbors could swap communities forever, and too many could join one community. So a
+round has six turns, and each vertex moves in one of them, drawn at random for each round. The volumes of communities
+are summed before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
+
+With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part; a vertex that is
+still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
+The parts of one community start the next level as one community, and may separate there.
+
+Over ranks the first level is the same, with turns; the contracted graph is one of the calling process. Of GPUs in one
+process the first does it all, if it has room for the graph.
+
+S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
+"""
+
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.community.label_propagation import SmallestMembers
+from gasla.algorithms.independence.undirected import undirected
+from gasla.arrays import module_of
+from gasla.graph.graph import Graph
+from gasla.graph.weights import check_sums, in_range
+from gasla.operations.multiply import mxv, vxm
+from gasla.operations.primitives import fits_one_thread, number
+from gasla.operations.run import run
+from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
+
+TURNS_PER_ROUND = 6  # each vertex has one of them
+FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
+MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
+REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
+
+
+class Weigh(VertexProgram):
+    """volume(c) = sum of the degrees in community c. Ends when few vertices have moved in a round."""
+
+    community = vertex(ID, init=lambda vertex: vertex.id)
+    degree = vertex(np.float64)
+    moved_in = vertex(np.int64, init=-1)  # the last turn in which the vertex moved
+    turn = parameter(np.int64, 0)
+    enough = parameter(np.float64, 0)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {}
+
+    def activate(self, before, after):
+        return True  # a turn without a move does not end the run
+
+    @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
+    def volume(self, before, after):
+        return after.degree
+
+    @aggregate(semirings.plus, np.int64)
+    def moved(self, before, after):
+        return semirings.where(after.moved_in >= self.turn - TURNS_PER_ROUND, 1, 0)
+
+    def stop(self):
+        return (self.turn > 0) & (self.turn % TURNS_PER_ROUND == 0) & (self.moved <= self.enough)
+
+
+def has_turn(program: Any, vertex: Any) -> Any:
+    """Whether it is a vertex's turn, drawn at random for each round."""
+    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64)
+    return drawn % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
+
+
+def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
+    """The gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
+    return weight - program.share * vertex.degree * volume
+
+
+class Move(VertexProgram):
+    """community(v) = the community of the largest gain, if v has its turn."""
+
+    direction = option("in")
+    community = vertex(ID)
+    degree = vertex(np.float64)
+    volume = vertex(np.float64, missing=0)
+    moved_in = vertex(np.int64)
+    is_due = vertex(np.bool_, init=True)  # whether a neighbor has moved since v was last evaluated
+    weight = edge(np.float64)
+    seed = parameter(np.uint64, 0)
+    turn = parameter(np.int64, 0)
+    share = parameter(np.float64, 1)  # resolution / (total weight of all edges)
+    reduce = semirings.plus
+    everyone = True
+
+    def mask(self, vertex):
+        return vertex.is_due & has_turn(self, vertex)
+
+    def key(self, src, dst, edge):
+        return semirings.where(src.id == dst.id, -1, src.community)
+
+    def gather(self, src, dst, edge):
+        return edge.weight
+
+    def choose(self, vertex, key, total):
+        own = semirings.where(key == vertex.community, vertex.degree, 0.0)
+        return gain(self, vertex, self.at(key).volume - own, total)
+
+    def apply(self, vertex, gathered):
+        alone = gain(self, vertex, self.at(vertex.community).volume - vertex.degree, 0.0)
+        moves = (gathered.key >= 0) & (gathered.key != vertex.community) & (gathered.score > alone)
+        return {
+            "community": semirings.where(moves, gathered.key, vertex.community),
+            "moved_in": semirings.where(moves, self.turn, vertex.moved_in),
+            "is_due": False,
+        }
+
+
+class NotifyNeighbors(VertexProgram):
+    """Set is_due(v) if a neighbor has just moved."""
+
+    direction = option("in")
+    is_due = vertex(np.bool_)
+    moved_in = vertex(np.int64)
+    turn = parameter(np.int64, 0)
+    reduce = semirings.max
+    sources = "active"
+
+    def start(self, vertex):
+        return vertex.moved_in == self.turn
+
+    def gather(self, src, dst, edge):
+        return True
+
+    def apply(self, vertex, gathered):
+        return {"is_due": vertex.is_due | gathered}
+
+
+class WeighParts(VertexProgram):
+    """volume(p) = sum of the degrees in part p; members(p) = number of its vertices."""
+
+    part = vertex(ID, init=lambda vertex: vertex.id)
+    degree = vertex(np.float64)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {}
+
+    def activate(self, before, after):
+        return True
+
+    @aggregate(semirings.plus, at=lambda self, vertex: vertex.part)
+    def volume(self, before, after):
+        return after.degree
+
+    @aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.part)
+    def members(self, before, after):
+        return 1
+
+
+class Join(VertexProgram):
+    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn."""
+
+    direction = option("in")
+    community = vertex(ID)
+    part = vertex(ID)
+    degree = vertex(np.float64)
+    volume = vertex(np.float64, missing=0)
+    members = vertex(np.int64)
+    weight = edge(np.float64)
+    seed = parameter(np.uint64, 0)
+    turn = parameter(np.int64, 0)
+    share = parameter(np.float64, 1)
+    reduce = semirings.plus
+    everyone = True
+
+    def may_leave(self, vertex):
+        return (vertex.part == vertex.id) & (vertex.members == 1) & has_turn(self, vertex)
+
+    def mask(self, vertex):
+        return self.may_leave(vertex)
+
+    def key(self, src, dst, edge):
+        is_open = (src.id != dst.id) & (src.community == dst.community) & ~self.may_leave(src)
+        return semirings.where(is_open, src.part, -1)
+
+    def gather(self, src, dst, edge):
+        return edge.weight
+
+    def choose(self, vertex, key, total):
+        return gain(self, vertex, self.at(key).volume, total)
+
+    def apply(self, vertex, gathered):
+        joins = (gathered.key >= 0) & (gathered.score > 0)
+        return {"part": semirings.where(joins, gathered.key, vertex.part)}
+
+
+# --- one level -------------------------------------------------------------------------------------------------------
+
+
+def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
+    """Return the graph with weights in float64 whose sums do not overflow, and the exponent by which they are scaled.
+
+    Over ranks weights keep their type. There, and if it has both directions of every edge and a kernel may run, a graph
+    may have none.
+    """
+    if not weighted or graph.value_type is None:
+        is_plain = not graph.is_whole or (fits_one_thread(graph) and graph.is_symmetric)
+        return graph.with_values(None if is_plain else module_of(graph.device).ones(graph.m)), 0
+    graph.notice_values()
+    if not graph.is_whole:
+        graph, exponent = in_range(graph)
+        check_sums("louvain_communities", graph)
+        return graph, exponent
+    assert graph.values is not None
+    return in_range(graph.with_values(graph.values.astype(np.float64)))
+
+
+def both_ways(graph: Graph) -> Graph:
+    """Return the graph with both directions of every edge: ``A + A.T``, unless values are symmetric.
+
+    Over ranks it is the given one, whose edges programs follow in both directions if necessary.
+    """
+    if not graph.is_whole or graph.has_symmetric_values:
+        return graph
+    both = graph.symmetrized(semirings.plus)  # adds the two directions of all edges but self loops
+    loops = module_of(graph.device).equal(both.out.owners(), both.out.indices)
+    return both.with_values(both.values * (loops + 1.0))
+
+
+def direction(graph: Graph) -> Any:
+    """Return the direction in which programs follow the edges of the graph that `both_ways` has returned."""
+    return "in" if graph.is_whole else undirected(graph, weighted=True)
+
+
+def degrees(graph: Graph) -> Any:
+    """Return the total weight of each vertex's edges; a self loop of a graph that is not symmetric counts twice."""
+    ones = module_of(graph.device).ones(graph.n)
+    if direction(graph) == "in":
+        return mxv(graph, ones)
+    return graph.placed(mxv(graph, ones) + vxm(ones, graph))
+
+
+def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
+    """Move vertices, starting from the given communities, until few still move."""
+    form: Any = {"direction": direction(graph)}
+    phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
+    limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
+    found = run(phases, graph, community=community, **limits, **given)
+    return _numbered(graph, found.community)
+
+
+def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
+    """Return the connected parts of communities that single vertices form when they join each other."""
+    programs = [WeighParts(), Join(direction=direction(graph))]
+    found = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
+    return _numbered(graph, found.part)
+
+
+def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
+    """Return the graph whose vertices are groups, the group of each vertex, and a vertex of each group."""
+    smaller: Any = graph.contract(groups, semirings.plus)
+    origin = smaller.origin
+    return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices
+
+
+def _numbered(graph: Graph, label: Any) -> Any:
+    """Renumber labels from 0 in the order of the smallest vertex of each."""
+    smallest = module_of(graph.device).asarray(run(SmallestMembers, graph, max_iterations=1, label=label).least)
+    number(smallest)
+    return smallest
