@@ -6,62 +6,110 @@ result, which then splits its deviation into one per vertex of the path.
 
 One run finds the distance from every vertex to the target. It is a lower bound of what remains of a path, so A*
 searches a deviation along few vertices besides its path, and no further than to the bound of the next deviation: most
-deviations are never searched. These searches are short, and run in Python.
+deviations are never searched. These searches are short, and run in Python. The bound misleads a search where many
+vertices lead back to its path alone, as the leaves of a hub do: once it has followed as many edges as another run would
+take time for, that run finds the distances to the target around the path.
 """
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
-from itertools import islice, pairwise, takewhile
+from itertools import islice, pairwise
 from math import inf
 from sys import maxsize
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gasla.algorithms.paths.shortest_path import PathResult
 from gasla.algorithms.paths.sssp import sssp
 from gasla.arrays import module_of, moved
-from gasla.graph.arguments import has_negative, source_vertex, whole_number
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.arguments import has_negative, whole_number
+from gasla.graph.exchange.vertex_names import translate_vertex
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.weights import takes_weight
+from gasla.rows import Command, Row
 
 Path = tuple[int, ...]
+# What takes about as long as another run: some searches from heads that tie, and an A* search that reaches PATIENCE
+# vertices and one for every SHARE vertices and edges.
+MANY, PATIENCE, SHARE = 64, 1000, 100
 
-_OVERFLOW = (
+OVERFLOW = (
     "the weights on a path sum to infinity in float64; expected a finite sum: divide all weights by the same number"
 )
+
+
+class Near(NamedTuple):
+    """The edges that leave a vertex, by `bounds`: length plus the distance from the head to the target."""
+
+    bounds: list[float]
+    heads: list[int]
+    lengths: list[float]
+    ids: Any  # the heads as an array
+
+    def place(self, head: int) -> int:
+        """The place of a head among the edges."""
+        return int((self.ids == head).argmax())
+
+    def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
+        """Heads less than a head, ascending, whose bounds after a length `begun` are at most `total`; not `without`."""
+        some = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
+        return [u for u in np.sort(some[some < head]).tolist() if u not in without]
 
 
 class Edges:
     """The edges by which the target can be reached, the shortest of parallel ones; read when they are first needed."""
 
-    def __init__(self, graph: Graph, remaining: Any) -> None:
-        self.out, self.lengths, self.remaining = graph.out, graph.out_values, remaining
-        self.known: dict[int, list[tuple[float, int, float]]] = {}
-        self.numbers: dict[tuple[int, int], int] = {}
+    def __init__(self, graph: Graph, against: Graph, target: int, avoided: Path = ()) -> None:
+        self.graph, self.against, self.target, self.is_whole = graph, against, target, not avoided
+        if avoided:
+            xp: Any = module_of(against.device)
+            is_avoided = xp.zeros(graph.n, bool)
+            is_avoided[list(avoided)] = True
+            against = against.select(~is_avoided[against.edges()[1]])
+        self.patience = PATIENCE + (graph.n + graph.m) // SHARE
+        self.remaining = moved(sssp(against, target, dtype=np.float64), "cpu")
+        self.known: dict[int, Near] = {}
 
-    def of(self, v: int) -> list[tuple[float, int, float]]:
-        """The edges that leave a vertex, sorted: length plus the distance from the head to the target, head, length."""
+    def around(self, path: Path) -> "Edges":
+        """The edges by which the target can be reached without the vertices of a path."""
+        return Edges(self.graph, self.against, self.target, path)
+
+    def of(self, v: int) -> Near:
+        """The edges that leave a vertex."""
         return self.known[v] if v in self.known else self._read(v)
 
-    def _read(self, v: int) -> list[tuple[float, int, float]]:
-        first, last = self.out.indptr[v : v + 2].tolist()
-        heads, ids = self.out.indices[first:last], self.out.edge_ids
-        lengths = np.ones(len(heads)) if self.lengths is None else self.lengths[first:last].astype(np.float64)
-        numbers = range(first, last) if ids is None else ids[first:last].tolist()
+    def _lists(self, v: int) -> tuple[Any, Any, slice]:
+        """The heads and lengths of all edges that leave a vertex, and their places."""
+        out, lengths = self.graph.out, self.graph.out_values
+        places = slice(*out.indptr[v : v + 2].tolist())
+        heads = out.indices[places]
+        return heads, np.ones(len(heads)) if lengths is None else lengths[places].astype(np.float64), places
+
+    def _read(self, v: int) -> Near:
+        heads, lengths, _ = self._lists(v)
         with np.errstate(over="ignore"):  # checked below
             bounds = lengths + self.remaining[heads]
-        if np.any(np.isinf(bounds) & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
-            raise ValueError(_OVERFLOW)
-        found = self.known[v] = []
-        for bound, u, length, number in sorted(zip(bounds.tolist(), heads.tolist(), lengths.tolist(), numbers)):
-            if u != v and bound < inf and (v, u) not in self.numbers:
-                self.numbers[v, u] = number
-                found.append((bound, u, length))
+        leads = np.isfinite(bounds)
+        if not leads.all() and np.any(~leads & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
+            raise ValueError(OVERFLOW)
+        leads &= heads != v
+        bounds, heads, lengths = bounds[leads], heads[leads], lengths[leads]
+        order = np.lexsort((heads, bounds))
+        if self.graph.has_parallel_edges:
+            order = order[np.sort(np.unique(heads[order], return_index=True)[1])]
+        heads = heads[order]
+        found = self.known[v] = Near(bounds[order].tolist(), heads.tolist(), lengths[order].tolist(), heads)
         return found
 
-    def length(self, u: int, v: int) -> float:
-        """The length of the edge from one vertex to another."""
-        return next(length for _, head, length in self.of(u) if head == v)
+    def number(self, v: int, u: int) -> int:
+        """The id of the shortest edge from one vertex to another; of equally long ones the smallest."""
+        heads, lengths, places = self._lists(v)
+        ids = self.graph.out.edge_ids
+        numbers = np.arange(places.start, places.stop) if ids is None else ids[places]
+        (both,) = np.nonzero(heads == u)
+        return int(numbers[both][lengths[both] == lengths[both].min()].min())
 
 
 class Deviation:
@@ -74,7 +122,6 @@ class Deviation:
     def __init__(
         self,
         edges: Edges,
-        target: int,
         path: Path,
         place: int,
         length: float,
@@ -82,7 +129,7 @@ class Deviation:
         bound: float = 0.0,
         head: int = -1,
     ) -> None:
-        self.edges, self.target, self.path, self.place, self.length = edges, target, path, place, length
+        self.edges, self.path, self.place, self.length = edges, path, place, length
         self.excluded, self.bound, self.head = excluded, bound, head
         self.found: Path = ()  # the shortest path, once it is known
         self.heap: list[tuple[float, int, int, int]] = []  # bound, order, vertex, index of the edge that leaves it
@@ -96,34 +143,53 @@ class Deviation:
     def _least(self) -> Path:
         return self.found or (*self.path[: self.place + 1], self.head)
 
+    def resolve(self, limit: float) -> None:
+        """Find the smallest shortest path, if its length is at most `limit`; else raise `bound`, or find it anyway."""
+        edges, found = self.edges, self.search(limit)
+        while found is None and self.edges is not edges and self.bound < inf:  # not to keep the edges around the path
+            found = self.search(self.bound)
+        if found is not None:
+            self.bound, self.found = found[0], self.smallest(*found)
+        if self.edges is not edges or found is not None:
+            self.edges, self.heap, self.lengths, self.before = edges, [], {}, {}
+
     def search(self, limit: float) -> tuple[float, Path] | None:
         """Continue an A* search. Return a shortest path of length at most `limit`, or None after raising `bound`."""
-        start, heap, lengths, before = self.path[self.place], self.heap, self.lengths, self.before
-        if not lengths:
-            lengths.update(dict.fromkeys(self.path[: self.place], 0.0))
-            lengths[start] = self.length
-            self._open(start, 0)
-        while heap and heap[0][0] <= limit:
-            _, _, v, i = heappop(heap)
+        start, target = self.path[self.place], self.edges.target
+        if not self.lengths:
+            self._begin()
+        while self.heap and self.heap[0][0] <= limit:
+            _, _, v, i = heappop(self.heap)
             self._open(v, i + 1)
-            _, u, length = self.edges.of(v)[i]
-            if u in lengths or (v == start and u in self.excluded):
+            near = self.edges.of(v)
+            u = near.heads[i]
+            if u in self.lengths or (v == start and u in self.excluded):
                 continue
-            lengths[u], before[u] = lengths[v] + length, v
-            if u == self.target:
-                return lengths[u], self._traced()
+            self.lengths[u], self.before[u] = self.lengths[v] + near.lengths[i], v
+            if u == target:
+                return self.lengths[u], self._traced()
             self._open(u, 0)
-        self.bound, self.head = heap[0][0] if heap else inf, -1
+            if self.edges.is_whole and len(self.lengths) > self.place + self.edges.patience:
+                self.edges = self.edges.around(self.path[: self.place + 1])
+                self._begin()
+        self.bound, self.head = self.heap[0][0] if self.heap else inf, -1
         return None
+
+    def _begin(self) -> None:
+        """Begin the search, or begin it again with other edges."""
+        start = self.path[self.place]
+        self.heap, self.before = [], {}
+        self.lengths = dict.fromkeys(self.path[: self.place], 0.0) | {start: self.length}
+        self._open(start, 0)
 
     def _open(self, v: int, i: int) -> None:
         """Put an edge on the heap. Of edges with equal bounds the last goes first, so that a search runs straight."""
-        edges = self.edges.of(v)
-        if i < len(edges):
-            heappush(self.heap, (_sum(self.lengths[v], edges[i][0]), -len(self.lengths), v, i))
+        bounds = self.edges.of(v).bounds
+        if i < len(bounds):
+            heappush(self.heap, (_sum(self.lengths[v], bounds[i]), -len(self.lengths), v, i))
 
     def _traced(self) -> Path:
-        path = [self.target]
+        path = [self.edges.target]
         while path[-1] in self.before:
             path.append(self.before[path[-1]])
         return self.path[: self.place] + tuple(path[::-1])
@@ -131,18 +197,21 @@ class Deviation:
     def smallest(self, total: float, path: Path) -> Path:
         """The lexicographically smallest path of this length: at each vertex, try the heads below the next vertex."""
         place, begun = self.place, self.length
-        while (v := path[place]) != self.target:
-            near = takewhile(lambda edge: begun + edge[0] <= total, self.edges.of(v))  # noqa: B023
-            for u, length in sorted((u, length) for _, u, length in near if u < path[place + 1]):
-                if u in path[:place] or (place == self.place and u in self.excluded):
-                    continue
+        while (v := path[place]) != self.edges.target:
+            without = {*path[:place], *(self.excluded if place == self.place else ())}
+            edges, near = self.edges, self.edges.of(v)
+            some = near.below(path[place + 1], total, begun, without)
+            if len(some) > MANY:
+                edges = edges.around(path[: place + 1])
+                some = edges.of(v).below(path[place + 1], total, begun, without)
+            for u in some:
                 begin = (*path[: place + 1], u)
-                other = Deviation(self.edges, self.target, begin, place + 1, begun + length)
-                found = (total, begin) if u == self.target else other.search(total)
+                other = Deviation(edges, begin, place + 1, begun + near.lengths[near.place(u)])
+                found = (total, begin) if u == self.edges.target else other.search(total)
                 if found is not None:
                     path = found[1]
                     break
-            begun += self.edges.length(v, path[place + 1])
+            begun += near.lengths[near.place(path[place + 1])]
             place += 1
         return path
 
@@ -152,21 +221,23 @@ class Deviation:
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]
             excluded = frozenset((u, *self.excluded)) if place == self.place else frozenset((u,))
-            for bound, head, _ in self.edges.of(v):
+            near = self.edges.of(v)
+            for bound, head in zip(near.bounds, near.heads, strict=True):
                 if head not in excluded and head not in passed:
-                    yield Deviation(self.edges, self.target, path, place, begun, excluded, _sum(begun, bound), head)
+                    yield Deviation(self.edges, path, place, begun, excluded, _sum(begun, bound), head)
                     break
-            begun += self.edges.length(v, u)
+            begun += near.lengths[near.place(u)]
             passed.add(v)
 
 
 def _sum(begun: float, bound: float) -> float:
     """The sum of two finite lengths; ValueError if it overflows."""
     if begun + bound == inf:
-        raise ValueError(_OVERFLOW)
+        raise ValueError(OVERFLOW)
     return begun + bound
 
 
+@takes_weight
 def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> list[PathResult]:
     """Find the k shortest paths from one vertex to another that visit no vertex twice.
 
@@ -195,6 +266,7 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
     See Also
     --------
     gasla.shortest_path : one path, without the distances from all vertices.
+    gasla.alternative_paths : paths that have little in common, where these differ in a few edges.
     gasla.csgraph.yen : in the form of SciPy's function.
 
     Notes
@@ -205,7 +277,8 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
     Lengths are summed in float64. The order is exact if the sums are, as those of integers below 2**53; otherwise paths
     whose lengths differ by rounding only may change places.
 
-    The distances to the target are found on the graph's device, the paths by Python on the CPU.
+    The distances to the target are found on the graph's device, the paths by Python on the CPU. For each path a few
+    searches follow, each of which takes about as long as `gasla.sssp` at most, and usually much less.
 
     References
     ----------
@@ -224,33 +297,38 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
     5.0 [0 1 3] [0 3]
     5.0 [0 2 3] [1 4]
     """
-    graph = as_graph(graph)
-    source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
+    graph = whole_graph(graph)
+    source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     k = whole_number("k", k)
-    graph.notice_values()
-    if has_negative(graph):
-        assert graph.value_type is not None
-        e = int(graph.values.argmin())
-        raise ValueError(f"edge {e} has the length {graph.values[e].item()}; expected 0 or more")
+    require_lengths(graph)
     against: Graph = graph.kept("edges reversed", Graph.reversed)
-    edges = Edges(graph.to("cpu"), moved(sssp(against, target, dtype=np.float64), "cpu"))
+    edges = Edges(graph.to("cpu"), against, target)
     xp = module_of(graph.device)
     return [
         PathResult(
             length,
             xp.asarray(path, dtype=graph.id_dtype),
-            xp.asarray([edges.numbers[ends] for ends in pairwise(path)], dtype=np.int64),
+            xp.asarray([edges.number(*ends) for ends in pairwise(path)], dtype=np.int64),
         )
-        for length, path in sorted(islice(_in_order(edges, source, target), min(k, maxsize)))
+        for length, path in sorted(islice(_in_order(edges, source), min(k, maxsize)))
     ]
 
 
-def _in_order(edges: Edges, source: int, target: int) -> Iterator[tuple[float, Path]]:
+def require_lengths(graph: Graph) -> None:
+    """Raise ValueError for a negative or NaN length."""
+    graph.notice_values()
+    if has_negative(graph):
+        assert graph.values is not None
+        e = int(graph.values.argmin())
+        raise ValueError(f"edge {e} has the length {graph.values[e].item()}; expected 0 or more")
+
+
+def _in_order(edges: Edges, source: int) -> Iterator[tuple[float, Path]]:
     """All paths, by length and then by vertices."""
-    if source == target:
+    if source == edges.target:
         yield 0.0, (source,)
         return
-    every = Deviation(edges, target, (source,), 0, 0.0, bound=float(edges.remaining[source]))
+    every = Deviation(edges, (source,), 0, 0.0, bound=float(edges.remaining[source]))
     heap = [(every.bound, every)]
     while heap and heap[0][0] < inf:
         length, deviation = heappop(heap)
@@ -259,6 +337,20 @@ def _in_order(edges: Edges, source: int, target: int) -> Iterator[tuple[float, P
             for other in deviation.divided(deviation.found):
                 heappush(heap, (other.bound, other))
             continue
-        if found := deviation.search(heap[0][0] if heap else inf):
-            deviation.bound, deviation.found = found[0], deviation.smallest(*found)
+        deviation.resolve(heap[0][0] if heap else inf)
         heappush(heap, (deviation.bound, deviation))
+
+
+ROW = Row(
+    k_shortest_paths,
+    Command(
+        *("k-shortest-paths", {"vertices": "on_paths"}),
+        lambda f: f"{len(f['paths']):,} shortest paths from {f.ends}, by length:",
+        *(lambda f: f.paths(), "ids"),
+        defaults={"k": 5},
+        unpack=lambda _, found: {
+            "paths": found,
+            "vertices": np.concatenate([[], *(p.path for p in found)]).astype(int),
+        },
+    ),
+)

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import length_types, search_within, sssp
+from gasla.algorithms.paths.sssp import check_lengths, is_limited, length_types, search_within, sssp
 from gasla.algorithms.traversal.multi_source_bfs import probe
 from gasla.arrays import module_of
 from gasla.graph.arguments import float_type, score_type, several_vertices, weight_range
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import check_lengths, may_overflow
+from gasla.graph.memory_limit import require_room
+from gasla.graph.weights import may_overflow, takes_weight
 from gasla.operations.prepare import Prepared, prepare
-from gasla.program.fields import edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, vertex
 from gasla.progress import track
+from gasla.rows import Row, per_source
 
 BATCH = 8  # sources per run
 
@@ -47,6 +47,7 @@ class BatchedDistances(VertexProgram):
         return semirings.min(vertex.distance)
 
 
+@takes_weight
 def multi_source_shortest_paths(
     graph: Any, sources: Iterable[Hashable], *, cutoff: float | None = None, dtype: Any = None
 ) -> np.ndarray:
@@ -74,6 +75,8 @@ def multi_source_shortest_paths(
     TypeError, ValueError
         If a source is not a vertex, a length is NaN, a source reaches a negative cycle, a sum of finite lengths
         overflows, `cutoff` is negative, or a length is negative and there is a `cutoff`.
+    MemoryError
+        If the result needs more memory than is available.
 
     Notes
     -----
@@ -95,6 +98,7 @@ def multi_source_shortest_paths(
     chosen = several_vertices(graph, "sources", sources)
     graph.notice_values()
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
+    require_room("the distances have", len(chosen) * graph.n, kind.itemsize, graph.device, "fewer sources at a time")
     if not graph.is_whole and chosen:
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
             shared: np.ndarray = graph.map_shares(partial(_rows, cutoff, kind), chosen).compute()
@@ -105,6 +109,8 @@ def multi_source_shortest_paths(
         near = prepare(search_within(graph, cutoff, kind, is_negative), graph, notice=False)
         for row, source in track(list(enumerate(chosen)), "sources"):
             distances[row] = near(active=[source], distance={source: 0}, wait=False).distance
+            if not is_limited(cutoff, kind) and may_overflow(graph, kind, bounds):
+                check_lengths(graph, distances[row])
     elif len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
         search = prepare(BatchedDistances(**length_types(graph, kind)), graph, notice=False)
         for first in track(range(0, len(chosen), BATCH), "batches of sources"):
@@ -129,3 +135,10 @@ def _search(search: Prepared, sources: list[int], distances: Any) -> None:
     for i, source in enumerate(sources):
         start.setdefault(source, np.full(BATCH, np.inf, distances.dtype))[i] = 0
     distances[:] = search(active=list(start), distance=start, wait=False).distance.T[: len(sources)]
+
+
+ROW = Row(
+    multi_source_shortest_paths,
+    per_source("multi-source-shortest-paths", {"distances": "distance"}),
+    "multi_source_shortest_paths(g, range(20))",
+)

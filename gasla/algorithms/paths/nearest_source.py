@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import length_types, sssp
-from gasla.graph.arguments import several_vertices
+from gasla.algorithms.paths.sssp import NegativeCycleError, length_types, sssp
+from gasla.arrays import moved
+from gasla.graph.arguments import several_vertices, weight_range
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, vertex
+from gasla.rows import Command, Row, Task
 
 NONE = 2**32 - 1  # the largest position, which is -1 as int32
 
@@ -36,7 +37,7 @@ class Cells(VertexProgram):
         return semirings.isfinite(vertex.distance)
 
     def edge_mask(self, src, dst, edge):
-        return src.distance + edge.weight == dst.distance
+        return semirings.cast(src.distance + edge.weight, self.real) == dst.distance
 
     def gather(self, src, dst, edge):
         return src.nearest
@@ -52,6 +53,7 @@ class NearestSourceResult(NamedTuple):
     nearest: np.ndarray
 
 
+@takes_weight
 def nearest_source(
     graph: Any, sources: Iterable[Hashable], *, cutoff: float | None = None, dtype: Any = None
 ) -> NearestSourceResult:
@@ -110,6 +112,26 @@ def nearest_source(
     chosen = several_vertices(graph, "sources", sources)
     distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
     positions = {source: i for i, source in reversed(list(enumerate(chosen)))}  # of equal sources, the first
+    is_negative = weight_range(graph)[0] < 0
+    if is_negative:  # a source that another one reaches by a negative length is not its own nearest
+        known = moved(distances, "cpu")
+        positions = {source: i for source, i in positions.items() if known[source] == 0}
     program = Cells(**length_types(graph, distances.dtype))
     found = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
-    return NearestSourceResult(distances, found.nearest.view(np.int32))
+    nearest = found.nearest.view(np.int32)
+    if is_negative and bool((np.isfinite(known) & (moved(nearest, "cpu") < 0)).any()):
+        raise NegativeCycleError(
+            "a cycle has a negative length, which vanished in rounding; shortest paths do not exist"
+        )
+    return NearestSourceResult(distances, nearest)
+
+
+ROW = Row(
+    nearest_source,
+    Command(
+        *("nearest-source", {"distances": "distance", "nearest": "nearest"}),
+        lambda f: f"{(f['nearest'] >= 0).sum():,} of {f.graph.n:,} vertices reached; vertices per nearest source:",
+        lambda f: f.cells(),
+    ),
+    Task(part="distances", several=64),
+)

@@ -29,15 +29,14 @@ from gasla.graph.arguments import (
     float_type,
     has_negative,
     real_number,
-    source_vertex,
     vertex_numbers,
 )
-from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import may_overflow
+from gasla.graph.exchange.vertex_names import translate_vertex
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.weights import may_overflow, takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
+from gasla.rows import Command, Row
 
 Method = Literal["auto", "a*", "bidirectional", "dijkstra"]
 SAMPLE = 4096  # number of edges whose mean length is computed
@@ -133,6 +132,7 @@ class PathResult(NamedTuple):
     edges: np.ndarray
 
 
+@takes_weight
 def shortest_path(
     graph: Any,
     source: Hashable,
@@ -203,8 +203,8 @@ def shortest_path(
     >>> gasla.shortest_path(graph, 0, 3, bound=[2, 2, 1, 0], check_bound=True).distance
     3.0
     """
-    graph = as_graph(graph)
-    source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
+    graph = whole_graph(graph)
+    source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     check_choice("method", method, get_args(Method))
     check_flags(check_bound=check_bound)
     if (method == "a*" and bound is None) or (method in ("bidirectional", "dijkstra") and bound is not None):
@@ -325,3 +325,19 @@ def _check_bound(graph: Graph, bound: Any) -> None:
         f"bound of vertex {u} is {bound[u].item()}, but edge {e} of length {w} leads from there to vertex {v}, whose "
         f"bound is {bound[v].item()}; expected at most {w + bound[v].item()}"
     )
+
+
+ROW = Row(
+    shortest_path,
+    Command(
+        *("shortest-path", {"path": "on_path"}),
+        lambda f: (
+            f"a shortest path from {f.ends} has {len(f['path']):,} vertices; its length is {f['distance']:,.6g}:"
+            if len(f["path"])
+            else f"no path leads from {f.ends}"
+        ),
+        lambda f: f.listed(f["path"], f.along_path(), more="more"),
+        "ids",
+        fixed={"check_bound": False},
+    ),
+)

@@ -23,15 +23,16 @@ from gasla.graph.arguments import (
     real_number,
     score_type,
     several_vertices,
-    source_vertex,
     weight_range,
 )
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import check_lengths, may_overflow
+from gasla.graph.weights import may_overflow, takes_weight
+from gasla.operations.multiply import vxm
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, edge, option, parameter, vertex
+from gasla.rows import Command, Row, Task
+from semirings import Semiring
 
 
 class BellmanFord(VertexProgram):
@@ -47,7 +48,7 @@ class BellmanFord(VertexProgram):
     reduce = semirings.min
 
     def gather(self, src, dst, edge):
-        return src.distance + edge.weight
+        return semirings.cast(src.distance + edge.weight, self.real)
 
     def apply(self, vertex, gathered):
         return {"distance": semirings.minimum(vertex.distance, gathered)}
@@ -66,8 +67,8 @@ class DeltaSteppingWithin(DeltaStepping):
     limit = parameter(np.float64, np.inf)
 
     def gather(self, src, dst, edge):
-        distance = src.distance + edge.weight
-        return semirings.where(distance <= self.limit, distance, np.inf)
+        distance = super().gather(src, dst, edge)
+        return semirings.where(distance <= self.limit, distance, np.dtype(self.real).type(np.inf))
 
 
 class TightParents(VertexProgram):
@@ -84,8 +85,12 @@ class TightParents(VertexProgram):
     def mask(self, vertex):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
 
+    def is_tight(self, src, dst, edge):
+        """Whether the edge attains the distance of its end, to which sums are rounded."""
+        return semirings.cast(src.distance + edge.weight, self.real) == dst.distance
+
     def edge_mask(self, src, dst, edge):
-        return (src.distance + edge.weight == dst.distance) & (src.distance < dst.distance)
+        return self.is_tight(src, dst, edge) & (src.distance < dst.distance)
 
     def gather(self, src, dst, edge):
         return src.id + 1  # `any` ignores zeros
@@ -105,7 +110,7 @@ class TightSearch(TightParents):
     sources = "active"
 
     def edge_mask(self, src, dst, edge):
-        return src.distance + edge.weight == dst.distance
+        return self.is_tight(src, dst, edge)
 
 
 class BellmanFordParents(VertexProgram):
@@ -165,6 +170,7 @@ def sssp(
 ) -> SSSPResult: ...
 
 
+@takes_weight
 def sssp(
     graph: Any,
     source: Hashable | Iterable[Hashable],
@@ -249,7 +255,7 @@ def sssp(
     given: Any = source
     check_flags(parents=parents)
     sources = (
-        [source_vertex(graph, given)]
+        [translate_vertex(graph, given)]
         if is_one_vertex(graph, given)
         else several_vertices(graph, "source", given, "vertex")
     )
@@ -272,10 +278,10 @@ def sssp(
     else:
         result = run(program, graph, active=active, max_iterations=graph.n, distance=begin, notice=False)
         distances = result.state["distance"]
-        if not result.converged:
+        if not result.converged or (sources and (moved(distances, "cpu")[sources] < 0).all()):
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    if cutoff is None and may_overflow(graph, kind, bounds):
+    if not is_limited(cutoff, kind) and may_overflow(graph, kind, bounds):
         check_lengths(graph, distances)
     if not parents:
         return distances
@@ -284,6 +290,12 @@ def sssp(
         # an unchanged distance keeps its parent
         known = array_module(known).where(distances == before, known, known.dtype.type(-1))
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
+
+
+def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
+    """Return whether a cutoff is finite in the dtype of the distances, and so may leave out vertices."""
+    with np.errstate(over="ignore"):
+        return cutoff is not None and bool(np.isfinite(dtype.type(cutoff)))
 
 
 def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
@@ -316,6 +328,26 @@ def length_types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
     return {"real": kind, "lengths": kind if graph.value_type is None else graph.value_type}
 
 
+def _overflows(length: Any, weight: Any) -> Any:
+    """Whether a finite length and a finite weight have an infinite sum."""
+    total = semirings.cast(length + semirings.cast(weight, length.dtype), length.dtype)
+    return semirings.isfinite(length) & semirings.isfinite(weight) & semirings.isinf(total)
+
+
+OVERFLOWS = Semiring(semirings.max, _overflows)
+
+
+def check_lengths(graph: Graph, lengths: Any) -> None:
+    """Raise ValueError for path lengths that overflowed: infinite although both summands are finite."""
+    bad = array_module(lengths).isinf(lengths) & vxm(lengths, graph, OVERFLOWS)
+    if any_true(bad):
+        v = int(bad.argmax())
+        remedy = "pass float64 weights" if lengths.dtype == np.float32 else "divide all weights by the same number"
+        raise ValueError(
+            f"the weights on a path to vertex {v} sum to infinity in {lengths.dtype}; expected a finite sum: {remedy}"
+        )
+
+
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
     """Select one tight edge into every reached vertex. Zero-length edges could form a cycle, so they are used last.
 
@@ -325,8 +357,10 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
     types = length_types(graph, distances.dtype)
     at_sources = {source: source for source in sources}
     if is_negative:
+        length = moved(distances, "cpu")  # negative at a source that another one reaches
+        at_sources = {source: source for source in sources if length[source] == 0}
         program = TightSearch(**types)
-        return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
+        return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
     places = {"distance": distances} | ({} if known is None else {"parent": known})  # the run may overwrite them
     found = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
@@ -353,3 +387,14 @@ def _negative_cycle(graph: Graph, sources: list[int]) -> str:
     for _ in range(graph.n.bit_length()):  # pointer doubling
         vertex, parents = parents[vertex], parents[parents]
     return f" through vertex {vertex}"
+
+
+ROW = Row(
+    sssp,
+    Command(
+        *("sssp", {"distances": "distance", "parents": "parent"}),
+        *(lambda f: f.reached("distances"), lambda f: f.spread("distances", "farthest:")),
+    ),
+    Task(form="distances"),
+    "sssp(g, [0, 1])",
+)

@@ -1,1 +1,1 @@
-"""Counting and listing of cliques and of patterns of up to four vertices."""
+"""Counting and listing of cliques and of patterns of up to eight vertices."""

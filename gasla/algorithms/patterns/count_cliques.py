@@ -9,6 +9,7 @@ from a set that is pairwise adjacent are counted at once (pivoting), since a cli
 from typing import Any
 
 from gasla.operations import primitives
+from gasla.rows import Command, Row, Task
 
 
 def count_cliques(graph: Any, k: int) -> int:
@@ -41,8 +42,8 @@ def count_cliques(graph: Any, k: int) -> int:
     Notes
     -----
     On the CPU a thread needs up to ``d * (k + d / 4) * 8`` bytes, and an id per vertex; d is the largest number of
-    later neighbors, at most sqrt(2m). On a GPU triangles are listed in blocks, and counting larger cliques takes as
-    long as listing those of one vertex fewer.
+    later neighbors, at most sqrt(2m). On a GPU the later neighbors of all vertices are copied, an id per stored edge,
+    and a block of threads needs ``d * d / 8`` bytes, or ``5 * d * d / 2`` if k is more than 4.
 
     References
     ----------
@@ -58,3 +59,14 @@ def count_cliques(graph: Any, k: int) -> int:
     [5, 7, 4, 1, 0]
     """
     return primitives.count_cliques(graph, k)
+
+
+ROW = Row(
+    count_cliques,
+    Command(
+        *("count-cliques", {}, lambda f: f"{f['count']:,} cliques of {f.arguments['k']:,} vertices"),
+        defaults={"k": 4},
+        unpack=lambda _, count: {"count": count},
+    ),
+    Task("four_cliques", {"k": 4}),
+)

@@ -10,7 +10,6 @@ where the maps are those of the pattern with each part merged into one vertex. O
 L. Lovász: Large Networks and Graph Limits (2012), section 5.2.3.
 """
 
-from collections.abc import Iterator
 from math import factorial, prod
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.patterns.exact_sums import sum_of_products
-from gasla.algorithms.patterns.pattern import Edges, Pattern
+from gasla.algorithms.patterns.pattern import Edges, Pattern, partitions
 from gasla.algorithms.patterns.triadic_census import TRIADS, Dyads, census_of
 from gasla.graph.graph import Graph
 from gasla.operations.multiply import mxv
@@ -34,7 +33,7 @@ def matches(simple: Graph, pattern: Pattern, induced: bool) -> int | None:
         return _edges(simple, pattern, induced)
     if pattern.size == 3:
         return _of_triads(census_of(simple), pattern, induced)
-    if induced or _adjacent_pairs(pattern.edges) > 3:
+    if pattern.size > 4 or induced or _adjacent_pairs(pattern.edges) > 3:
         return None
     return _tree(simple, pattern)
 
@@ -59,7 +58,7 @@ def _of_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
 def _tree(simple: Graph, pattern: Pattern) -> int:
     """The number of matches of a pattern of four vertices without cycles."""
     graphs, census, total = _Graphs(simple), census_of(simple), 0
-    for labels in _partitions(pattern.size):
+    for labels in partitions(pattern.size):
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
         if any(u == v for u, v in edges):
             continue  # the graph has no self loops
@@ -75,14 +74,6 @@ def _tree(simple: Graph, pattern: Pattern) -> int:
 
 def _adjacent_pairs(edges: Edges) -> int:
     return len({frozenset(edge) for edge in edges})
-
-
-def _partitions(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the partitions of a set, by the number of each item's part; parts are numbered as they come up."""
-    found: list[tuple[int, ...]] = [()]
-    for _ in range(count):
-        found = [(*labels, label) for labels in found for label in range(max(labels, default=-1) + 2)]
-    yield from found
 
 
 class _Graphs:

@@ -1,15 +1,9 @@
-"""A pattern: a connected graph of up to four vertices, given as text or as a small matrix, and its order of matching.
+"""A pattern: a connected graph of up to eight vertices, given as text or as a small matrix, and its symmetries."""
 
-A pattern with automorphisms would be found once per automorphism at each place. It is found once if vertices that an
-automorphism exchanges must match ascending vertices. These constraints are derived vertex by vertex: each must be the
-smallest of the vertices that are mapped to its position by the automorphisms that fix the vertices before it.
-
-J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
-"""
-
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,29 +11,27 @@ from gasla.algorithms.patterns import pattern_text
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
 
-MOST = 4  # vertices
+MOST = 8  # vertices
 Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
 
 
-class Step(NamedTuple):
-    """Constraints on the next vertex to match, by positions in the order so far.
+class Pattern:
+    """A connected simple graph of `size` vertices.
 
-    Undirected edges are constraints in one direction only, since the graph has them in both.
+    `labels` has the number of each vertex's label; -1 stands for any label. `frequencies` has how many vertices of a
+    graph have each label.
     """
 
-    after: tuple[int, ...]  # vertices with an edge to it
-    before: tuple[int, ...]  # vertices with an edge from it
-    not_after: tuple[int, ...]  # vertices without an edge to it in the pattern
-    not_before: tuple[int, ...]  # vertices without an edge from it in the pattern
-    others: tuple[int, ...]  # vertices it has no edge with
-    above: tuple[int, ...]  # vertices that must be smaller
-
-
-class Pattern:
-    """A connected simple graph of `size` vertices."""
-
-    def __init__(self, size: int, edges: Edges, directed: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        edges: Edges,
+        directed: bool = False,
+        labels: tuple[int, ...] = (),
+        frequencies: tuple[int, ...] = (),
+    ) -> None:
         self.size, self.edges, self.directed = size, edges, directed
+        self.labels, self.frequencies = labels or (-1,) * size, frequencies
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
@@ -77,10 +69,54 @@ class Pattern:
         """Degrees in ascending order, which identify an undirected connected graph of up to four vertices."""
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
+    def degrees_of(self, v: int, merged: Sequence[int] = ()) -> tuple[int, int]:
+        """The numbers of edges from and to a vertex, if some vertices are one."""
+        after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
+        return tuple(len(near.difference(merged)) + (not near.isdisjoint(merged)) for near in (after, before))  # type: ignore[return-value]
+
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
-        """Permutations of the vertices that preserve the edges: vertex v is mapped to position `a[v]`."""
-        return [a for a in permutations(range(self.size)) if self.placed(a) == self.edges]
+        """Permutations of the vertices that preserve edges and labels: vertex v is mapped to position `a[v]`."""
+        return list(self.isomorphisms(self))
+
+    def isomorphisms(self, other: "Pattern") -> Iterator[tuple[int, ...]]:
+        """Yield the maps to another pattern of as many vertices that preserve edges and labels."""
+        if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
+            yield from self._continued(other, ())
+
+    def _continued(self, other: "Pattern", a: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        v = len(a)
+        if v == self.size:
+            yield a
+            return
+        for w in range(self.size):
+            if (
+                w not in a
+                and self.labels[v] == other.labels[w]
+                and all(
+                    ((u, v) in self.edges) == ((x, w) in other.edges)
+                    and ((v, u) in self.edges) == ((w, x) in other.edges)
+                    for u, x in enumerate(a)
+                )
+            ):
+                yield from self._continued(other, (*a, w))
+
+    def may_coincide(self, u: int, v: int) -> bool:
+        """Whether labels allow one vertex in the place of both."""
+        return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
+
+    def merged(self, parts: list[list[int]]) -> "Pattern":
+        """The pattern in which the vertices of each part are one; vertices that are in no part stay."""
+        inside = {v for part in parts for v in part}
+        parts = [*([v] for v in range(self.size) if v not in inside), *parts]
+        to = {v: k for k, part in enumerate(parts) for v in part}
+        edges = frozenset((to[u], to[v]) for u, v in self.edges)
+        labels = tuple(max(self.labels[v] for v in part) for part in parts)
+        return Pattern(len(parts), edges, self.directed, labels, self.frequencies)
+
+    def rarity(self, v: int) -> float:
+        """How rare the label of a vertex is: 0 if it has none, or any."""
+        return 0.0 if self.labels[v] < 0 else 1 / (1 + self.frequencies[self.labels[v]])
 
     def placed(self, places: tuple[int, ...]) -> Edges:
         """The edges after moving each vertex v to places[v]."""
@@ -99,40 +135,27 @@ class Pattern:
 
     @cached_property
     def order(self) -> list[int]:
-        """The order of matching: next the vertex with most neighbors among those before, preferring earlier ones."""
+        """The order of matching: next the vertex with most neighbors among those before, preferring earlier ones.
+
+        It begins with the vertex of the rarest label.
+        """
         order: list[int] = []
 
-        def wanted(v: int) -> tuple[int, list[bool], int]:
+        def wanted(v: int) -> tuple[int, float, list[bool], int]:
             before = [self.has(u, v) for u in order]
-            return sum(before), before, sum(self.has(u, v) for u in range(self.size))
+            return sum(before), self.rarity(v), before, sum(self.has(u, v) for u in range(self.size))
 
         while len(order) < self.size:
             order.append(max((v for v in range(self.size) if v not in order), key=wanted))
         return order
 
-    def steps(self) -> list[Step]:
-        """The constraints of each vertex in that order, except the first."""
-        above: dict[int, list[int]] = {v: [] for v in range(self.size)}
-        for place, first in enumerate(self.order):
-            for v in _exchanged(self.automorphisms, self.order[:place], first) - {first}:
-                above[v].append(place)
-        return [self._step(place, tuple(above[v])) for place, v in enumerate(self.order) if place]
 
-    def _step(self, place: int, above: tuple[int, ...]) -> Step:
-        v, placed = self.order[place], list(enumerate(self.order[:place]))
-        after = tuple(i for i, u in placed if (u, v) in self.edges)
-        not_after = tuple(i for i, u in placed if (u, v) not in self.edges)
-        others = tuple(i for i, u in placed if not self.has(u, v))
-        if not self.directed:
-            return Step(after, (), not_after, (), others, above)
-        before = tuple(i for i, u in placed if (v, u) in self.edges)
-        not_before = tuple(i for i, u in placed if (v, u) not in self.edges)
-        return Step(after, before, not_after, not_before, others, above)
-
-
-def _exchanged(automorphisms: list[tuple[int, ...]], fixed: list[int], vertex: int) -> set[int]:
-    """The vertices that automorphisms move to the position of a vertex while fixing others."""
-    return {a[vertex] for a in automorphisms if all(a[v] == v for v in fixed)}
+def partitions(count: int) -> Iterator[tuple[int, ...]]:
+    """Yield the partitions of a set, by the number of each item's part; parts are numbered as they come up."""
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(count):
+        found = [(*labels, label) for labels in found for label in range(max(labels, default=-1) + 2)]
+    yield from found
 
 
 def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:

@@ -18,9 +18,10 @@ import numpy as np
 
 from gasla.algorithms.patterns.exact_sums import sum_of_choices, sum_of_products
 from gasla.arrays import array_module
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.primitives import count_cliques, has_edges, intersect
-from gasla.program.frontier import EdgeFrontier
+from gasla.program import EdgeFrontier
+from gasla.rows import Row, counts
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 Edges = frozenset[tuple[int, int]]
@@ -85,7 +86,7 @@ def triadic_census(graph: Any) -> dict[str, int]:
     >>> {name: count for name, count in gasla.triadic_census(graph).items() if count}
     {'021C': 2, '030T': 1, '030C': 1}
     """
-    return census_of(as_graph(graph).simple())
+    return census_of(whole_graph(graph).simple())
 
 
 def census_of(simple: Graph) -> dict[str, int]:
@@ -181,3 +182,6 @@ def _both_sides(graph: Graph) -> Graph:
 def _common(graph: Graph, src: Array, dst: Array) -> int:
     """The number of common out-neighbors of all pairs."""
     return int(intersect(graph, EdgeFrontier(graph.n, src, src, dst)).sum())
+
+
+ROW = Row(triadic_census, counts("triadic-census", "sets of 3 vertices, by the edges between them"))

@@ -1,1 +1,1 @@
-"""Paths in temporal graphs, whose edges can be used at given times only."""
+"""Paths and motifs in temporal graphs, whose edges can be used at given times only."""

@@ -7,13 +7,14 @@ also the priority, so early vertices go first.
 from collections.abc import Hashable
 from typing import Any
 
-from gasla.algorithms.temporal.times import Window, bounds_of, extreme, timed, times_of
-from gasla.graph.arguments import source_vertex
+from gasla.algorithms.temporal.times import Duration, Window, timed
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
+from gasla.rows import Row, times
 
 
 def earliest_arrival(
-    graph: Any, source: Hashable, *, time: str = "time", duration: str | float = 0, window: Window | None = None
+    graph: Any, source: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:
     """Find the earliest time at which a time-respecting path from a source arrives at every vertex.
 
@@ -27,18 +28,23 @@ def earliest_arrival(
     source : int or name
         The vertex to start from.
     time : str, default "time"
-        The edge attribute with the departure of each edge: numbers; dates are integers there.
-    duration : str or float, default 0
-        How long each edge takes: the name of an edge attribute, or one number for all edges, 0 or more. With 0 a path
-        may use several edges at the same time; with 1, and whole times, only one after the other.
-    window : (start, end), optional
-        Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound.
+        The edge attribute with the departure of each edge: numbers, dates, or times of day.
+    duration : str, float or timedelta, default 0
+        How long each edge takes, 0 or more: the name of an edge attribute, or one number for all edges. Of dates, an
+        attribute of durations or one duration, such as "90min", a `datetime.timedelta` or a `numpy.timedelta64`. With
+        0 a path may use several edges at the same time; with 1, and whole times, only one after the other.
+    window : (start, end), or a duration, optional
+        Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound. Of dates, each
+        is a date of NumPy, Python or pandas, a text such as "2026-01-31 12:00", or one of the two a duration from the
+        other: ("2026-01-31", "24h"). A date without a zone is in the zone of the attribute; NumPy's are in UTC. A
+        duration alone, such as "24h", begins when the source is first left.
 
     Returns
     -------
-    (n,) int64, or float64 if times or durations are floats
+    (n,) int64, float64 if times or durations are floats, or datetime64
         The earliest arrival at every vertex: the largest number of the type, or inf, if there is none. At the source it
-        is the start of the window; without a start, the smallest number of the type, or -inf.
+        is the start of the window; without a start, the smallest number of the type, or -inf. Of dates, NaT if there is
+        none, and without a start the first date of all edges at the source; on a GPU, these as int64.
 
     Raises
     ------
@@ -64,12 +70,18 @@ def earliest_arrival(
     >>> gasla.earliest_arrival(buses, 0, duration="ride", window=(7, 20))
     array([                  7,                   9,                  11,
            9223372036854775807])
+    >>> days = np.array(["2026-01-03", "2026-01-01", "2026-01-05", "2026-01-04"], "M8[D]")
+    >>> buses = buses.with_edge_attributes(time=days)
+    >>> gasla.earliest_arrival(buses, 0, duration="36h", window=("2026-01-02", None)).astype("M8[h]")
+    array(['2026-01-02T00', '2026-01-04T12', '2026-01-06T12',           'NaT'],
+          dtype='datetime64[h]')
     """
     graph = as_graph(graph)
-    start = source_vertex(graph, source)
+    start = translate_vertex(graph, source)
     search = timed(graph, time, duration)
-    first, last = bounds_of(window, search.times)
+    first, last = search.bounds(window, start)
     ranks = search.arrivals(start, search.first_from(first), search.last_until(last))
-    found = times_of(search, ranks, ranks < search.never, extreme(search.times.dtype, least=False))
-    found[start] = extreme(search.times.dtype, least=True) if first is None else first
-    return found
+    return search.result(ranks, ranks < search.never, start, first, latest=False)
+
+
+ROW = Row(earliest_arrival, times("earliest-arrival", "arrivals", "latest arrivals:"), "earliest_arrival(timed, 0)")

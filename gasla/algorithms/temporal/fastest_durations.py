@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.temporal.times import Timed, Window, bounds_of, extreme, timed
-from gasla.arrays import distinct, module_of
-from gasla.graph.arguments import source_vertex
+from gasla.algorithms.temporal.times import Duration, Timed, Window, extreme, timed
+from gasla.arrays import any_true, array_module, distinct, module_of
+from gasla.graph.dates import NAT
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
+from gasla.graph.weights import differences
 from gasla.operations.run import run
-from gasla.program.fields import edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, parameter, vertex
 from gasla.progress import track
+from gasla.rows import Row, times
 
 
 class LatestStarts(VertexProgram):
@@ -69,7 +70,7 @@ class Events(NamedTuple):
 
 
 def fastest_durations(
-    graph: Any, source: Hashable, *, time: str = "time", duration: str | float = 0, window: Window | None = None
+    graph: Any, source: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:
     """Find the least time between departure and arrival of a time-respecting path from a source to every vertex.
 
@@ -84,14 +85,14 @@ def fastest_durations(
 
     Returns
     -------
-    (n,) int64, or float64 if times or durations are floats
+    (n,) int64, float64 if times or durations are floats, or timedelta64
         The least duration of a path to every vertex: 0 at the source; the largest number of the type, or inf, if no
-        path leads there.
+        path leads there. Of dates, NaT if no path leads there; on a GPU, int64.
 
     Raises
     ------
     TypeError, ValueError
-        As in `earliest_arrival`.
+        As in `earliest_arrival`; if a least duration is larger than the type holds.
 
     See Also
     --------
@@ -114,9 +115,9 @@ def fastest_durations(
     array([0. , 1.5, 3.5])
     """
     graph = as_graph(graph)
-    start = source_vertex(graph, source)
+    start = translate_vertex(graph, source)
     given = timed(graph, time, duration)
-    bounds = bounds_of(window, given.times)
+    bounds = given.bounds(window, start)
     first, last = given.first_from(bounds[0]), given.last_until(bounds[1])
     if not graph.is_whole:
         return _by_departures(given, start, first, last)
@@ -129,10 +130,27 @@ def fastest_durations(
     left = xp.where(begins, departure, given.rank.type(-1))
     left = run(LatestStarts(rank=given.rank), events.graph, active=xp.flatnonzero(begins), left=left).left
     ends = (left >= 0) & (arrival <= last)
-    lengths = given.times[arrival[ends]] - given.times[left[ends]]
+    lengths = differences(given.times[arrival[ends]], given.times[left[ends]])
     found = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
-    found[start] = 0
-    return found
+    is_reached = xp.zeros(graph.n, bool)
+    is_reached[dst[ends]] = True
+    return _durations(given, found, is_reached, start)
+
+
+def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
+    """The least durations in the type of the times; ValueError for one that the type doesn't hold."""
+    kind, xp = timed.times.dtype, array_module(least)
+    never = extreme(kind, least=False)
+    is_reached[source], least[source] = True, 0
+    if any_true(wrong := is_reached & (least >= least.dtype.type(never))):
+        v, remedy = int(wrong.argmax()), "smaller numbers" if kind.kind == "f" else "floats, .astype(np.float64)"
+        raise ValueError(
+            f"the least duration to vertex {v} is {least[v].item()}; expected a {kind} below {never}: give the times "
+            f"as {remedy}"
+        )
+    if timed.clock is not None:
+        return timed.clock.lengths.shown(xp.where(is_reached, least.astype(np.int64), NAT))
+    return xp.where(is_reached, least, least.dtype.type(never)).astype(kind, copy=False)
 
 
 def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
@@ -146,16 +164,18 @@ def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
     marked = run(Leaving(source=source), timed.graph, max_iterations=1).begins
     begins = timed.graph.with_edge_attributes(leaves=marked).with_edge_attributes(leaves=leaves)
     starts = distinct(begins.edge_attributes["leaves"]) if len(timed.times) else []
-    arrivals = np.full(timed.graph.n, timed.never, timed.rank)
-    durations = np.full(timed.graph.n, extreme(timed.times.dtype, least=False))
+    n = timed.graph.n
+    arrivals = np.full(n, timed.never, timed.rank)
+    is_float = timed.times.dtype.kind == "f"
+    durations = np.full(n, np.inf if is_float else np.uint64(2**64 - 1))
+    is_reached = np.zeros(n, bool)
     for rank in track([start for start in reversed(starts) if start >= 0], "departures"):
         before, arrivals[source] = arrivals.copy(), rank
         arrivals = np.array(timed.arrivals(source, rank, last, arrivals))
         earlier = np.flatnonzero(arrivals < before)
-        lengths = timed.times[arrivals[earlier]] - timed.times[rank]
-        durations[earlier] = np.minimum(durations[earlier], lengths)
-    durations[source] = 0
-    return durations
+        lengths = differences(timed.times[arrivals[earlier]], timed.times[rank])
+        durations[earlier], is_reached[earlier] = np.minimum(durations[earlier], lengths), True
+    return _durations(timed, durations, is_reached, source)
 
 
 def _events(timed: Timed) -> Events:
@@ -170,3 +190,8 @@ def _events(timed: Timed) -> Events:
     waits = xp.flatnonzero(ends[1:] == ends[:-1])
     links = xp.concatenate([before[follows], waits]), xp.concatenate([each[follows], waits + 1])
     return Events(Graph.from_edges(*links, n=len(edges)), edges)
+
+
+ROW = Row(
+    fastest_durations, times("fastest-durations", "durations", "longest durations:"), "fastest_durations(timed, 0)"
+)

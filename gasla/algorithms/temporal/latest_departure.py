@@ -7,13 +7,14 @@ end. It is `earliest_arrival` in the reversed graph, on a clock that runs backwa
 from collections.abc import Hashable
 from typing import Any
 
-from gasla.algorithms.temporal.times import Window, bounds_of, extreme, timed, times_of
-from gasla.graph.arguments import source_vertex
+from gasla.algorithms.temporal.times import Duration, Window, timed
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
+from gasla.rows import Row, times
 
 
 def latest_departure(
-    graph: Any, target: Hashable, *, time: str = "time", duration: str | float = 0, window: Window | None = None
+    graph: Any, target: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:
     """Find the latest time at which a time-respecting path to a target departs from every vertex.
 
@@ -24,13 +25,14 @@ def latest_departure(
     target : int or name
         The vertex to reach.
     time, duration, window
-        As in `gasla.earliest_arrival`.
+        As in `gasla.earliest_arrival`; a window that is a duration ends when the target is last reached.
 
     Returns
     -------
-    (n,) int64, or float64 if times or durations are floats
+    (n,) int64, float64 if times or durations are floats, or datetime64
         The latest departure from every vertex: the smallest number of the type, or -inf, if no path leads to the
-        target. At the target it is the end of the window; without an end, the largest number of the type, or inf.
+        target. At the target it is the end of the window; without an end, the largest number of the type, or inf. Of
+        dates, NaT if no path leads there, and without an end the last date of all edges at the target.
 
     Raises
     ------
@@ -54,10 +56,15 @@ def latest_departure(
     array([  8.,  10.,  inf, -inf])
     """
     graph = as_graph(graph)
-    end = source_vertex(graph, target, "target")
+    end = translate_vertex(graph, target, "target")
     search = timed(graph, time, duration)
-    first, last = bounds_of(window, search.times)
+    first, last = search.bounds(window, end, leaves=False)
     ranks = search.departures(end, search.first_from(first), search.last_until(last))
-    found = times_of(search, ranks, ranks >= 0, extreme(search.times.dtype, least=True))
-    found[end] = extreme(search.times.dtype, least=False) if last is None else last
-    return found
+    return search.result(ranks, ranks >= 0, end, last, latest=True)
+
+
+ROW = Row(
+    latest_departure,
+    times("latest-departure", "departures", "latest departures:", "target", "lead to"),
+    "latest_departure(timed, 0, duration='time')",
+)

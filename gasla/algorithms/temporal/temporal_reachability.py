@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from gasla.algorithms.temporal.times import Window, bounds_of, timed
+from gasla.algorithms.temporal.times import Duration, Window, timed
 from gasla.arrays import module_of
 from gasla.graph.arguments import several_vertices
 from gasla.graph.graph import as_graph
+from gasla.graph.memory_limit import require_room
 from gasla.progress import track
+from gasla.rows import Row, per_source
 
 
 def temporal_reachability(
@@ -15,7 +17,7 @@ def temporal_reachability(
     sources: Iterable[Hashable],
     *,
     time: str = "time",
-    duration: str | float = 0,
+    duration: Duration = 0,
     window: Window | None = None,
 ) -> Any:
     """Find the vertices that a time-respecting path reaches from each source.
@@ -38,6 +40,8 @@ def temporal_reachability(
     ------
     TypeError, ValueError
         As in `earliest_arrival`.
+    MemoryError
+        If the result needs more memory than is available.
 
     See Also
     --------
@@ -57,10 +61,18 @@ def temporal_reachability(
     """
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
+    require_room("the result has", len(chosen) * graph.n, 1, graph.device, "fewer sources at a time")
     search = timed(graph, time, duration)
-    start, end = bounds_of(window, search.times)
-    first, last = search.first_from(start), search.last_until(end)
     reached = module_of(graph.device).empty((len(chosen), graph.n), bool)
     for row, source in track(list(enumerate(chosen)), "sources"):
+        start, end = search.bounds(window, source)
+        first, last = search.first_from(start), search.last_until(end)
         reached[row] = search.arrivals(source, first, last) < search.never
     return reached
+
+
+ROW = Row(
+    temporal_reachability,
+    per_source("temporal-reachability", {"reached": "reached"}),
+    "temporal_reachability(timed, [0, 1])",
+)

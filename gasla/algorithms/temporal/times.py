@@ -5,6 +5,8 @@ Ranks are small integers, exact whatever the type of the times, so one program s
 
 import math
 from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +14,17 @@ import numpy as np
 import semirings
 from gasla.arrays import distinct, module_of
 from gasla.graph.arguments import real_number
+from gasla.graph.dates import NAT, Clock, clock_of
+from gasla.graph.edge_values import first_edge
 from gasla.graph.graph import Graph
 from gasla.graph.validate import range_of
 from gasla.operations.run import run
-from gasla.program.fields import edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, parameter, vertex
 
 NEVER = 2**30  # larger than all ranks; 2**62 if they have 64 bits
 LARGEST_TIME = 2**62  # sums and differences of integers below it fit in int64
-Window = tuple[float | None, float | None]
+Duration = str | float | timedelta | np.timedelta64
+Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
 
 class Arrivals(VertexProgram):
@@ -84,6 +87,7 @@ class Timed(NamedTuple):
 
     graph: Graph
     times: Any
+    clock: Clock | None = None  # of dates; their times are integers of its unit
 
     @property
     def rank(self) -> np.dtype:
@@ -102,6 +106,41 @@ class Timed(NamedTuple):
     def last_until(self, end: Any) -> int:
         """The rank of the last time until `end`; -1 if there is none."""
         return len(self.times) - 1 if end is None else self._position(end, "right") - 1
+
+    def bounds(self, window: Any, vertex: int, leaves: bool = True) -> tuple[Any, Any]:
+        """The start and the end of a window in the type of the times, None where it is open.
+
+        A window that is one duration begins when the vertex is first left, or ends when it is last reached.
+        """
+        if window is None:
+            return None, None
+        if self.clock is None:
+            return bounds_of(window, self.times)
+        if (span := self.clock.span(window)) is None:
+            return self.clock.bounds(window)
+        used = self.graph.edges()[0 if leaves else 1] == vertex
+        ranks = self.graph.edge_attributes["departure" if leaves else "arrival"][used]
+        if not len(ranks):
+            return None, None
+        at = int(self.times[ranks.min() if leaves else ranks.max()])
+        return (at, at + span) if leaves else (at - span, at)
+
+    def result(self, ranks: Any, happens: Any, vertex: int, bound: Any, latest: bool) -> Any:
+        """The times of ranks where a mask says that they happen, and of the vertex at which a search begins.
+
+        What never happens is the extreme number of the type, or NaT. The vertex has the bound of the window there; if
+        the window is open, the other extreme number, or the first or the last of all dates.
+        """
+        kind = self.times.dtype
+        if self.clock is None:
+            found = times_of(self, ranks, happens, extreme(kind, least=latest))
+            found[vertex] = extreme(kind, least=not latest) if bound is None else bound
+            return found
+        found = times_of(self, ranks, happens, NAT)
+        if bound is None and len(self.times):
+            bound = int(self.times[-1 if latest else 0])
+        found[vertex] = NAT if bound is None else bound
+        return self.clock.type.shown(found)
 
     def _position(self, time: Any, side: Any) -> int:
         xp: Any = module_of(self.graph.device)
@@ -122,34 +161,47 @@ class Timed(NamedTuple):
         return run(program, self.graph, active=[target], departure={target: last}, wait=False).departure
 
 
-def timed(graph: Graph, time: str, duration: str | float) -> Timed:
+def timed(graph: Graph, time: str, duration: Duration) -> Timed:
     """The graph with ranks of its edges' departures and arrivals, kept with it."""
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
+    if (clock := clock_of(graph.edge_attributes, time, duration)) is not None:
+        column = duration if isinstance(duration, str) and duration in graph.edge_attributes else clock.duration
+        return graph.kept(("timed", time, column, clock), lambda graph: _ranked(graph, time, column, clock))
     length: str | float
+    if isinstance(duration, timedelta | np.timedelta64):
+        raise TypeError(f"duration is {duration!r}; expected a number, as {time!r} holds numbers")
     if isinstance(duration, str):
         graph.edge_attributes.require(duration, "duration")
         length = duration
     else:
         number = real_number("duration", duration, most=LARGEST_TIME)
-        length = int(number) if number == int(number) else number
+        length = int(duration) if number == int(number) else number  # not int(number), which is rounded from 2**53 on
+        if isinstance(length, int) and length >= LARGEST_TIME:
+            raise ValueError(f"duration is {duration!r}; expected a number below 2**62")
     return graph.kept(("timed", time, length), lambda graph: _ranked(graph, time, length))
 
 
-def _ranked(graph: Graph, time: str, duration: str | float) -> Timed:
+def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None = None) -> Timed:
     xp: Any = module_of(graph.device)
-    _check("time", graph, time)
+    per_time, per_duration = (1, 1) if clock is None else (clock.per_time, clock.per_duration)
+    _check("time", graph, time, per=per_time)
     if isinstance(duration, str):
-        _check("duration", graph, duration, least=0)
+        _check("duration", graph, duration, least=0, per=per_duration)
     kinds = [graph.edge_attributes.types[name] for name in (time, duration) if isinstance(name, str)]
     kind = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in kinds) else np.int64)
 
     def departure(edges: Any) -> Any:
-        return edges[time].astype(kind) + kind.type(0)  # 0.0 in place of -0.0, so equal times have the same bits
+        return edges.numbers(time).astype(kind) * per_time + kind.type(
+            0
+        )  # 0.0 in place of -0.0, so equal times have the same bits
 
     def arrival(edges: Any) -> Any:
-        return departure(edges) + (edges[duration].astype(kind) if isinstance(duration, str) else duration)
+        with np.errstate(over="ignore"):  # checked below
+            if isinstance(duration, str):
+                return departure(edges) + edges.numbers(duration).astype(kind) * per_duration
+            return departure(edges) + duration
 
     def rank_of(name: str) -> Callable[[Any], Any]:
         def ranks(edges: Any) -> Any:
@@ -160,32 +212,47 @@ def _ranked(graph: Graph, time: str, duration: str | float) -> Timed:
 
     found = graph.with_edge_attributes(departure=departure, arrival=arrival)
     times = distinct(xp.concatenate([distinct(found.edge_attributes[name]) for name in ("departure", "arrival")]))
+    if len(times) and not math.isfinite(times[-1]):
+        raise ValueError(
+            f"the {time} and the duration of an edge add up to infinity in {kind}; expected finite arrivals: divide "
+            "both by the same number"
+        )
     rank = Timed(found, times).rank
-    return Timed(found.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")}), times)
+    ranked = found.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")})
+    return Timed(ranked, times, clock)
 
 
-def _check(what: str, graph: Graph, name: str, least: float = -np.inf) -> None:
-    """Raise ValueError unless all numbers of a column are finite, in range, and at least `least`."""
-    column: Any = graph.edge_attributes[name]
-    is_float = column.dtype.kind == "f"
-    limit = np.inf if is_float else LARGEST_TIME
+def _check(what: str, graph: Graph, name: str, least: float = -np.inf, per: int = 1) -> None:
+    """Raise ValueError unless all numbers of a column, times `per`, are finite, in range, and at least `least`."""
+    column: Any = graph.edge_attributes.numbers(name)
+    is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
+    limit = np.inf if is_float else LARGEST_TIME // per
     for bound in [end.item() for end in range_of(column)] if len(column) else ():  # both NaN if any number is
         if not -limit < bound < limit:
             wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
+            if dates is not None:
+                wanted = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
         elif bound < least:
             wanted = f"{least} or more"
         else:
             continue
-        where = f" at edge {int(((column == bound) | (column != column)).argmax())}" if graph.is_whole else ""
-        raise ValueError(f"edge attribute {name!r}, the {what}, is {bound}{where}; expected {wanted}")
+        edge, number = first_edge(column, partial(_equals, bound))
+        number = number if dates is None else np.int64(bound).view(dates.dtype)
+        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {wanted}")
+
+
+def _equals(bound: Any, column: Any) -> Any:
+    """Which numbers of a column are equal to a bound, or NaN."""
+    return (column == bound) | (column != column)
 
 
 def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
     """The start and the end of a window in the type of the times, None where it is open."""
-    if window is None:
-        return None, None
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise TypeError(f"window is {window!r}; expected (start, end), of which each is a number or None")
+    for i, bound in enumerate(window):
+        if isinstance(bound, str):
+            raise ValueError(f"window[{i}] is {bound!r}; expected a number, as the times are {times.dtype}")
     given = [
         None if bound is None else _bound(f"window[{i}]", bound, times.dtype, up=i == 0)
         for i, bound in enumerate(window)
@@ -199,11 +266,13 @@ def _bound(name: str, given: Any, kind: np.dtype, up: bool) -> Any:
     """A bound as a number of the type of the times; a fraction is rounded into the window."""
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
-        return None if (number < 0) == up else kind.type(LARGEST_TIME if up else -LARGEST_TIME)
+        return None if (number < 0) == up else extreme(kind, least=not up)
+    exact = int(given) if given == int(given) else given
     if kind.kind == "f":
-        return kind.type(number)
-    whole = int(given) if given == int(given) else math.ceil(number) if up else math.floor(number)
-    return kind.type(max(-LARGEST_TIME, min(LARGEST_TIME, whole)))
+        is_outside = number < exact if up else number > exact
+        return kind.type(math.nextafter(number, np.inf if up else -np.inf) if is_outside else number)
+    ends, whole = np.iinfo(kind), math.ceil(exact) if up else math.floor(exact)
+    return kind.type(max(ends.min, min(ends.max, whole)))
 
 
 def extreme(kind: np.dtype, least: bool) -> Any:

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import yen
 
 import gasla
 from gasla import datasets, verify
+from gasla.algorithms.paths import k_shortest_paths as k_shortest
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 from tests.algorithms.paths.test_shortest_path import SHAPES, edges
@@ -31,9 +32,18 @@ def simple_paths(matrix: coo_array, source: int, target: int) -> list[tuple[floa
     return sorted((nx.path_weight(G, path, "length"), path) for path in paths)
 
 
-@given(st.data())
+@pytest.mark.parametrize("patience", [k_shortest.PATIENCE, pytest.param(1, marks=pytest.mark.thorough)])
+@given(data=st.data())
 @settings(max_examples=100, deadline=None)
-def test_all_paths_in_order(data: st.DataObject) -> None:
+def test_all_paths_in_order(patience: int, data: st.DataObject) -> None:
+    """Also if searches soon begin again with bounds around their paths."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(k_shortest, "PATIENCE", patience)
+        patch.setattr(k_shortest, "MANY", patience // 10)
+        check_all_paths_in_order(data)
+
+
+def check_all_paths_in_order(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 7))
     matrix = edges(n, data.draw(st.integers(0, 25)), data.draw(st.integers(0, 10**6)), data.draw(st.integers(0, 4)))
     source, target = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
@@ -76,6 +86,39 @@ def test_hard_shapes(shape: str, device: Any) -> None:
         for _, path, by in found:
             assert path.dtype == graph.id_dtype
             assert by.dtype == np.int64
+
+
+SHAPES_AT_A_HUB = {
+    "star": [(1, 0), (0, 2)],
+    "detour": [(1, 0), (0, 2), (0, 3), (3, 4), (4, 2)],
+    "long detour": [(1, 0), (0, 2), (0, 3), (3, 4), (4, 5), (5, 6), (6, 2)],
+    "two hubs": [(1, 0), (3, 2)],
+    "pendant paths": [(1, 0), (0, 2)],
+}
+
+
+def at_a_hub(shape: str, leaves: int) -> gasla.Graph:
+    """Two vertices, 1 and 2, and a hub, 0, with many neighbors; only between two hubs do paths go through these."""
+    some = np.arange(10, 10 + leaves)
+    ends = [np.array(SHAPES_AT_A_HUB[shape]), np.stack([0 * some, some], 1)]
+    if shape == "two hubs":
+        ends.append(np.stack([some, 0 * some + 3], 1))
+    elif shape == "pendant paths":
+        ends.append(np.stack([some, some + leaves], 1))
+    src, dst = np.concatenate(ends).T
+    graph = gasla.Graph.from_edges(src, dst).symmetrized()
+    return graph.with_values(np.ones(graph.m))
+
+
+@pytest.mark.parametrize("shape", SHAPES_AT_A_HUB)
+def test_a_hub_is_not_searched_leaf_by_leaf(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertices that lead back to the hub alone are left out by another run, instead of being read one by one."""
+    graph, lists, read = at_a_hub(shape, 10_000), k_shortest.Edges._lists, []
+    few = nx.from_scipy_sparse_array(at_a_hub(shape, 5).to_scipy())
+    paths = sorted(len(path) - 1 for path in nx.all_simple_paths(few, 1, 2))
+    monkeypatch.setattr(k_shortest.Edges, "_lists", lambda self, v: (read.append(v), lists(self, v))[1])
+    assert [path.distance for path in gasla.k_shortest_paths(graph, 1, 2, 4)] == paths[:4]
+    assert len(read) < 2 * (k_shortest.PATIENCE + (graph.n + graph.m) // k_shortest.SHARE)
 
 
 def test_ties_are_in_lexicographic_order() -> None:

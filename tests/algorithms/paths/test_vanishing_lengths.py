@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla import verify
+from gasla import engines, verify
 
 
 def random_graph(seed: int, dtype: type = np.float64) -> gasla.Graph:
@@ -122,9 +122,50 @@ def test_the_gpu_counts_the_same_paths(dtype: type) -> None:
 
 
 @pytest.mark.thorough
-def test_networkx_gets_an_answer() -> None:
-    given = {"weight": "weight", "backend": "gasla"}
-    paths = [nx.Graph([("a", "b", {"weight": 5e6}), ("b", "c", {"weight": 1e-10})]) for _ in range(2)]
-    found = nx.edge_betweenness_centrality(paths[0], **given)
-    assert found == pytest.approx({("a", "b"): 2 / 3, ("b", "c"): 2 / 3})
-    assert nx.betweenness_centrality(paths[1], **given) == pytest.approx({"a": 0, "b": 1, "c": 0})
+def test_networkx_keeps_its_own_answer() -> None:
+    """Which counts a path of no length twice: 1.5 for the vertex in the middle."""
+    path = nx.Graph([("a", "b", {"weight": 5e6}), ("b", "c", {"weight": 1e-10})])
+    for function in (nx.edge_betweenness_centrality, nx.betweenness_centrality):
+        with pytest.raises(NotImplementedError, match="backend raised NotImplementedError"):
+            function(path.copy(), weight="weight", backend="gasla")
+    scores = gasla.betweenness_centrality(gasla.Graph.from_networkx(path), weighted=True)
+    assert scores.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "lengths", [[0.1, 0.7, 0.3], [1, 2**30 + 1, 2**25 - 1], [1e-50, 0.5, 1e-310], [0.1, 0.7, -0.05]]
+)
+def test_sums_are_rounded_to_the_type_of_the_distances(lengths: list[float]) -> None:
+    """Float32 distances of lengths that it can't hold: all reached vertices have a parent and a nearest source."""
+    src, dst = [0, 1, 2, 0, 4], [1, 2, 3, 3, 3]
+    graph = gasla.Graph.from_edges(src, dst, np.resize(np.array(lengths), 5), n=5)
+    with engines.interpreted():
+        verify.sssp(graph, 0, *gasla.sssp(graph, 0, parents=True, dtype=np.float32))
+        verify.nearest_source(graph, [4, 0], *gasla.nearest_source(graph, [4, 0], dtype=np.float32))
+        if min(lengths) >= 0:
+            for cutoff in lengths:
+                near = gasla.sssp(graph, 0, parents=True, dtype=np.float32, cutoff=cutoff)
+                verify.sssp(graph, 0, *near, cutoff=cutoff)
+
+
+def test_an_infinite_cutoff_hides_no_overflow() -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 2], np.array([3e38, 3e38], np.float32))
+    with engines.interpreted():
+        for search in (gasla.sssp, gasla.multi_source_shortest_paths, gasla.nearest_source):
+            with pytest.raises(ValueError, match="sum to infinity"):
+                search(graph, [0], cutoff=np.inf)
+            search(graph, [0], cutoff=3.2e38)
+
+
+def test_a_source_that_a_negative_length_reaches_belongs_to_another() -> None:
+    graph = gasla.Graph.from_edges([1, 0], [0, 2], [-1.0, 2.0])
+    with engines.interpreted():
+        found = gasla.nearest_source(graph, [0, 1])
+        assert found.nearest.tolist() == [1, 1, 1]
+        assert gasla.sssp(graph, [0, 1], parents=True).parents.tolist() == [1, 1, 0]
+        verify.nearest_source(graph, [0, 1], *found)
+        with pytest.raises(verify.VerificationError):
+            verify.nearest_source(graph, [0, 1], found.distances, [0, 1, 0])
+        circle = gasla.Graph.from_edges([0, 1], [1, 0], np.array([2**31 - 1, -(2**31)]))
+        with pytest.raises(ValueError, match="negative"):  # float32 has -1, but not what follows
+            gasla.sssp(circle, 1, dtype=np.float32)

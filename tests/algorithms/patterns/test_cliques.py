@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import EdgeFrontier, datasets, primitives
-from gasla.cpu.primitive import intersect, neighbors
 from gasla.cpu.primitive import listing as cpu
+from gasla.cpu.primitive import neighbors
 from gasla.gpu.primitive import listing as gpu
 from gasla.graph.graph import Graph
 from tests import oracles
@@ -67,16 +67,17 @@ def test_cliques_of_hard_shapes(device: Any, shape: str) -> None:
     assert [gasla.count_cliques(graph, k) for k in range(1, 7)] == cliques_of(peer(*HARD[shape]), 6)
 
 
-def test_large_cliques_are_counted_by_choices() -> None:
+@pytest.mark.parametrize("device", DEVICES)
+def test_large_cliques_are_counted_by_choices(device: Any) -> None:
     """No integer of the machine holds these; several words of bits a row, and several threads."""
-    graph = complete(150)
+    graph = complete(150).to(device)
     for k in (4, 5, 75, 148, 150):
         assert gasla.count_cliques(graph, k) == comb(150, k)
     assert gasla.count_cliques(graph, 151) == 0
     n = 3 * 40  # Moon and Moser's: everybody but two others
     src, dst = np.nonzero(np.arange(n)[:, None] // 3 != np.arange(n) // 3)
     for k in (4, 5, 6):
-        assert gasla.count_cliques(Graph.from_edges(src, dst), k) == comb(40, k) * 3**k
+        assert gasla.count_cliques(Graph.from_edges(src, dst).to(device), k) == comb(40, k) * 3**k
 
 
 @pytest.mark.thorough
@@ -160,26 +161,18 @@ def test_lopsided_lists_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(vertices, [2, 602] * 4000)
 
 
-@pytest.mark.thorough
-@settings(max_examples=15)
-@given(DENSE, st.sampled_from([3, 1 << 24]))
-def test_cliques_as_on_a_gpu(dense: tuple[int, int, float], part: int) -> None:
-    """By lists of triangles, in parts, on arrays of NumPy; its intersections are a kernel, and here the CPU's."""
-    graph = primitives.simplify(on("cpu", random_edges(*dense)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gpu, "PART", part)
-        patch.setattr(gpu, "intersect", intersect)
-        for k in (4, 5, 6):
-            assert gpu.count_cliques(graph, None, k) == gasla.count_cliques(graph, k)
+@pytest.mark.gpu
+def test_cliques_of_larger_graphs_on_a_gpu() -> None:
+    for graph in (Graph(datasets.rmat(9)), Graph(datasets.openflights().matrix)):
+        for k in (3, 4, 5, 9):
+            assert gasla.count_cliques(graph.to("gpu"), k) == gasla.count_cliques(graph, k)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("part", [1 << 12, 1 << 24])
-def test_cliques_of_larger_graphs_on_a_gpu(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "PART", part)
-    for graph in (Graph(datasets.rmat(9)), Graph(datasets.openflights().matrix)):
-        for k in (3, 4, 5):
-            assert gasla.count_cliques(graph.to("gpu"), k) == gasla.count_cliques(graph, k)
+def test_cliques_at_lists_of_several_parts_on_a_gpu() -> None:
+    """A vertex has more later neighbors than a block's table takes at a time."""
+    graph = complete(1_300).to("gpu")
+    assert [gasla.count_cliques(graph, k) for k in (4, 5, 700)] == [comb(1_300, k) for k in (4, 5, 700)]
 
 
 def test_arguments_of_primitives_are_checked() -> None:

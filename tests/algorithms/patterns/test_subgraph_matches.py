@@ -13,9 +13,8 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.patterns import exact_sums, match_counts, subgraph_matches
+from gasla.algorithms.patterns import exact_sums, match_counts, matching, subgraph_matches
 from gasla.graph.graph import Graph
-from gasla.operations import memory_limit
 from tests import oracles
 from tests.algorithms.community.test_edge_support import DEVICES, HARD, Edges, on, peer, plain
 from tests.algorithms.patterns.test_cliques import complete, random_edges
@@ -106,7 +105,7 @@ def test_matches_do_not_depend_on_the_size_of_parts(n: int, seed: int, density: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(match_counts, "PART", 50)
         patch.setattr(exact_sums, "LARGEST", 1 << 9)
-        patch.setattr(subgraph_matches, "PART", 200)
+        patch.setattr(matching, "PART", 200)
         for name in ("cycle", "path of four", "tailed triangle", "diamond", "clique"):
             found = gasla.subgraph_matches(graph, matrix(name), induced=seed % 2 == 0)
             oracles.subgraph_matches(graph, found, matrix(name), induced=seed % 2 == 0)
@@ -149,7 +148,7 @@ def test_the_airport_graph_gives_a_right_answer() -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_gpu_lists_the_same_in_the_same_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(match_counts, "PART", 1 << 14)
-    monkeypatch.setattr(subgraph_matches, "PART", 1 << 12)
+    monkeypatch.setattr(matching, "PART", 1 << 12)
     graph = Graph(datasets.rmat(6))
     for induced in (False, True):
         rows: Any = gasla.subgraph_matches(graph, matrix(name), induced=induced)
@@ -187,7 +186,6 @@ def test_more_matches_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(subgraph_matches, "available", lambda device: 100)
     with pytest.raises(MemoryError, match=r"15 entries, which take 240 bytes, and 100 are available; .* count=True"):
         gasla.subgraph_matches(graph, matrix("cycle"))
-    assert memory_limit.available("cpu") is None or memory_limit.available("cpu") > 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +193,8 @@ def test_more_matches_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch
     [
         (np.ones((2, 3)), TypeError, "expected a square matrix"),
         (np.array([["a"]]), TypeError, "expected a square matrix"),
-        (np.zeros((0, 0)), ValueError, "has 0 vertices; expected 1 to 4"),
-        (np.ones((5, 5)) - np.eye(5), ValueError, "has 5 vertices; expected 1 to 4"),
+        (np.zeros((0, 0)), ValueError, "has 0 vertices; expected 1 to 8"),
+        (np.ones((9, 9)) - np.eye(9), ValueError, "has 9 vertices; expected 1 to 8"),
         ([[0, 1], [0, 0]], ValueError, "has the edge 0 -> 1 and not 1 -> 0; .* or directed=True"),
         ([[0, 1], [1, 1]], ValueError, "vertex 1 of the pattern has a self loop"),
         ([[0, 1, 0], [1, 0, 0], [0, 0, 0]], ValueError, "leads from vertex 0 to 2; expected a connected pattern"),

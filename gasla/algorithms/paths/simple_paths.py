@@ -1,0 +1,128 @@
+"""Simple paths of bounded length: those that visit no vertex twice.
+
+A search backward from the target tells how many edges away each vertex is, so that the search forward only takes steps
+from which the target can be reached with the edges that are left.
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gasla.graph.arguments import check_flags, in_host_memory, is_one_vertex, vertex_ids, whole_number
+from gasla.graph.exchange.vertex_names import translate_vertex
+from gasla.graph.graph import Graph
+from gasla.operations.primitives import count_paths, list_paths
+from gasla.operations.vertex_lists import VertexLists
+from gasla.rows import Command, Row
+
+
+def simple_paths(
+    graph: Any,
+    source: Hashable | Iterable[Hashable],
+    target: Hashable | Iterable[Hashable],
+    max_length: int,
+    *,
+    min_length: int = 1,
+    count: bool = False,
+    limit: int | None = None,
+) -> VertexLists | int:
+    """List the paths from one vertex to another that visit no vertex twice, up to a length, or count them.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges. In host memory.
+    source, target : int or name, or arrays of them
+        The ends of the paths. Of two arrays, paths lead from each source to the target at the same place; one vertex is
+        an end of all paths.
+    max_length, min_length : int
+        The largest and the smallest number of edges of a path.
+    count : bool, default False
+        Whether to return only the number of paths.
+    limit : int, optional
+        List this many paths at most: the first ones. By default memory is the limit.
+
+    Returns
+    -------
+    VertexLists, or int
+        The vertices of each path from source to target: by pairs in their order, each pair's in the order of a
+        depth-first search that follows edges in the order of the input, or by ascending ids if there are parallel ones.
+        With `count` the exact number, of any size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an end is not a vertex, the arrays differ in length, or a length is not a whole number; if the graph is on a
+        GPU.
+    MemoryError
+        If the paths need more memory than is available; they are counted first.
+
+    See Also
+    --------
+    gasla.k_shortest_paths : in the order of their lengths, by weights.
+    gasla.simple_cycles : paths that lead back.
+
+    Notes
+    -----
+    Parallel edges are one edge, and self loops are ignored: a path is given by its vertices. From a vertex to itself
+    there is no path of one edge or more.
+
+    A thread takes 20 bytes per vertex at most (40 with ids of 64 bits), and as much for each edge of the longest path.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 0, 1, 2, 2], [1, 2, 3, 3, 1])
+    >>> gasla.simple_paths(graph, 0, 3, max_length=2).tolist()
+    [[0, 1, 3], [0, 2, 3]]
+    >>> gasla.simple_paths(graph, 0, 3, max_length=3, count=True)
+    3
+    """
+    graph = in_host_memory("simple_paths", graph)
+    check_flags(count=count)
+    least, most = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
+    sources, targets = _ends(graph, "source", source), _ends(graph, "target", target)
+    if len(sources) != len(targets) and 1 not in (len(sources), len(targets)):
+        raise ValueError(f"source has {len(sources)} vertices and target {len(targets)}; expected as many, or one")
+    sources, targets = np.broadcast_arrays(sources, targets)
+    differ = sources != targets
+    simple = graph.simple() if graph.has_parallel_edges else graph
+    if simple.has_self_loops:
+        src, dst = simple.edges()
+        simple = simple.select(src != dst)
+    ends = sources[differ], targets[differ]
+    if count:
+        return count_paths(simple, *ends, least, most)
+    return list_paths(simple, *ends, least, most, limit=limit)
+
+
+def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
+    """One vertex or several as an array."""
+    one = is_one_vertex(graph, given)
+    ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if one else given)
+    return ends
+
+
+def lists(f: Any) -> Any:
+    """Return the lines that print the first lists of vertices."""
+    return (f"      {' – '.join(map(f.label, row.tolist()))}" for row, _ in zip(f["lists"], range(f.top)))
+
+
+def vertices_of(name: str, _: Any, lists: VertexLists) -> dict[str, Any]:
+    """Return lists of vertices as the parts of an answer of the command line; the verifier knows them by a name."""
+    return {name: lists, "lists": lists, "vertices": lists.vertices}
+
+
+ROW = Row(
+    simple_paths,
+    Command(
+        *("simple-paths", {"vertices": "on_paths"}),
+        lambda f: f"{len(f['lists']):,} paths from {f.ends}{', among them:' * (len(f['lists']) > f.top)}",
+        *(lists, "ids"),
+        defaults={"max_length": 4},
+        fixed={"count": False},
+        unpack=partial(vertices_of, "paths"),
+    ),
+)

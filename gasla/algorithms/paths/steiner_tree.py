@@ -1,0 +1,125 @@
+"""Steiner trees: light trees that join given vertices, at most twice as heavy as the lightest.
+
+Every vertex belongs to the cell of its nearest terminal. An edge between two cells stands for the way along it, from
+terminal to terminal; a minimum spanning forest of these ways joins all terminals. Ways in one cell follow one tree of
+shortest paths, so that no cycle arises.
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
+from gasla.algorithms.paths.alternative_paths import Tree
+from gasla.algorithms.paths.k_shortest_paths import require_lengths
+from gasla.algorithms.paths.sssp import sssp
+from gasla.arrays import module_of, moved
+from gasla.graph.arguments import several_vertices
+from gasla.graph.graph import Graph, whole_graph
+from gasla.rows import Row
+
+Array = np.ndarray[Any, Any]
+
+
+class SteinerTreeResult(NamedTuple):
+    """The ids of the edges of the tree, ascending, and their total length."""
+
+    edges: Array
+    total: float
+
+
+def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult:
+    """Find a light tree that joins given vertices, at most twice as heavy as the lightest one.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        Read as undirected: `A[i, j]` is the length of an edge between i and j, 0 or more; the shortest edge between two
+        vertices counts, in either direction. A graph without values has edges of length 1.
+    terminals : several vertices
+        The vertices to join, by ids or names.
+
+    Returns
+    -------
+    SteinerTreeResult(edges, total)
+        The int64 ids of the edges, each once, in one of its directions, and the sum of their lengths, in float64.
+        Terminals that no path joins are in separate trees.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a terminal is not a vertex, or a length is negative or NaN.
+
+    See Also
+    --------
+    gasla.minimum_spanning_forest : joins all vertices.
+    gasla.shortest_path : joins two.
+
+    Notes
+    -----
+    The tree is at most 2 - 2/t times as heavy as the lightest one that joins t terminals. Its leaves are terminals.
+
+    Takes a call of `gasla.sssp` and one of `gasla.minimum_spanning_forest`; all else is done by NumPy on the CPU.
+
+    References
+    ----------
+    K. Mehlhorn: A faster approximation algorithm for the Steiner problem in graphs. Information Processing Letters 27
+    (1988).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> star = gasla.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 2, 3], [1.0, 1.0, 1.0, 2.5, 2.5])
+    >>> gasla.steiner_tree(star, [1, 2, 3])
+    SteinerTreeResult(edges=array([0, 1, 2]), total=3.0)
+    """
+    graph = whole_graph(graph)
+    chosen = np.unique(np.array(several_vertices(graph, "terminals", terminals, "vertex"), np.int64))
+    require_lengths(graph)
+    numbers, u, v, lengths = _lightest(graph)
+    count, n = len(numbers), graph.n
+    tails, heads, each = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([lengths, lengths])
+    distances = np.full(n, np.inf)
+    if len(chosen):
+        distances = sssp(Graph.from_edges(tails, heads, each, n=n), chosen, dtype=np.float64)
+    # All terminals are children of one more vertex, n.
+    tails, heads = np.append(tails, np.full(len(chosen), n)), np.append(heads, chosen)
+    each = np.append(each, np.zeros(len(chosen)))
+    tree = Tree.of(tails, heads, each, np.append(distances, 0.0), n)
+    cell = _roots(np.where(tree.parents == n, np.arange(n + 1), tree.parents))
+    across = np.flatnonzero((cell[u] != cell[v]) & np.isfinite(distances[u]) & np.isfinite(distances[v]))
+    ways = distances[u[across]] + lengths[across] + distances[v[across]]
+    joined = across[minimum_spanning_forest(Graph.from_edges(cell[u[across]], cell[v[across]], ways, n=n + 1)).edges]
+    taken = np.zeros(count, bool)
+    taken[joined] = True
+    for end in np.concatenate([u[joined], v[joined]]).tolist():
+        while (edge := int(tree.edges[end])) < 2 * count and not taken[edge % count]:
+            taken[edge % count] = True
+            end = int(tree.parents[end])
+    edges = np.sort(numbers[taken])
+    xp: Any = module_of(graph.device)
+    return SteinerTreeResult(xp.asarray(edges), float(lengths[taken].sum()))
+
+
+def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
+    """The id of the shortest edge between each two vertices, of equal ones the smallest; its ends and length."""
+    src, dst = (np.asarray(moved(ends, "cpu")).astype(np.int64) for ends in graph.edges())
+    lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
+    u, v = np.minimum(src, dst), np.maximum(src, dst)
+    order = np.lexsort((np.arange(graph.m), lengths, v, u))
+    order = order[u[order] != v[order]]
+    first = np.ones(len(order), bool)
+    first[1:] = (u[order[1:]] != u[order[:-1]]) | (v[order[1:]] != v[order[:-1]])
+    numbers = order[first]
+    return numbers, u[numbers], v[numbers], lengths[numbers]
+
+
+def _roots(parents: Array) -> Array:
+    """The root of each vertex."""
+    while not np.array_equal(further := parents[parents], parents):
+        parents = further
+    return parents
+
+
+ROW = Row(steiner_tree, "steiner_tree(g, [0])")

@@ -1,0 +1,240 @@
+"""Isomorphism: whether two graphs are one, but for the numbers of their vertices.
+
+Both are colored together, by rounds of Weisfeiler's and Lehman's refinement. Where colors occur as often in both,
+vertices of one graph are matched with vertices of the same color in the other, each next to a vertex matched before,
+and so that edges lead to edges; where no vertex is left, the last match is taken back. In trees, and in most
+graphs that have no symmetries, colors tell which vertex it is, and no match is taken back.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.components.connected_components import connected_components
+from gasla.algorithms.patterns.weisfeiler_lehman_colors import first_hashes, next_hashes
+from gasla.arrays import moved
+from gasla.graph.graph import Graph, whole_graph
+from gasla.rows import Row
+
+Array = np.ndarray[Any, Any]
+Near = list[Counter[int]]  # how many edges lead to each neighbor of a vertex
+
+
+def is_isomorphic(graph: Any, other: Any, *, labels: Any = None, other_labels: Any = None) -> bool:
+    """Return whether two graphs are isomorphic: equal, but for the numbers of their vertices.
+
+    Parameters
+    ----------
+    graph, other : Graph, or SciPy or CuPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges. Self loops and parallel edges count.
+    labels, other_labels : (n,) arrays of integers, optional
+        Labels of the vertices of each graph, both or none: vertices correspond only if theirs are equal.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError, ValueError
+        If only one of `labels` and `other_labels` is given, or one does not have an integer per vertex.
+
+    See Also
+    --------
+    gasla.isomorphisms : which vertices correspond.
+    gasla.weisfeiler_lehman_hash : compares many graphs.
+
+    Notes
+    -----
+    Colors are found on the device of the graphs, and correspondence by Python on the CPU, in time that grows with the
+    edges where colors decide. For regular graphs without symmetries it may grow exponentially.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path, turned = gasla.Graph.from_edges([0, 1], [1, 2]), gasla.Graph.from_edges([2, 0], [0, 1])
+    >>> gasla.is_isomorphic(path, turned)
+    True
+    """
+    return next(isomorphisms(graph, other, labels=labels, other_labels=other_labels), None) is not None
+
+
+def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: Any = None) -> Iterator[Array]:
+    """Yield all isomorphisms of two graphs: for each vertex of the first one, the vertex of the other one.
+
+    Parameters
+    ----------
+    graph, other, labels, other_labels
+        As for `gasla.is_isomorphic`.
+
+    Yields
+    ------
+    (n,) array of ids
+        ``other.subgraph(found)`` has the same edges as `graph`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `is_isomorphic`.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path, turned = gasla.Graph.from_edges([0, 1], [1, 2]), gasla.Graph.from_edges([2, 0], [0, 1])
+    >>> next(gasla.isomorphisms(path, turned))
+    array([2, 0, 1], dtype=int32)
+    """
+    one = whole_graph(graph)
+    try:
+        two = whole_graph(other)
+    except TypeError as error:
+        raise TypeError(f"other: {error}") from None
+    hashes = first_hashes(one, labels), first_hashes(two, other_labels, "other_labels")
+    if (labels is None) != (other_labels is None):
+        raise ValueError("labels and other_labels are for both graphs; expected both, or none")
+    if (one.n, one.m) != (two.n, two.m):
+        return iter(())
+    large = _vertices_of_large_components(one.to("cpu"))
+    return (
+        found
+        for colors in _colors(one, two, hashes, large)
+        for found in _matches(one.to("cpu"), two.to("cpu"), *colors)
+    )
+
+
+def _colors(
+    one: Graph, two: Graph, hashes: tuple[Array, Array], large: list[Array]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield colors of both graphs that occur as often in both.
+
+    Of each large component, a vertex of the rarest color has a color of its own: it corresponds to each vertex of the
+    other graph in turn.
+    """
+    count = 0
+    while True:
+        mine, theirs = (moved(x, "cpu") for x in hashes)
+        found, numbers, sizes = np.unique(mine, return_inverse=True, return_counts=True)
+        if not np.array_equal(np.sort(mine), np.sort(theirs)):
+            return
+        if len(found) <= count:
+            break
+        count = len(found)
+        hashes = next_hashes(one, hashes[0]), next_hashes(two, hashes[1])
+    rarest = [vertices[sizes[numbers[vertices]].argmin()] for vertices in large]
+    shared = [i for i, v in enumerate(rarest) if sizes[numbers[v]] > 1]
+    if not shared:
+        yield numbers.tolist(), np.searchsorted(found, theirs).tolist()
+        return
+    v = rarest[shared[0]]
+    for w in np.flatnonzero(theirs == mine[v]).tolist():
+        marked = hashes[0].copy(), hashes[1].copy()
+        marked[0][v] = marked[1][w] = ~hashes[0][v]
+        yield from _colors(one, two, marked, large[shared[0] :])
+
+
+def _vertices_of_large_components(graph: Graph) -> list[Array]:
+    """The vertices of the components with a sixteenth of the vertices or more."""
+    labels = connected_components(graph).labels
+    return [np.flatnonzero(labels == c) for c in np.flatnonzero(np.bincount(labels) > graph.n // 16)]
+
+
+def _near(graph: Graph) -> tuple[Near, Near]:
+    """The out-neighbors and the in-neighbors of each vertex."""
+    both: tuple[Near, Near] = tuple([Counter() for _ in range(graph.n)] for _ in range(2))  # type: ignore[assignment]
+    src, dst = (ends.tolist() for ends in graph.edges())
+    for u, v in zip(src, dst, strict=True):
+        both[0][u][v] += 1
+        both[1][v][u] += 1
+    return both
+
+
+def _order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
+    """The vertices by components, the rarest color first: each vertex, and the neighbor that precedes it, or -1."""
+    sizes, out, in_ = Counter(colors), *near
+    order: list[tuple[int, int]] = []
+    seen = [False] * len(colors)
+    for root in sorted(range(len(colors)), key=lambda v: sizes[colors[v]]):
+        if seen[root]:
+            continue
+        seen[root] = True
+        begin = len(order)
+        order.append((root, -1))
+        while begin < len(order):
+            u = order[begin][0]
+            begin += 1
+            for v in chain(out[u], in_[u]):
+                if not seen[v]:
+                    seen[v] = True
+                    order.append((v, u))
+    return order
+
+
+def _matches(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Iterator[Array]:
+    """Match vertices in order, and take back the last match where no vertex fits."""
+    near, far = _near(one), _near(two)
+    image, taken = [-1] * one.n, [-1] * two.n
+    order, candidates = _order(near, colors), _Candidates(far, others, taken)
+    places: list[Iterator[int]] = []  # for each vertex in order, the vertices still to be tried
+    while True:
+        if len(places) == len(order):
+            yield np.array(image, one.id_dtype)
+        else:
+            v, parent = order[len(places)]
+            places.append(candidates.of(colors[v], image[parent] if parent >= 0 else -1))
+        while places:
+            v, w = order[len(places) - 1][0], next(places[-1], -1)
+            if image[v] >= 0:
+                taken[image[v]] = image[v] = -1
+            if w < 0:
+                places.pop()
+            elif all(_fit(mine, theirs, v, w, image, taken) for mine, theirs in zip(near, far)):
+                image[v], taken[w] = w, v
+                break
+        if not places:
+            return
+
+
+class _Candidates:
+    """The vertices of the other graph by color and neighbor; those taken at the front of a list are skipped."""
+
+    def __init__(self, far: tuple[Near, Near], colors: list[int], taken: list[int]) -> None:
+        self.far, self.colors, self.taken = far, colors, taken
+        self.lists: dict[tuple[int, int], list[int]] = {}
+        self.starts: dict[tuple[int, int], int] = {}
+        for v, color in enumerate(colors):
+            self.lists.setdefault((color, -1), []).append(v)
+
+    def of(self, color: int, beside: int) -> Iterator[int]:
+        """The free vertices of a color, next to a vertex unless that is -1."""
+        key = color, beside
+        if key not in self.lists:
+            around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))
+            for w in around:
+                self.lists.setdefault((self.colors[w], beside), []).append(w)
+        found, before = self.lists.get(key, []), self.starts.get(key, 0)
+        start = before
+        while start < len(found) and self.taken[found[start]] >= 0:
+            start += 1
+        self.starts[key] = start
+        for i in range(start, len(found)):
+            if self.taken[found[i]] < 0:
+                yield found[i]
+        self.starts[key] = before
+
+
+def _fit(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
+    """Whether a vertex has the edges to matched vertices that the other one has, and no more; and as many loops."""
+    matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
+    some = far[w]
+    if near[v][v] != some[w] or any(some[x] != count for x, count in matched):
+        return False
+    return sum(taken[x] >= 0 for x in some) == len(matched)
+
+
+ROW = [
+    Row(is_isomorphic, "is_isomorphic(g, g)"),
+    Row(isomorphisms, "isomorphisms(g, g).__next__()"),
+]

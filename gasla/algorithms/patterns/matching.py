@@ -1,0 +1,283 @@
+"""The matches of a pattern in a simple graph: their number, blocks of them, and how many there are at each vertex.
+
+In host memory a compiled join extends matches depth-first. Elsewhere blocks of rows are extended by one vertex at a
+time with operations on whole arrays. Both find the same matches, with vertices numbered by their degrees: each match is
+found once, and hubs are reached from their small neighbors.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.patterns import directed_counts, match_counts
+from gasla.algorithms.patterns.pattern import Pattern
+from gasla.algorithms.patterns.pattern_joins import Listing, counting, listing
+from gasla.arrays import array_module, shares
+from gasla.graph.graph import Graph
+from gasla.operations.joins import JoinRun, join, joins
+from gasla.operations.primitives import common, count_cliques, has_edges
+from gasla.program import EdgeFrontier
+from gasla.program.join_plan import Join, Reach
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Both = tuple[Graph, Graph]  # a graph and its reverse, or an undirected graph twice
+
+PART = 1 << 22  # neighbors per block
+ROWS = 1 << 20  # rows whose vertices are named at once
+AHEAD = 1 << 10  # most blocks of edges whose matches are counted before they are written
+FORMULAS = 4  # vertices of undirected patterns up to which sums tell the numbers of matches
+FEW = 1 << 15  # edges up to which patterns of at most four vertices are not worth compiling a join for each
+
+
+class Matching:
+    """A pattern in a simple graph. `labels` has the number of each vertex's label, if the pattern has labels."""
+
+    def __init__(self, simple: Graph, pattern: Pattern, induced: bool, labels: Array | None = None) -> None:
+        self.simple, self.pattern, self.induced, self.labels = simple, pattern, induced, labels
+        self.is_joined = joins(simple) and pattern.size > 1 and (pattern.size > 4 or simple.m > FEW)
+        self._maps: list[tuple[Pattern, int]] = []
+
+    @cached_property
+    def _ordered(self) -> tuple[Graph, Array]:
+        """The graph with its vertices sorted by degree, and the original id of each vertex."""
+        return match_counts.by_degree(self.simple)
+
+    def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
+        """Bits that tell at which vertices of a pattern a vertex may be: it has the label, and neighbors enough.
+
+        The `merged` vertices may coincide, and then need only one neighbor.
+        """
+        graph, vertices = self._ordered
+        found = array_module(vertices).zeros(graph.n, np.uint8)
+        for v in range(pattern.size):
+            out, in_ = pattern.degrees_of(v, merged)
+            may_be = (graph.out_degrees >= out) & (graph.in_degrees >= in_)
+            if self.labels is not None and pattern.labels[v] >= 0:
+                may_be &= self.labels[vertices] == pattern.labels[v]
+            found |= may_be.astype(np.uint8) << np.uint8(v)
+        return found
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return listing(self.pattern, self.induced)
+
+    # --- numbers ------------------------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """The number of matches."""
+        found = self._formula(self.pattern) if self.labels is None else None
+        if found is not None:
+            return found
+        if not self.is_joined:
+            return sum(columns.shape[1] for columns in self._columns())
+        return self._maps_of(self.pattern, self.induced) // len(self.pattern.automorphisms)
+
+    def _formula(self, pattern: Pattern) -> int | None:
+        """The number of matches of a pattern without labels, if it can be told without enumeration."""
+        induced = self.induced and pattern is self.pattern
+        if pattern.directed:
+            return directed_counts.matches(self.simple, pattern, induced)
+        if pattern.size <= FORMULAS:
+            return match_counts.matches(self.simple, pattern, induced)
+        if len(pattern.edges) == pattern.size * (pattern.size - 1):
+            return count_cliques(self.simple, pattern.size)
+        return None
+
+    def _maps_of(self, pattern: Pattern, induced: bool) -> int:
+        """The number of maps of a pattern to the graph: that of matches times that of automorphisms."""
+        for known, maps in self._maps:
+            if next(known.isomorphisms(pattern), None) is not None:
+                return maps
+        found = None if self.labels is not None or pattern is self.pattern else self._formula(pattern)
+        if found is not None:
+            maps = found * len(pattern.automorphisms)
+        elif pattern.size == 1:
+            maps = int(self._kinds(pattern).sum())
+        else:
+            way = counting(pattern, induced)
+            graph, kinds = self._ordered[0], self._kinds(pattern, way.free)
+            if way.descends:
+                graph = graph.subgraph(np.arange(graph.n, dtype=graph.id_dtype)[::-1])
+                kinds = np.ascontiguousarray(kinds[::-1])
+            maps = way.times * sum(join(way.plan, graph, kinds).count())
+            maps -= sum(self._maps_of(merged, False) for merged in way.merged)
+        if not induced:
+            self._maps.append((pattern, maps))
+        return maps
+
+    def per_vertex(self) -> Array:
+        """The number of matches that each vertex is in."""
+        graph, vertices = self._ordered
+        xp = array_module(vertices)
+        found = xp.zeros(graph.n, np.int64)
+        if self.is_joined:
+            found[vertices] = join(self._listing.plan, graph, self._kinds(self.pattern)).tally()
+            return found
+        for columns in self._columns():
+            found[vertices] += xp.bincount(columns.ravel(), minlength=graph.n)
+        return found
+
+    # --- matches ------------------------------------------------------------------------------------------------------
+
+    def listed(self, number: int) -> Array:
+        """All matches, whose number is known: where each vertex of the pattern is."""
+        rows = array_module(self.simple.out.indices).empty((number, self.pattern.size), self.simple.id_dtype)
+        filled = 0
+        if self.is_joined:
+            counting, writing = self._joins()
+            counts = np.array(counting.count(), np.int64)
+            places = np.cumsum(counts) - counts
+            writing.write(0, np.stack([np.zeros_like(counts), counts, places], axis=1), rows)
+            for filled in range(0, number, ROWS):
+                rows[filled : filled + ROWS] = self._named(rows[filled : filled + ROWS].T)
+            filled = int(counts.sum())
+        else:
+            for columns in self._columns():
+                rows[filled : filled + columns.shape[1]] = self._named(columns)
+                filled += columns.shape[1]
+        assert filled == number, f"{filled} matches were found, and {number} counted"
+        return rows
+
+    def stream(self, most: int) -> Iterator[Array]:
+        """Yield all matches in arrays of at most `most` rows, as they are found."""
+        for columns in self._written(most) if self.is_joined else self._columns():
+            for start in range(0, columns.shape[1], most):
+                yield self._named(columns[:, start : start + most])
+
+    def _named(self, columns: Array) -> Array:
+        """Turn columns in the order of matching into rows of ids in the order of the pattern's vertices."""
+        places = np.argsort(self._listing.order).tolist()
+        return _smallest(self._ordered[1][columns[places]], self.pattern).T
+
+    def _joins(self) -> tuple[JoinRun, JoinRun]:
+        """The join that counts the matches of blocks of edges, and the one that writes them."""
+        graph, kinds = self._ordered[0], self._kinds(self.pattern)
+        return join(self._listing.counting, graph, kinds), join(self._listing.plan, graph, kinds)
+
+    def _written(self, most: int) -> Iterator[Array]:
+        """Yield columns of matches as the compiled join writes them: blocks of edges are counted, then written.
+
+        Those of a block with `most` or more, which are not all counted, are written one part after another.
+        """
+        counting, writing = self._joins()
+        first, ahead = 0, 4
+        while first < counting.blocks:
+            counts = counting.count(first, min(ahead, counting.blocks - first), most)
+            for begin, end in _groups(counts, most):
+                skip = 0
+                while True:
+                    takes = np.minimum(counts[begin:end], most)
+                    wanted = np.stack([np.full_like(takes, skip), takes, np.cumsum(takes) - takes], axis=1)
+                    found = np.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
+                    written = sum(writing.write(first + begin, wanted, found))
+                    yield found[:written].T
+                    skip += written
+                    if counts[begin] < most or written < most:
+                        break
+            first, ahead = first + len(counts), min(2 * ahead, AHEAD)
+
+    def _columns(self) -> Iterator[Array]:
+        """Yield columns of matches, by operations on arrays."""
+        graph, vertices = self._ordered
+        kinds = None if self.labels is None else self._kinds(self.pattern)
+        both = graph, graph.reversed() if self.pattern.directed else graph
+        joins = self._listing.plan.joins
+        first = array_module(vertices).arange(graph.n, dtype=graph.id_dtype)
+        if kinds is not None:
+            first = first[_is_kind(kinds, joins[0])]
+        yield from _extended(both, kinds, first[None], joins[1:])
+
+
+def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Divide blocks into groups of less than `most` matches together; a block that has `most` or more is a group."""
+    begin = total = 0
+    for block, count in enumerate(counts):
+        if total and total + count >= most:
+            yield begin, block
+            begin, total = block, 0
+        total += count
+        if not total:
+            begin = block + 1
+    if total:
+        yield begin, len(counts)
+
+
+# --- blocks of rows ---------------------------------------------------------------------------------------------------
+
+
+def _extended(both: Both, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
+    """Yield blocks of matches, extended by all remaining joins; each column is a match."""
+    if not columns.shape[1]:
+        return
+    if not joins:
+        yield columns
+        return
+    join, xp, forward = joins[0], array_module(columns), both[0]
+    for graph, chosen, (a, b) in _lists(both, columns, join):
+        src, dst = chosen[a], chosen[b]
+        for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
+            few = chosen[:, part]
+            above = few[list(join.above)].max(axis=0) if join.above else None
+            which, found = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
+            met = {Reach(place, graph is not forward) for place in (a, b)}
+            fits = _fits(
+                both, kinds, few, which, found, join._replace(within=tuple(r for r in join.within if r not in met))
+            )
+            if fits is not None:
+                which, found = which[fits], found[fits]
+            yield from _extended(both, kinds, xp.concatenate([few[:, which], found[None]]), joins[1:])
+
+
+def _lists(both: Both, columns: Array, join: Join) -> Iterator[tuple[Graph, Array, tuple[int, int]]]:
+    """The lists with the candidates for the next vertex: a graph, matches, and the positions of two list owners.
+
+    A single neighbor serves as both owners. Candidates between two neighbors come from the shorter list of each match.
+    """
+    forward, backward = both
+    after = [reach.place for reach in join.within if not reach.backward]
+    before = [reach.place for reach in join.within if reach.backward]
+    if len(after) > 1 or not before:
+        yield forward, columns, (after[0], after[:2][-1])
+    elif len(before) > 1 or not after:
+        yield backward, columns, (before[0], before[:2][-1])
+    else:
+        (a,), (b,) = after, before
+        is_shorter = forward.out_degrees[columns[a]] <= backward.out_degrees[columns[b]]
+        yield forward, columns[:, is_shorter], (a, a)
+        yield backward, columns[:, ~is_shorter], (b, b)
+
+
+def _fits(both: Both, kinds: Array | None, columns: Array, which: Array, found: Array, join: Join) -> Array | None:
+    """Whether new vertices satisfy the remaining constraints of a join; None if there are none."""
+
+    def has(reach: Reach) -> Array:
+        return has_edges(both[reach.backward], EdgeFrontier(both[0].n, found, columns[reach.place][which], found))
+
+    asked = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
+    asked += [found != columns[place][which] for place in join.apart]
+    if kinds is not None:
+        asked.append(_is_kind(kinds[found], join))
+    return reduce(and_, asked) if asked else None
+
+
+def _is_kind(kinds: Array, join: Join) -> Array:
+    return (kinds >> np.uint8(join.vertex) & np.uint8(1)).astype(bool)
+
+
+def _smallest(columns: Array, pattern: Pattern) -> Array:
+    """Replace each match by the smallest of its images under automorphisms."""
+    xp, group = array_module(columns), pattern.automorphisms
+    for vertex in range(pattern.size):
+        # one automorphism per vertex that can move here while those before stay fixed
+        choices = {a[vertex]: a for a in group}
+        best, smallest = columns[vertex], columns
+        for other, a in choices.items():
+            if other != vertex:
+                is_less = columns[other] < best
+                best, smallest = xp.minimum(best, columns[other]), xp.where(is_less, columns[list(a)], smallest)
+        columns = smallest
+        group = [a for a in group if a[vertex] == vertex]
+    return columns

@@ -1,0 +1,189 @@
+"""Colors by Weisfeiler and Lehman's refinement: vertices of different colors are exchanged by no isomorphism.
+
+A color is a hash of 64 bits. In each round a vertex's new color mixes its own with the sums of the mixed colors of its
+out-neighbors and of its in-neighbors, so that it depends on no order. Rounds end when no color is split any more.
+"""
+
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import array_module, module_of, moved, running_sums
+from gasla.graph.arguments import most_iterations, whole_number
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.validate import as_ids
+from gasla.rows import Command, Row
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+
+
+class ColorsResult(NamedTuple):
+    """Colors of vertices: `count` colors, numbered from 0 in an order that depends on the form of the graph alone."""
+
+    colors: Array
+    count: int  # type: ignore[assignment]
+    iterations: int
+
+
+def weisfeiler_lehman_colors(graph: Any, *, labels: Any = None, max_iter: int | None = None) -> ColorsResult:
+    """Color vertices by the colors of their neighbors, round by round, until no color is split any more.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges.
+    labels : (n,) array of integers, optional
+        The first colors. By default all vertices have one.
+    max_iter : int, optional
+        The most rounds. By default there is no limit; more than n are never needed.
+
+    Returns
+    -------
+    ColorsResult(colors, count, iterations)
+        The color of each vertex, 0 to `count` - 1, and the number of rounds that split a color.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `labels` does not have one integer per vertex, or `max_iter` is no whole number.
+
+    See Also
+    --------
+    gasla.weisfeiler_lehman_hash : one text for the graph.
+    gasla.is_isomorphic : whether two graphs have one form.
+
+    Notes
+    -----
+    Neighbors count as often as there are edges; of directed edges, both ends. Isomorphic graphs have the same colors,
+    with vertices renamed. Two vertices that differ have the same color only if sums of 64 bits happen to be equal.
+
+    References
+    ----------
+    B. Weisfeiler, A. Leman: The reduction of a graph to canonical form and the algebra which appears therein. NTI
+    Series 2 (1968).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]).symmetrized()
+    >>> colors, count, iterations = gasla.weisfeiler_lehman_colors(path)
+    >>> count, bool(colors[0] == colors[3]), bool(colors[1] == colors[2])
+    (2, True, True)
+    """
+    graph = whole_graph(graph)
+    most = graph.n if max_iter is None else most_iterations("max_iter", max_iter)
+    hashes, count, rounds = first_hashes(graph, labels), 0, 0
+    colors, more = _numbered(hashes)
+    while more > count and rounds < most:
+        count = more
+        hashes = next_hashes(graph, hashes)
+        new, more = _numbered(hashes)
+        if more > count:
+            colors, rounds = new, rounds + 1
+    return ColorsResult(colors.astype(graph.id_dtype), max(count, more), rounds)
+
+
+def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 3) -> str:
+    """Return a text that is the same for isomorphic graphs, and most likely differs for others.
+
+    Parameters
+    ----------
+    graph, labels
+        As for `gasla.weisfeiler_lehman_colors`.
+    iterations : int, default 3
+        How many rounds of colors it has.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits. It is not NetworkX's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `weisfeiler_lehman_colors`.
+
+    See Also
+    --------
+    gasla.is_isomorphic : decides.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path, star = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]), gasla.Graph.from_edges([0, 0, 0], [1, 2, 3])
+    >>> turned = gasla.Graph.from_edges([3, 0, 1], [0, 1, 2])
+    >>> gasla.weisfeiler_lehman_hash(path) == gasla.weisfeiler_lehman_hash(turned)
+    True
+    >>> gasla.weisfeiler_lehman_hash(path) == gasla.weisfeiler_lehman_hash(star)
+    False
+    """
+    graph = whole_graph(graph)
+    rounds, hashes, text = whole_number("iterations", iterations), first_hashes(graph, labels), blake2b(digest_size=16)
+    for i in range(rounds + 1):
+        hashes = next_hashes(graph, hashes) if i else hashes
+        text.update(np.sort(moved(hashes, "cpu")).astype("<u8").tobytes())
+    return text.hexdigest()
+
+
+def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
+    """The hashes of the labels of vertices, or of none."""
+    xp: Any = module_of(graph.device)
+    if labels is None:
+        return xp.zeros(graph.n, np.uint64)
+    given = as_ids(name, labels)
+    if len(given) != graph.n:
+        raise ValueError(f"{name} has {len(given)} integers; expected {graph.n}, one per vertex")
+    return _mixed(moved(given, graph.device).astype(np.uint64))
+
+
+def next_hashes(graph: Graph, hashes: Array) -> Array:
+    """The hashes of the next round."""
+    around = [_sums(lists, _mixed(hashes + _SALTS[i])) for i, lists in enumerate((graph.out, graph.in_))]
+    return _mixed(hashes * _SALTS[2] + _mixed(around[0] * _SALTS[0]) + _mixed(around[1] * _SALTS[1] + _SALTS[2]))
+
+
+_SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]  # odd
+
+
+def _sums(lists: Any, values: Array) -> Array:
+    """The sum of a value over each neighbor list, modulo 2**64."""
+    sums = running_sums(values[lists.indices].view(np.int64)).view(np.uint64)
+    return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
+
+
+def _mixed(x: Array) -> Array:
+    """Hash each number: the finalizer of splitmix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _numbered(hashes: Array) -> tuple[Array, int]:
+    """Number the hashes in their order; and how many there are."""
+    found, numbers = array_module(hashes).unique(hashes, return_inverse=True)
+    return numbers, len(found)
+
+
+ROW = [
+    Row(
+        weisfeiler_lehman_colors,
+        Command(
+            *("weisfeiler-lehman-colors", {"colors": "color"}),
+            lambda f: (
+                f"{f['count']:,} colors of {f.graph.n:,} vertices, after {f['iterations']:,} rounds; the largest:"
+            ),
+            lambda f: f.histogram("colors", "vertices"),
+            fixed={"labels": None},
+            unpack=lambda _, found: found._asdict(),
+        ),
+    ),
+    Row(
+        weisfeiler_lehman_hash,
+        Command(
+            *("weisfeiler-lehman-hash", {}, lambda f: f["hash"]),
+            fixed={"labels": None},
+            unpack=lambda _, text: {"hash": text},
+        ),
+    ),
+]

@@ -1,0 +1,145 @@
+"""Null models: how far a result on a graph is from those on random graphs with the same degrees or number of edges."""
+
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.random_graphs.randomized import MODELS, SWAPS, Model, as_read, randomized
+from gasla.arrays import moved
+from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
+from gasla.graph.graph import Graph, whole_graph
+from gasla.operations.sampling import seed_word
+from gasla.rows import Row
+
+
+class NullModelResult(NamedTuple):
+    """A result on a graph; mean and standard deviation on random graphs; and z = (observed - mean) / std.
+
+    Each has the form of the result: a number, an array, or a dict of numbers.
+    """
+
+    observed: Any
+    mean: Any
+    std: Any
+    z: Any
+
+
+def null_model(
+    graph: Any,
+    function: Callable[[Graph], Any],
+    times: int = 100,
+    *,
+    model: Model = "rewired",
+    swaps: int = SWAPS,
+    seed: int = 0,
+) -> NullModelResult:
+    """Compare the result of a function on a graph with its results on random graphs: z-scores.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        As `randomized` reads it: values are ignored.
+    function : function of a Graph
+        Returns a number, an array of numbers, or a dict of numbers, such as `gasla.transitivity`,
+        `gasla.motif_counts`, or ``lambda graph: gasla.bridges(graph).sum()``.
+    times : int
+        Number of random graphs, 2 or more.
+    model : {"rewired", "configuration", "erdos_renyi"}
+        The random graphs, as `randomized` draws them.
+    swaps : int
+        For "rewired", the number of swaps that are tried for each edge.
+    seed : int
+        At most 64 bits.
+
+    Returns
+    -------
+    NullModelResult(observed, mean, std, z)
+        The result on the graph without what the model ignores; the mean and the standard deviation (with
+        `times` - 1 degrees of freedom) of the results on random graphs; and z = (observed - mean) / std: how many
+        standard deviations the result is above the mean. Where all random graphs have the same result, z is 0 if that
+        is the observed one, else infinite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `function` is none or returns something else, `times` is below 2, or the model is not valid.
+
+    See Also
+    --------
+    gasla.randomized : one of the random graphs.
+    gasla.motif_counts : takes `times` itself.
+
+    Notes
+    -----
+    The result is compared with that on the same edges without values, and for "rewired" and "erdos_renyi" without loops
+    and parallel edges, so that no difference comes from them.
+
+    References
+    ----------
+    R. Milo, S. Shen-Orr, S. Itzkovitz, N. Kashtan, D. Chklovskii, U. Alon: Network Motifs: Simple Building Blocks of
+    Complex Networks. Science 298 (2002).
+
+    Examples
+    --------
+    Friends of friends in a karate club are friends more often than the number of friends of each explains:
+
+    >>> import gasla, networkx as nx
+    >>> club = gasla.Graph.from_networkx(nx.karate_club_graph())
+    >>> found = gasla.null_model(club, gasla.average_clustering, times=50)
+    >>> found.observed > found.mean, found.z > 2
+    (True, True)
+    """
+    graph, word = whole_graph(graph), seed_word(seed)
+    if not callable(function):
+        raise TypeError(f"function is {reprlib.repr(function)}; expected a function of a graph")
+    if (times := whole_number("times", times, NO_LIMIT)) < 2:
+        raise ValueError(f"times is {times}; expected 2 or more, as a standard deviation needs two results")
+    check_choice("model", model, MODELS)
+    whole_number("swaps", swaps, NO_LIMIT)
+    base = as_read(graph, model)
+    observed = function(base)
+    first = _numbers(observed)
+    sums, squares = np.zeros_like(first), np.zeros_like(first)  # of differences from the observed result
+    for number in range(times):
+        other = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
+        result = _numbers(function(other))
+        if result.shape != first.shape:
+            raise ValueError(
+                f"the result has shape {result.shape} on a random graph, and {first.shape} on the graph; expected one "
+                "shape"
+            )
+        sums += result - first
+        squares += (result - first) ** 2
+    mean = sums / times
+    std = np.sqrt(np.maximum(squares - times * mean**2, 0) / (times - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(mean == 0, 0, -mean / std)
+    return NullModelResult(observed, *(_in_form(observed, part) for part in (first + mean, std, z)))
+
+
+def _numbers(result: Any) -> np.ndarray[Any, Any]:
+    """The result of the function as an array of float64 on the host."""
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        raise TypeError(
+            f"function returned a {type(result).__name__} with {', '.join(result._fields)}; expected one of these"
+        )
+    values = [*result.values()] if isinstance(result, Mapping) else moved(result, "cpu")
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" and not all(isinstance(x, int) for x in array.flat):  # integers of any size
+        raise TypeError(
+            f"function returned {reprlib.repr(result)}; expected a number, an array of numbers, or a dict of numbers"
+        )
+    return array.astype(np.float64)
+
+
+def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
+    """Values in the form of the observed result."""
+    if isinstance(observed, Mapping):
+        return dict(zip(observed, values.tolist(), strict=True))
+    return values if values.ndim else float(values)
+
+
+ROW = Row(null_model, "null_model(g, triangle_count, times=1)")

@@ -1,0 +1,157 @@
+"""Temporal cycles: rings of edges, each later than the one before, all within some time.
+
+A cycle begins with its first edge. Edges are sorted by source and time, so that those that may follow an edge are a
+range, found by binary search: sequences of edges are extended by ranges, block by block, depth-first.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.temporal.times import Duration, timed
+from gasla.arrays import module_of, running_sums, shares
+from gasla.graph.arguments import check_flags, whole_number
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.memory_limit import require_room
+from gasla.operations.vertex_lists import VertexLists
+from gasla.rows import Row
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+PART = 1 << 20  # sequences of edges per block
+
+
+def temporal_cycles(
+    graph: Any,
+    max_length: int,
+    duration: Duration,
+    *,
+    time: str = "time",
+    min_length: int = 2,
+    count: bool = False,
+    limit: int | None = None,
+) -> VertexLists | int:
+    """List the cycles whose edges follow one another in time, or count them: transfers that lead back to their start.
+
+    Parameters
+    ----------
+    graph : Graph
+        With an edge attribute for the times. Values are ignored.
+    max_length, min_length : int
+        The largest and the smallest number of edges of a cycle, 2 or more.
+    duration : number; of dates a duration, such as "24h"
+        The longest time from the first edge of a cycle to its last one.
+    time : str, default "time"
+        The edge attribute with the time of each edge.
+    count : bool, default False
+        Whether to return only the number of cycles.
+    limit : int, optional
+        List this many cycles at most. By default memory is the limit.
+
+    Returns
+    -------
+    VertexLists, or int
+        Of each cycle the vertices, in the order of its edges, and the ids of the `edges`, on the device of the graph.
+        Each cycle begins with its first edge, each edge is later than the one before, and no vertex is there twice.
+        Cycles have no particular order, but are deterministic. With `count` their number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `gasla.earliest_arrival`; if a length is no whole number.
+    MemoryError
+        If the cycles need more memory than is available.
+
+    See Also
+    --------
+    gasla.simple_cycles : without times.
+
+    Notes
+    -----
+    Parallel edges are different transfers, and edges at one time do not follow one another. Work grows with the
+    sequences of up to `max_length` edges within the duration; some 2^20 of each length are in memory at a time.
+
+    References
+    ----------
+    R. Kumar, T. Calders: 2SCENT: An Efficient Algorithm to Enumerate All Simple Temporal Cycles. PVLDB 11 (2018).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> transfers = gasla.Graph.from_edges([0, 1, 2, 1], [1, 2, 0, 0]).with_edge_attributes(time=[1, 3, 9, 2])
+    >>> rings = gasla.temporal_cycles(transfers, 3, 10)
+    >>> rings.tolist(), rings.edges
+    ([[0, 1], [0, 1, 2]], array([0, 3, 0, 1, 2]))
+    >>> gasla.temporal_cycles(transfers, 3, 5, count=True)
+    1
+    """
+    graph = whole_graph(graph)
+    check_flags(count=count)
+    least, most = max(whole_number("min_length", min_length), 2), whole_number("max_length", max_length)
+    rows = None if limit is None else whole_number("limit", limit)
+    search = _Search(graph, time, duration)
+    number, found = 0, list[Array]()
+    for cycles in search.cycles(search.begin(), most) if most > 1 else ():
+        if len(cycles) < least:
+            continue
+        number += cycles.shape[1]
+        if not count:
+            require_room("the cycles have", number * most, 16, graph.device, "pass count=True, or a limit")
+            found.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(number - rows, 0), 0)])
+            if rows is not None and number >= rows:
+                break
+    return number if count else search.lists(found)
+
+
+class _Search:
+    """The edges of a graph by source and time; sequences of edges are columns of their places."""
+
+    def __init__(self, graph: Graph, time: str, duration: Duration) -> None:
+        given = timed(graph, time, duration)
+        self.graph, self.xp = graph, module_of(graph.device)
+        self.many = len(given.times) + 1
+        src, dst = graph.edges()
+        start, end = (given.graph.edge_attributes[name].astype(np.int64) for name in ("departure", "arrival"))
+        keys = src.astype(np.int64) * self.many + start
+        self.ids = self.xp.argsort(keys)
+        if self.xp is np:
+            self.ids = np.argsort(keys, kind="stable")
+        self.keys, self.time, self.last = keys[self.ids], start[self.ids], end[self.ids]
+        self.src, self.dst = src[self.ids], dst[self.ids]
+
+    def begin(self) -> Array:
+        """The sequences of one edge."""
+        return self.xp.flatnonzero(self.src != self.dst)[None]
+
+    def cycles(self, columns: Array, most: int) -> Iterator[Array]:
+        """Yield blocks of the cycles of up to `most` edges that begin with some sequences."""
+        first, last = columns[0], columns[-1]
+        key = self.dst[last].astype(np.int64) * self.many
+        low = self.xp.searchsorted(self.keys, key + self.time[last] + 1)
+        high = self.xp.searchsorted(self.keys, key + self.last[first] + 1)
+        counts = self.xp.maximum(high - low, 0)
+        for part in shares(counts, PART):
+            each = counts[part]
+            which = self.xp.repeat(self.xp.arange(len(each)), each.tolist() if self.xp is not np else each)
+            following = low[part][which] + self.xp.arange(len(which)) - running_sums(each)[:-1][which]
+            longer = self.xp.concatenate([columns[:, part][:, which], following[None]])
+            ends = self.dst[following]
+            closes = ends == self.src[longer[0]]
+            if closes.any():
+                yield longer[:, closes]
+            if len(longer) < most:
+                goes_on = ~closes
+                for column in longer[:-1]:
+                    goes_on &= ends != self.dst[column]
+                if goes_on.any():
+                    yield from self.cycles(longer[:, goes_on], most)
+
+    def lists(self, found: list[Array]) -> VertexLists:
+        """The cycles in blocks as lists."""
+        none = self.xp.empty(0, np.int64)
+        places = self.xp.concatenate([none, *(block.T.ravel() for block in found)])
+        lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in found)])
+        return VertexLists(running_sums(lengths), self.src[places].astype(self.graph.id_dtype), self.ids[places])
+
+
+ROW = Row(temporal_cycles, "temporal_cycles(timed, 3, 50)")

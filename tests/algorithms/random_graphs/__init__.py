@@ -1,0 +1,1 @@
+"""Tests of gasla.algorithms.random_graphs."""
