@@ -25,13 +25,27 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     if home.startswith(("algorithms.", "operations.sampling", "operations.top_k"))
 }
 NEEDED: dict[str, Any] = {
-    **{"source": 0, "target": 1, "sources": [0], "starts": [0], "ids": [0], "k": 2, "length": 2},
+    **{
+        "source": 0,
+        "target": 1,
+        "sources": [0],
+        "starts": [0],
+        "ids": [0],
+        "k": 2,
+        "length": 2,
+        "delta": 5,
+        "max_length": 2,
+        "duration": 1,
+        "other": GRAPH,
+    },
     **{
         "labels": [0, 0, 1, 1],
         "features": np.ones((4, 2)),
         "locations": np.ones((4, 2)),
         "pattern": [[0, 1], [1, 0]],
         "side": [0, 2],
+        "function": gasla.transitivity,
+        "terminals": [0, 2],
     },
 }
 HUGE, NAN = 2**70, math.nan
@@ -51,21 +65,39 @@ WRONG: dict[Any, list[Any]] = {  # by the type that a parameter is said to have
 WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have several types
     "dtype": ["wide", True, NAN, 7, int, ["a"], [None], {"a": 1}],
     "seed": ["a", NAN, 0.5, [None], object()],
+    "other": ["a", None, 2, [[0, 1], [1, 0]], {}],
+    "other_labels": ["a", True, NAN, ["a"], [[1], [1, 2]], object()],
+    "through": ["a", True, NAN, 0.5, [1], (0, 2), (1, 1), {}, -1, HUGE],
     "start": ["a", True, NAN, 2, [1]],
+    "function": ["a", 3, None, [len]],
+    "bands": ["a", True, 7, NAN, ["a"], [None], [2, 1], object()],
     "k": ["a", 1.5, -1, True, [2, -1], [2.5], []],
     "pairs": ["a", True, NAN, 2, ["a"], {}],
     "combine": ["a", True, NAN, 2, ["a"]],
+    "resolution": ["a", True, NAN, [None], ["a"], 1j, -1, -math.inf, None],
+    "node_weights": ["a", True, NAN, ["a"], [[1], [1, 2]], object(), [1, 1, 1, -1]],
+    "fixed": ["a", True, NAN, 2, ["a"], [True], [0.5], [HUGE]],
+    "max_size": ["a", True, NAN, 0.5, 0, -1, [3, 2], [], ["a"]],
     **dict.fromkeys(("personalization", "nstart", "dangling", "bound", "priority"), NO_NUMBERS),
+    "delta": ["a", True, NAN, -1, [1], {}, None, "24h", 1j],
     "time": ["a", True, 7, NAN, ["time"], None],
     "duration": ["a", True, NAN, -1, -math.inf, 10**400, [1], {}, None],
     "window": ["a", True, 7, [1], (1, 2, 3), (2, 1), (NAN, None), ("a", None), {}],
     **dict.fromkeys(("positions", "color", "size"), NO_SCORES),
     **dict.fromkeys(("ax", "cmap"), NO_PICTURE),
+    "pattern_labels": ["a", True, 3, [1], {9: 1}, {0: [1]}],
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
     **dict.fromkeys(("labels", "features", "locations", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many
-COUNTS_ALL = {"k_core", "k_truss", "count_cliques", "k_shortest_paths", "k_hop_counts"}  # whose k may be any number
+COUNTS_ALL = {
+    "alternative_paths",
+    "k_core",
+    "k_truss",
+    "count_cliques",
+    "k_shortest_paths",
+    "k_hop_counts",
+}  # whose k may be any number
 
 
 def kind_of(hint: Any) -> tuple[Any, bool]:
@@ -303,3 +335,31 @@ def test_helpers_may_have_any_name_that_a_hook_calls_them_by() -> None:
             """Like no hook."""
 
     assert gasla.run(Helped, GRAPH, max_iterations=1, compile=False).hops.tolist() == [103] * 4
+
+
+SEVERAL = ("sources", "starts", "ids", "nodes", "nbunch", "pairs", "vertices", "labels")
+TAKING_SEVERAL = [
+    *((f"{name}-{word}", function, word) for name, function in FUNCTIONS.items() for word in SEVERAL),
+    *((f"Graph.{name}-{word}", getattr(Graph, name), word) for name in ("subgraph", "contract") for word in SEVERAL),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        pytest.param(function, word, id=name)
+        for name, function, word in TAKING_SEVERAL
+        if word in inspect.signature(function).parameters and function is not gasla.draw  # labels may be a number
+    ],
+)
+@pytest.mark.parametrize("one", [3, np.int64(3), "ann", 0.5, [0, 3]])
+def test_one_vertex_in_place_of_several_is_named(function: Callable[..., Any], word: str, one: Any) -> None:
+    """The error shows the value that was passed, not the type and the shape of an array that was made of it."""
+    asked = inspect.signature(function).parameters
+    given = {name: NEEDED[name] for name, each in asked.items() if name in NEEDED and each.default is each.empty}
+    if isinstance(one, list) and word != "pairs":
+        return  # several vertices
+    with pytest.raises((TypeError, ValueError)) as error:
+        function(GRAPH, **(given | {word: one}))
+    shown = [repr(part.item() if hasattr(part, "item") else part) for part in (one if isinstance(one, list) else [one])]
+    assert any(part in str(error.value) for part in shown) and "()" not in str(error.value), error.value

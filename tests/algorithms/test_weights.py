@@ -3,6 +3,7 @@
 Here programs run by NumPy and products by SciPy, so that nothing is compiled; the engines are tried with `thorough`.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ import gasla
 import semirings
 from gasla import verify
 from gasla.algorithms.centrality import pagerank, salsa
-from gasla.algorithms.community import louvain_communities, modularity, pagerank_nibble
+from gasla.algorithms.community import community_programs, louvain_communities, modularity, pagerank_nibble
 from gasla.algorithms.neighborhood import aggregate_features
 from gasla.engines import runner
 from gasla.graph.weights import check_sums, check_total, exact_total, in_range, sum_type
@@ -60,9 +61,9 @@ def vxm(x: Any, A: gasla.Graph, semiring: Any = semirings.plus_times) -> Any:
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Algorithms whose programs NumPy runs, and whose products SciPy computes."""
     monkeypatch.setattr(prepare, "runner", lambda device, compiled: runner(device, False))
-    for module in (pagerank, salsa, louvain_communities, modularity, pagerank_nibble):
+    for module in (pagerank, salsa, community_programs, louvain_communities, modularity, pagerank_nibble):
         monkeypatch.setattr(module, "mxv", mxv)
-    for module in (salsa, modularity, pagerank_nibble, aggregate_features):
+    for module in (salsa, community_programs, louvain_communities, modularity, pagerank_nibble, aggregate_features):
         monkeypatch.setattr(module, "vxm", vxm)
 
 
@@ -91,6 +92,8 @@ ADDS: dict[str, Callable[[gasla.Graph], Any]] = {  # answers that don't depend o
         gasla.pagerank_nibble(g, 0, weighted=True, epsilon=1e-6 / float(g.values.max())).scores
     ),
     "modularity": lambda g: gasla.modularity(g, np.arange(N) % 3),
+    "partition_table": lambda g: gasla.partition_table(g, np.arange(N) % 3).conductance,
+    "leiden_communities": lambda g: gasla.leiden_communities(g).labels,
     "louvain_communities": lambda g: gasla.louvain_communities(g).labels,
     "hits": lambda g: gasla.hits(g, max_iter=1000, dtype=np.float64).hubs,
     "salsa": lambda g: gasla.salsa(g, dtype=np.float64).hubs,
@@ -117,6 +120,7 @@ SUMS: dict[str, Callable[[gasla.Graph], Any]] = {  # answers that are sums of we
     "longest_path": lambda g: gasla.longest_path(g.select(np.less(*ends()))).lengths,
 }
 PERSONAL = {  # whose program NumPy can't run
+    "top_k_pagerank": lambda g: gasla.top_k_pagerank(g, [0, [3, 8]], 9, known=True, dtype=np.float64).ranks,
     "pagerank, personal": lambda g: gasla.pagerank(g, personalization=[{0: 1}, {3: 1, 8: 2}], dtype=np.float64).ranks,
 }
 
@@ -157,7 +161,15 @@ def tried(function: Any, given: Any) -> Any:
 POWERS = [-900, -511, -260, -3, 3, 257, 500, 900]
 
 
-SLOWER = {"louvain_communities", "hits", "salsa", "label_propagation", "pagerank_nibble", "eigenvector_centrality"}
+SLOWER = {
+    "leiden_communities",
+    "louvain_communities",
+    "hits",
+    "salsa",
+    "label_propagation",
+    "pagerank_nibble",
+    "eigenvector_centrality",
+}
 SCALED = [
     pytest.param(name, marks=pytest.mark.thorough if name in SLOWER else ()) for name in ADDS if "aggregate" not in name
 ]
@@ -203,6 +215,8 @@ def test_a_range_is_reached_by_a_power_of_two() -> None:
     assert near.values is not None and exponent == 1024 - 256
     np.testing.assert_array_equal(np.ldexp(near.values, exponent), huge.values)
     assert in_range(huge)[0] is near  # made once
+    spread = in_range(graph_of(np.resize([1e300, 1e-300, 0.0], 22)))[0].values
+    assert spread is not None and (spread[:3] > 0).tolist() == [True, True, False]  # an edge stays one
     assert huge.values is not None and huge.values[0] == 1.5e308
     huge.values[:] = 2
     huge.notice_values()
@@ -358,6 +372,7 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "random_walks": "sums of float64, refused where infinite: tests/algorithms/walks/test_random_walks.py",
         "node2vec_walks": "as random_walks",
         "walk": "as random_walks",
+        "clustering": "cube roots of values over the largest: tests/algorithms/clustering/test_weighted.py",
         "ego_graph": "distances by sssp",
         "condensation": "by the monoid that is asked for; tested above",
         "project": "by the semiring that is asked for; tested above",
@@ -365,6 +380,8 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "minimum_cut": "flows: tests/algorithms/flows/test_maximum_flow.py",
         "strongly_connected_components": "values aren't read",
         "motif_counts": "values aren't read",
+        "top_k_pagerank": "as pagerank, personal",
+        "steiner_tree": "float64 distances by sssp",
         "spectral_embedding": "weights of at most 1: tests/algorithms/spectral/test_eigenvectors.py",
         "fiedler_vector": "as spectral_embedding",
     }
@@ -448,3 +465,70 @@ def test_distances_that_overflow(device: Any) -> None:
                 call()
     far = gasla.Graph.from_edges([0, 1, 0], [1, 2, 2], np.array([1, np.inf, 5])).to(device)
     assert moved(gasla.sssp(far, 0)).tolist() == [0, 1, 5]
+
+
+# --- one word for weights ---------------------------------------------------------------------------------------------
+
+TRIPS = gasla.Graph.from_edges([0, 1, 0, 2, 1, 3], [1, 0, 2, 0, 3, 1]).with_edge_attributes(
+    hours=[1.5, 1.5, 4.0, 4.0, 2.0, 2.0], weight=[3, 3, 1, 1, 2, 2]
+)
+WEIGHING = {
+    "pagerank": (), "hits": (), "salsa": (), "katz_centrality": (), "eigenvector_centrality": (), "clustering": (),
+    "betweenness_centrality": (), "edge_betweenness_centrality": (), "closeness_centrality": (),
+    "harmonic_centrality": (), "label_propagation": (), "louvain_communities": (), "leiden_communities": (),
+    "top_k_pagerank": ([0, 1], 2), "pagerank_nibble": (0,),
+    "modularity": ([0, 0, 1, 1],), "partition_table": ([0, 0, 1, 1],),
+    "maximal_matching": (), "random_walks": ([0, 1], 3), "node2vec_walks": ([0, 1], 3), "ego_graph": (0, 2.0),
+    "aggregate_features": (np.arange(4.0),), "fiedler_vector": (), "spectral_embedding": (1,),
+    "sssp": (0,), "shortest_path": (0, 3), "k_shortest_paths": (0, 3, 2), "nearest_source": ([0, 1],),
+    "multi_source_shortest_paths": ([0, 1],), "minimum_spanning_forest": (), "maximum_flow": (0, 3),
+    "minimum_cut": (0, 3),
+}  # fmt: skip
+
+
+def test_every_function_with_weighted_takes_weight_as_well() -> None:
+    homes = {name for name, home in gasla._HOMES.items() if home.startswith("algorithms.")}
+    having = {name for name in homes if "weighted" in inspect.signature(getattr(gasla, name)).parameters}
+    assert having - {"longest_path"} <= WEIGHING.keys()  # of acyclic graphs
+    acyclic = gasla.Graph.from_edges([0, 1], [1, 2]).with_edge_attributes(hours=[1.5, 4.0])
+    assert gasla.longest_path(acyclic, weight="hours").length == 5.5
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", WEIGHING)
+def test_weight_is_the_attribute_as_values(name: str) -> None:
+    function, rest = getattr(gasla, name), WEIGHING[name]
+    chooses = "weighted" in inspect.signature(function).parameters
+    on = {"weighted": True} if chooses else {}
+    for attribute in ("hours", "weight"):
+        assert_equal(function(TRIPS, *rest, weight=attribute), function(TRIPS.weighted_by(attribute), *rest, **on))
+    valued = TRIPS.with_edge_attributes(weight=None).weighted_by("hours")
+    assert_equal(function(valued, *rest, weight="weight"), function(valued, *rest, **on))
+    off = function(valued, *rest, weighted=False) if chooses else function(valued.with_values(None), *rest)
+    assert_equal(function(valued, *rest, weight=None), off)
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    """Whether two results have equal parts."""
+    if isinstance(found, list | tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_equal(one, other)
+    elif isinstance(found, gasla.Graph):
+        assert_equal(found.edges(), expected.edges())
+    elif found is not None:
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_wrong_weights_are_refused_by_name() -> None:
+    for wrong, error, words in (
+        ({"weight": "hors"}, ValueError, "weight: 'hors' is no edge attribute.*did you mean 'hours'"),
+        ({"weight": 3}, TypeError, "weight is 3; expected an edge attribute, 'weight' for the values, or None"),
+        ({"weight": "hours", "weighted": True}, TypeError, "expected one of them"),
+    ):
+        with pytest.raises(error, match=words):
+            gasla.closeness_centrality(TRIPS, **wrong)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(
+        gasla.closeness_centrality(graph=TRIPS, weight="hours"),  # type: ignore[call-arg]
+        gasla.closeness_centrality(TRIPS.weighted_by("hours"), distance="weight"),
+    )

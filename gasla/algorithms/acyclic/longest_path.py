@@ -12,15 +12,14 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.acyclic.topological_order import check_acyclic
-from gasla.algorithms.paths.sssp import length_types
+from gasla.algorithms.paths.sssp import check_lengths, length_types
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
-from gasla.graph.weights import check_lengths, may_overflow
+from gasla.graph.weights import may_overflow, takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, edge, option, vertex
+from gasla.rows import UNWEIGHTED, Command, Row
 
 
 class Lengths(VertexProgram):
@@ -75,6 +74,7 @@ class LongestPathResult(NamedTuple):
     parents: np.ndarray
 
 
+@takes_weight
 def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     """Find a longest path of an acyclic graph.
 
@@ -147,3 +147,18 @@ def _path(parents: Any, end: int) -> Any:
     while (before := parent_of.item(path[-1])) != path[-1]:
         path.append(before)
     return array_module(parents).asarray(path[::-1], parents.dtype)
+
+
+ROW = Row(
+    longest_path,
+    Command(
+        *("longest-path", {"lengths": "length", "parents": "parent"}),
+        lambda f: f"the longest path has {len(f['path']):,} vertices and length {f['length']:,.6g}:",
+        lambda f: (
+            f.listed(f["path"], f["lengths"][f["path"]], more=f"more, to {f.label(int(f['path'][-1]))}")
+            if len(f["path"])
+            else []
+        ),
+        options=UNWEIGHTED,
+    ),
+)

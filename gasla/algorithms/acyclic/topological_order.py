@@ -14,8 +14,8 @@ from gasla.arrays import any_true, array_module, moved
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
-from gasla.program.fields import vertex
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, vertex
+from gasla.rows import Command, Row
 
 SHOWN = 6  # number of edges up to which an error lists a whole cycle
 
@@ -114,22 +114,47 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
     """Raise ValueError if vertices still wait for in-edges at the end: they are on a cycle, or reachable from one."""
     if any_true(waiting > 0):
         raise ValueError(
-            f"the graph has the cycle {_cycle(graph, moved(waiting, 'cpu') > 0)}; expected an acyclic one: "
+            f"the graph has the cycle {_cycle(graph, waiting)}; expected an acyclic one: "
             "leave out an edge of every cycle"
         )
 
 
-def _cycle(graph: Graph, waits: np.ndarray) -> str:
+class Waited(VertexProgram):
+    """before(v) = the smallest in-neighbor of v that still waits, n if there is none."""
+
+    waiting = vertex(np.int64)
+    before = vertex(ID)
+    reduce = semirings.min
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return semirings.cast(semirings.where(src.waiting > 0, src.id, self.n), src.id.dtype)
+
+    def apply(self, vertex, gathered):
+        return {"before": gathered}
+
+
+def _cycle(graph: Graph, waiting: Any) -> str:
     """Format a cycle for an error: each waiting vertex has a waiting in-neighbor, so a backward walk closes a cycle."""
-    indptr, indices = moved(graph.in_.indptr, "cpu"), moved(graph.in_.indices, "cpu")
+    before = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
     position: dict[int, int] = {}
-    vertex = int(waits.argmax())
+    vertex = int((waiting > 0).argmax())
     while vertex not in position:
         position[vertex] = len(position)
-        before = indices[indptr[vertex] : indptr[vertex + 1]]
-        vertex = int(before[waits[before].argmax()])
+        vertex = int(before[vertex])
     cycle = [vertex, *list(position)[: position[vertex] : -1], vertex]
     length = len(cycle) - 1
     if length <= SHOWN:
         return " → ".join(map(str, cycle))
     return f"{' → '.join(map(str, cycle[: SHOWN - 1]))} → … → {vertex}, of {length} vertices"
+
+
+ROW = Row(
+    topological_order,
+    Command(
+        *("topological-order", {"levels": "level"}),
+        lambda f: f"{f['levels'].max(initial=-1) + 1:,} levels; the first vertices in order:",
+        lambda f: f.listed(f["order"], f["levels"][f["order"]]),
+        fixed={"levels": True},
+    ),
+)

@@ -18,11 +18,10 @@ from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import Levels, bfs
 from gasla.algorithms.traversal.multi_source_bfs import WORD, Arrivals, initial_state, probe
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import has_negative
+from gasla.graph.arguments import check_flags, has_negative
 from gasla.graph.graph import Graph, is_undirected
 from gasla.operations.prepare import prepare
-from gasla.program.fields import vertex
-from gasla.program.options import option
+from gasla.program import option, vertex
 from gasla.progress import track
 
 BATCH = 8  # sources per batch, where edges have lengths
@@ -133,14 +132,15 @@ def reversed_edges(graph: Graph, weighted: bool) -> Graph:
     return graph.kept("reversed", lambda g: Graph.from_csr(g.in_.indptr, g.in_.indices))
 
 
-def has_lengths(graph: Graph, distance: Any) -> bool:
-    """Whether values are lengths, by the argument `distance`. Raises ValueError if a length is negative."""
+def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
+    """Whether values are lengths, by the arguments. Raises ValueError if a length is negative."""
+    check_flags(weighted=weighted)
     if distance is not None and not (isinstance(distance, str) and distance == "weight"):
         raise ValueError(
             f"distance is {reprlib.repr(distance)}; expected None (every edge has length 1) or 'weight' (values are "
             "lengths)"
         )
-    if distance is None or graph.value_type is None:
+    if (distance is None and not weighted) or graph.value_type is None:
         return False
     graph.notice_values()
     if has_negative(graph):

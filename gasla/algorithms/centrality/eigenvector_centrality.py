@@ -16,39 +16,30 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ScoresResult, weights_dtype
+from gasla.algorithms.centrality.ranking import ScoresResult, Spread, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import aggregate, parameter, vertex
+from gasla.rows import Row, scores
 
 
-class Power(VertexProgram):
+class Power(Spread):
     """score(v) = (score(v) + sum over in-edges of score(u)) / (norm of all scores), in each iteration."""
 
-    real = option(np.float64)
-    weights = option(None)  # dtype of the weights; None if unweighted
-    score = vertex(real)
-    weight = edge(weights, when=weights)
-    unit = parameter(real, 1.0)  # factor for small weights, which the vertex's own score would dominate
+    score = vertex(Spread.real)
+    unit = parameter(Spread.real, 1.0)  # factor for small weights, which the vertex's own score would dominate
     tolerance = parameter(np.float64, 1e-6)
-    reduce = semirings.plus
-    everyone = True
 
     def gather(self, src, dst, edge):
-        return src.score * edge.weight if self.weights else src.score
+        return self.along(edge, src.score)
 
     def apply(self, vertex, gathered):
         more = gathered * self.unit if self.weights else gathered
         return {"score": (vertex.score + more) / semirings.cast(self.norm(), self.real)}
-
-    def activate(self, before, after):
-        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def square(self, before, after):
@@ -67,6 +58,7 @@ class Power(VertexProgram):
         return (self.change < self.tolerance * self.norm()) | semirings.logical_not(self.square < inf)
 
 
+@takes_weight
 def eigenvector_centrality(
     graph: Any, *, max_iter: int = 100, tol: float = 1e-6, nstart: Any = None, weighted: bool = False, dtype: Any = None
 ) -> ScoresResult:
@@ -172,3 +164,8 @@ def _start(graph: Graph, nstart: Any) -> Any:
         raise ValueError("nstart is 0 everywhere; expected some positive number")
     start = start / largest  # the squares neither overflow nor underflow
     return start / float((start * start).sum()) ** 0.5 if graph.n else start
+
+
+ROW = Row(
+    eigenvector_centrality, scores("eigenvector", {"scores": "eigenvector"}, lambda f: f.convergence("highest scores"))
+)

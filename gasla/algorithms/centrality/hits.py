@@ -9,65 +9,48 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import HubsResult, check_converged, distribution, weights_dtype
+from gasla.algorithms.centrality.ranking import HubsResult, Spread, check_converged, distribution, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import aggregate, parameter, vertex
+from gasla.rows import Row, links
 
 
-class Authorities(VertexProgram):
+class Authorities(Spread):
     """authority(v) = sum of hub(u) over the edges u -> v, divided by the sum of all hub scores."""
 
-    real = option(np.float64)
-    weights = option(None)  # dtype of the weights; None if unweighted
-    hub = vertex(real)
-    authority = vertex(real)
-    weight = edge(weights, when=weights)
+    hub = vertex(Spread.real)
+    authority = vertex(Spread.real)
     hubs = parameter(np.float64, 1)
-    everyone = True
-    reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.hub * edge.weight if self.weights else src.hub
+        return self.along(edge, src.hub)
 
     def apply(self, vertex, gathered):
         return {"authority": semirings.where(gathered > 0, gathered / self.hubs, 0)}
-
-    def activate(self, before, after):
-        return True
 
     @aggregate(semirings.plus)
     def authorities(self, before, after):
         return after.authority
 
 
-class Hubs(VertexProgram):
+class Hubs(Spread):
     """hub(u) = sum of authority(v) over the edges u -> v, divided by the sum of all authority scores."""
 
-    real = option(np.float64)
-    weights = option(None)
-    hub = vertex(real)
-    authority = vertex(real)
-    weight = edge(weights, when=weights)
+    hub = vertex(Spread.real)
+    authority = vertex(Spread.real)
     authorities = parameter(np.float64, 1)
     tolerance = parameter(np.float64, 1e-8)
-    everyone = True
     direction = "out"
-    reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.authority * edge.weight if self.weights else src.authority
+        return self.along(edge, src.authority)
 
     def apply(self, vertex, gathered):
         return {"hub": semirings.where(gathered > 0, gathered / self.authorities, 0)}
-
-    def activate(self, before, after):
-        return True
 
     @aggregate(semirings.plus)
     def hubs(self, before, after):
@@ -81,6 +64,7 @@ class Hubs(VertexProgram):
         return self.change <= self.tolerance * self.hubs
 
 
+@takes_weight
 def hits(
     graph: Any,
     *,
@@ -169,3 +153,6 @@ def _scaled(scores: Any, to_sum: bool) -> Any:
     """Scale the scores to sum 1, or to maximum 1; unchanged if all are 0."""
     whole = scores.sum(dtype=np.float64) if to_sum else scores.max()
     return (scores / whole.astype(np.float64)).astype(scores.dtype) if whole > 0 else scores
+
+
+ROW = Row(hits, links("hits"))

@@ -13,43 +13,34 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ScoresResult, weights_dtype
+from gasla.algorithms.centrality.ranking import ScoresResult, Spread, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import aggregate, option, parameter, vertex
+from gasla.rows import Row, scores
 
 
-class Katz(VertexProgram):
+class Katz(Spread):
     """score(v) = beta + alpha * (sum over in-edges of score(u)), in each iteration."""
 
-    real = option(np.float64)
-    weights = option(None)  # dtype of the weights; None if unweighted
     varies = option(False)  # whether beta differs between vertices: field `own` instead of parameter `beta`
-    score = vertex(real)
-    own = vertex(real, when=varies)
-    weight = edge(weights, when=weights)
-    alpha = parameter(real, 0.1)
-    beta = parameter(real, 1.0)
+    score = vertex(Spread.real)
+    own = vertex(Spread.real, when=varies)
+    alpha = parameter(Spread.real, 0.1)
+    beta = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
     most = parameter(np.float64, LARGEST)  # largest sum of squares before the run counts as divergent
-    reduce = semirings.plus
-    everyone = True
 
     def gather(self, src, dst, edge):
-        return src.score * edge.weight if self.weights else src.score
+        return self.along(edge, src.score)
 
     def apply(self, vertex, gathered):
         constant = vertex.own if self.varies else self.beta
         return {"score": constant + self.alpha * gathered}
-
-    def activate(self, before, after):
-        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def change(self, before, after):
@@ -64,6 +55,7 @@ class Katz(VertexProgram):
         return (self.change < self.tolerance) | semirings.logical_not((self.change < inf) & (self.square < self.most))
 
 
+@takes_weight
 def katz_centrality(
     graph: Any,
     *,
@@ -215,3 +207,6 @@ def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
         words = f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
         words += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
     warnings.warn(words, ConvergenceWarning, stacklevel=3)
+
+
+ROW = Row(katz_centrality, scores("katz", {"scores": "katz"}, lambda f: f.convergence("highest scores")))

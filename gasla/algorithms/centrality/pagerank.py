@@ -11,25 +11,35 @@ The form without normalization, in which only vertices whose rank changes activa
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.algorithms.centrality.personalized_pagerank import BATCH, Rows, personalized_ranks
-from gasla.algorithms.centrality.ranking import check_converged, distribution, weights_dtype
+from gasla.algorithms.centrality.ranking import Spread, check_converged, distribution, weights_dtype
 from gasla.arrays import array_module, module_of, moved
-from gasla.graph.arguments import check_choice, check_flags, check_weights, real_number, score_type, whole_number
+from gasla.graph.arguments import (
+    check_choice,
+    check_flags,
+    check_weights,
+    float_type,
+    real_number,
+    score_type,
+    whole_number,
+)
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import range_of
+from gasla.graph.weights import takes_weight
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
-from gasla.program.fields import Order, aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import Order, VertexProgram, aggregate, edge, option, parameter, vertex
+from gasla.program.program import ORDERS
+from gasla.rows import UNWEIGHTED, Row, scores
 
 
-class PageRank(VertexProgram):
+class PageRank(Spread):
     """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)), in each iteration.
 
     `inverse` is one over the out-degree, or over the sum of the weights of the out-edges; 0 if that is 0. In-place
@@ -40,26 +50,22 @@ class PageRank(VertexProgram):
     """
 
     normalized = option(True)
-    real = option(np.float64)
-    weights = option(None)  # dtype of the weights; None if unweighted
     personal = option(False)  # jumps and dangling vertices have distributions of their own
     until_converged = option(True)  # else it runs for max_iterations, and the host need not wait for a GPU
     in_place = option(False)
     norm = option(semirings.plus)  # reduces the changes to the residual
 
-    rank = vertex(real)
-    share = vertex(real)
-    inverse = vertex(real)
+    rank = vertex(Spread.real)
+    share = vertex(Spread.real)
+    inverse = vertex(Spread.real)
     personalization = vertex(np.float64, when=personal)
     dangling = vertex(np.float64, when=personal)
-    weight = edge(weights, when=weights)
-    alpha = parameter(real, 0.85)
+    alpha = parameter(Spread.real, 0.85)
     tolerance = parameter(np.float64, 1e-6)
-    reduce = semirings.plus
     everyone = normalized
 
     def gather(self, src, dst, edge):
-        return src.share * edge.weight if self.weights else src.share
+        return self.along(edge, src.share)
 
     def jump(self, vertex):
         """The rank that comes from jumps and from vertices without out-edges."""
@@ -74,9 +80,7 @@ class PageRank(VertexProgram):
         return {"rank": rank, "share": rank * vertex.inverse}
 
     def activate(self, before, after):
-        return (
-            self.normalized or abs(after.rank - before.rank) > self.tolerance
-        )  # if normalized, only `stop` ends the run
+        return self.normalized or abs(after.rank - before.rank) > self.tolerance
 
     @aggregate(semirings.plus, when=normalized)
     def lost(self, before, after):
@@ -107,6 +111,7 @@ class PageRankResult(NamedTuple):
     converged: bool
 
 
+@takes_weight
 def pagerank(
     graph: Any,
     *,
@@ -199,9 +204,11 @@ def pagerank(
     graph = as_graph(graph)
     check_flags(weighted=weighted, normalized=normalized)
     alpha, tol = real_number("alpha", alpha, most=1), real_number("tol", tol)
-    check_choice("order", order, get_args(Order))
-    if order == "in place" and _is_batch(personalization):
-        raise ValueError("personalization holds several distributions; expected one with order='in place'")
+    check_choice("order", order, ORDERS)
+    if order == "in place":
+        graph.require_whole("order='in place'")
+        if _is_batch(personalization):
+            raise ValueError("personalization holds several distributions; expected one with order='in place'")
     max_iter = whole_number("max_iter", max_iter)
     weights = weights_dtype(graph, weighted and normalized)
     kind = score_type(weights, dtype)
@@ -210,12 +217,14 @@ def pagerank(
         return PageRankResult(module_of(graph.device).zeros(shape, kind), 0, 0.0, True)
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_batch(personalization):
+        count, each = len(personalization) * graph.n, kind.itemsize + 8  # a rank, and its personalization in float64
+        require_room("the ranks have", count, each, graph.device, "top_k_pagerank, or fewer at a time")
         find = partial(_many, normalized, weights, kind, alpha, tol, max_iter)
         many = PageRankResult(*_shared(graph, chosen, normalized, kind, find))
         converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
         return many._replace(converged=converged)
     shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
-    graph, weights, fields = _prepared(graph, weights, kind)
+    graph, weights, fields = prepared_fields(graph, weights, kind)
     if not normalized:
         shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if shares:
@@ -244,7 +253,9 @@ def _number(value: Any) -> Any:
     return float(value) if array_module(value) is np else value
 
 
-def _prepared(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
+def prepared_fields(
+    graph: Graph, weights: np.dtype | None, kind: np.dtype
+) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
     """The graph to run on, with scaled weights if their sums overflow, the type of its weights, and start values."""
     scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
     return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
@@ -269,13 +280,29 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     return scaled, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
 
 
+class Scale(VertexProgram):
+    """Multiply the weights of each vertex's out-edges by a power of two, in two steps, as it may be out of range."""
+
+    kind = option(np.float64)
+    one, other = vertex(kind), vertex(kind)
+    is_scaled = vertex(np.bool_, init=False)  # changes at every vertex, so that all scatter
+    weight, scaled = edge(kind), edge(kind, init=0)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {"is_scaled": semirings.cast(1, np.bool_)}
+
+    def scatter(self, src, dst, edge):
+        return {"scaled": edge.weight * src.one * src.other}
+
+
 def _scaled(graph: Graph) -> Any:
     """Scale each vertex's out-edge weights by the power of two that brings their maximum below 1, without rounding."""
-    xp: Any = module_of(graph.device)
-    values: Any = graph.values
-    values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    largest = mxv(graph.with_values(values), xp.ones(graph.n, values.dtype), semirings.max_times)
-    return xp.ldexp(values, -xp.frexp(largest)[1][graph.edges()[0]])
+    xp, kind = module_of(graph.device), float_type(graph)
+    graph = graph.with_values(lambda values: values.astype(kind, copy=False))
+    exponent = -xp.frexp(mxv(graph, xp.ones(graph.n, kind), semirings.max_times))[1]
+    one, other = (xp.ldexp(kind.type(1), part) for part in (exponent // 2, exponent - exponent // 2))
+    return run(Scale(kind=kind), graph, max_iterations=1, one=one, other=other, compile=False).scaled
 
 
 def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
@@ -322,7 +349,7 @@ def _many(
 ) -> Found:
     """The ranks for several personalizations."""
     rows = _batch(graph, chosen, normalized)
-    graph, weights, fields = _prepared(graph, weights, kind)
+    graph, weights, fields = prepared_fields(graph, weights, kind)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
 
 
@@ -392,3 +419,10 @@ def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which takes no distribution; leave one of them out")
     return distribution(graph, given, name)
+
+
+ROW = Row(
+    pagerank,
+    scores("pagerank", {"ranks": "rank"}, lambda f: f.convergence("highest ranks"), options=UNWEIGHTED),
+    "pagerank(g, weighted=False, personalization={0: 1.0})",
+)

@@ -5,46 +5,41 @@ less than the tolerance. A vertex stores its share, rank * inverse, and not the 
 memory traffic.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.ranking import Spread
 from gasla.arrays import array_module
 from gasla.graph.graph import Graph
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import aggregate, option, parameter, vertex
 
 BATCH = 8  # personalizations per run
 
 
-class PersonalizedPageRank(VertexProgram):
+class PersonalizedPageRank(Spread):
     """share(v) = rank(v) * inverse(v) for each personalization; share(v) = rank(v) if v has no out-edges (inverse 0).
 
     The rank of vertices without out-edges is one aggregate per personalization: `lost_0`, `lost_1`, ...
     """
 
-    real = option(np.float64)
     width = option(BATCH)
-    weights = option(None)  # dtype of the weights; None if unweighted
     has_dangling = option(False)  # vertices without out-edges have a distribution of their own
     until_converged = option(True)
 
-    share = vertex((real, (width,)))
-    personalization = vertex((real, (width,)))
-    dangling = vertex((real, (width,)), when=has_dangling)
-    inverse = vertex(real)
-    weight = edge(weights, when=weights)
-    alpha = parameter(real, 0.85)
+    share = vertex((Spread.real, (width,)))
+    personalization = vertex((Spread.real, (width,)))
+    dangling = vertex((Spread.real, (width,)), when=has_dangling)
+    inverse = vertex(Spread.real)
+    alpha = parameter(Spread.real, 0.85)
     tolerance = parameter(np.float64, 0)
-    reduce = semirings.plus
-    everyone = True
 
     def gather(self, src, dst, edge):
-        return src.share * edge.weight if self.weights else src.share
+        return self.along(edge, src.share)
 
     def apply(self, vertex, gathered):
         lost = semirings.vector(*(getattr(self, f"lost_{lane}") for lane in range(self.width)))
@@ -53,9 +48,6 @@ class PersonalizedPageRank(VertexProgram):
         if self.has_dangling:
             jump = (1 - self.alpha) * vertex.personalization + lost * vertex.dangling
         return {"share": (jump + self.alpha * gathered) * _share_factor(vertex)}
-
-    def activate(self, before, after):
-        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def residual(self, before, after):
@@ -93,23 +85,34 @@ def _program_of(width: int) -> Any:
 class Rows(NamedTuple):
     """Per personalization the distributions of jumps, of dangling vertices (None: as jumps), and of initial ranks."""
 
-    personalization: list[Any]
-    dangling: list[Any] | None
-    nstart: list[Any]
+    personalization: Sequence[Any]
+    dangling: Sequence[Any] | None
+    nstart: Sequence[Any]
 
 
 def personalized_ranks(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
     """Run all batches. Returns (k, n) ranks; the maxima over the batches of iterations and residual; convergence."""
+    ranks = array_module(inverse).empty((len(given.personalization), graph.n), inverse.dtype)
+    iterations, residual, converged = 0, 0.0, True
+    for rows, of_batch, found in batches(graph, weights, inverse, given, alpha, tol, max_iter):
+        ranks[rows] = of_batch
+        iterations, converged = max(iterations, found.iterations), converged and found.converged
+        residual = max(residual, float(found.aggregates["residual"]))
+    return ranks, iterations, residual, converged
+
+
+def batches(
+    graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
+) -> Iterator[tuple[slice, Any, Any]]:
+    """Run each batch: the numbers of its personalizations, a row of ranks for each, and the result of the run."""
     xp: Any = array_module(inverse)
     kind, count = inverse.dtype, len(given.personalization)
     factor = xp.where(inverse == 0, 1, inverse).astype(kind)
-    ranks = xp.empty((count, graph.n), kind)
     width = max(2, min(count, BATCH))
     form = {"real": kind, "weights": weights, "has_dangling": given.dangling is not None, "until_converged": tol > 0}
     program = _program_of(width)(**form, alpha=alpha, tolerance=tol)
-    iterations, residual, converged = 0, 0.0, True
     for first in range(0, count, width):
         rows = [min(row, count - 1) for row in range(first, first + width)]  # the last batch repeats its last row
         jumps = {"personalization": given.personalization, "dangling": given.dangling}
@@ -117,16 +120,14 @@ def personalized_ranks(
         fields |= {"share": _by_vertex(given.nstart, rows, kind), "inverse": inverse}
         fields["share"] *= factor[:, np.newaxis]
         found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
-        for lane, row in enumerate(dict.fromkeys(rows)):
-            ranks[row] = found.state["share"][:, lane] / factor
-        iterations, converged = max(iterations, found.iterations), converged and found.converged
-        residual = max(residual, float(found.aggregates["residual"]))
-    return ranks, iterations, residual, converged
+        here = slice(first, min(first + width, count))
+        yield here, (found.state["share"][:, : here.stop - first] / factor[:, np.newaxis]).T, found
 
 
-def _by_vertex(rows: list[Any], chosen: list[int], kind: np.dtype) -> Any:
+def _by_vertex(rows: Sequence[Any], chosen: list[int], kind: np.dtype) -> Any:
     """Transpose the chosen rows to one vector per vertex."""
-    found = array_module(rows[0]).empty((len(rows[0]), len(chosen)), kind)
+    first = rows[chosen[0]]
+    found = array_module(first).empty((len(first), len(chosen)), kind)
     for lane, row in enumerate(chosen):  # without a temporary copy
         found[:, lane] = rows[row]
     return found

@@ -1,4 +1,4 @@
-"""Shared by iterative centralities: their results, initial distributions, weights, and the check of convergence."""
+"""Shared by iterative centralities: the program, results, initial distributions, and the check of convergence."""
 
 import warnings
 from math import inf
@@ -6,9 +6,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import semirings
 from gasla.graph.arguments import are_names, several_vertices, vertex_numbers
 from gasla.graph.graph import Graph
 from gasla.operations.result import ConvergenceWarning
+from gasla.program import VertexProgram, edge, option
+
+
+class Spread(VertexProgram):
+    """Every vertex adds up what its neighbors send, times the weights of the edges if they have any.
+
+    Only `stop` ends a run.
+    """
+
+    real = option(np.float64)  # type of the scores
+    weights = option(None)  # dtype of the weights; None if unweighted
+    weight = edge(weights, when=weights)
+    reduce = semirings.plus
+    everyone = True
+
+    def along(self, edge, score):
+        """Return what a score adds to the sum at the other end of an edge."""
+        return score * edge.weight if self.weights else score
+
+    def activate(self, before, after):
+        return True
 
 
 class ScoresResult(NamedTuple):

@@ -12,64 +12,47 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import HubsResult, check_converged, weights_dtype
+from gasla.algorithms.centrality.ranking import HubsResult, Spread, check_converged, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import aggregate, parameter, vertex
+from gasla.rows import Row, links
 
 
-class Forward(VertexProgram):
+class Forward(Spread):
     """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the share by weight."""
 
-    real = option(np.float64)
-    weights = option(None)  # dtype of the weights; None if unweighted
-    authority = vertex(real)
-    from_authority = vertex(real)  # authority / (sum of the weights of the in-edges)
-    from_hub = vertex(real)
-    inverse_in = vertex(real)
-    weight = edge(weights, when=weights)
-    everyone = True
-    reduce = semirings.plus
+    authority = vertex(Spread.real)
+    from_authority = vertex(Spread.real)  # authority / (sum of the weights of the in-edges)
+    from_hub = vertex(Spread.real)
+    inverse_in = vertex(Spread.real)
 
     def gather(self, src, dst, edge):
-        return src.from_hub * edge.weight if self.weights else src.from_hub
+        return self.along(edge, src.from_hub)
 
     def apply(self, vertex, gathered):
         return {"authority": gathered, "from_authority": gathered * vertex.inverse_in}
 
-    def activate(self, before, after):
-        return True
 
-
-class Back(VertexProgram):
+class Back(Spread):
     """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of the share by weight."""
 
-    real = option(np.float64)
-    weights = option(None)
-    hub = vertex(real)
-    from_authority = vertex(real)
-    from_hub = vertex(real)
-    inverse_out = vertex(real)
-    weight = edge(weights, when=weights)
+    hub = vertex(Spread.real)
+    from_authority = vertex(Spread.real)
+    from_hub = vertex(Spread.real)
+    inverse_out = vertex(Spread.real)
     tolerance = parameter(np.float64, 1e-6)
-    everyone = True
     direction = "out"
-    reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.from_authority * edge.weight if self.weights else src.from_authority
+        return self.along(edge, src.from_authority)
 
     def apply(self, vertex, gathered):
         return {"hub": gathered, "from_hub": gathered * vertex.inverse_out}
-
-    def activate(self, before, after):
-        return True
 
     @aggregate(semirings.plus)
     def change(self, before, after):
@@ -79,6 +62,7 @@ class Back(VertexProgram):
         return self.change <= self.tolerance
 
 
+@takes_weight
 def salsa(
     graph: Any, *, max_iter: int = 1000, tol: float = 1e-6, weighted: bool = True, dtype: Any = None
 ) -> HubsResult:
@@ -169,3 +153,6 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
     named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
     return graph, {name: x.astype(kind) for name, x in named.items()}
+
+
+ROW = Row(salsa, links("salsa"))

@@ -4,6 +4,7 @@ from typing import Any
 
 from gasla.algorithms.clustering.clustering import clustering
 from gasla.graph.arguments import check_flags
+from gasla.rows import Row, number
 
 
 def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
@@ -41,3 +42,6 @@ def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     scores = clustering(graph)
     count = len(scores) if count_zeros else int((scores > 0).sum())
     return float(scores.sum()) / max(count, 1)
+
+
+ROW = Row(average_clustering, number("average-clustering", "the mean clustering coefficient"))

@@ -17,29 +17,35 @@ import numpy as np
 import semirings
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_choice
+from gasla.graph.arguments import check_choice, check_flags, weight_range
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import takes_weight
 from gasla.operations.matrices import mxm
 from gasla.operations.primitives import Oriented, count_common_neighbors, orient, simplify
+from gasla.rows import Row, Task, scores
 
 Array = np.ndarray[Any, Any]
 Mode = Literal["undirected", "neighborhood", "directed"]
 
 
-def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
+@takes_weight
+def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False) -> Array:
     """Compute the clustering coefficient of each vertex: the fraction of pairs of its neighbors that are adjacent.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple: self loops are ignored, and parallel edges count once. Values are ignored; stored zeros are
-        edges.
+        Read as simple: self loops are ignored, and parallel edges count once. Stored zeros are edges.
     mode : "undirected", "neighborhood" or "directed"
         "undirected" reads edges as undirected, as `triangle_count` does. "neighborhood" is the fraction of ordered
         pairs (u, w) of neighbors that are an edge u -> w, where a neighbor has an edge from or to the vertex: the LCC
         of LDBC Graphalytics. "directed" counts directed triangles, in any combination of directions, relative to those
         possible with the edges of the vertex: `networkx.clustering` of a DiGraph. On a symmetric matrix all three are
         equal.
+    weighted : bool
+        Whether a triangle counts the geometric mean of its three values, relative to the largest value of the graph,
+        as in `networkx.clustering` with a weight; for "undirected" only. Values are 0 or more; of parallel edges and
+        of the two directions the larger value counts. By default, values are ignored.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
     Raises
     ------
     ValueError
-        If `mode` is unknown.
+        If `mode` is unknown; with `weighted`, if a value is negative, infinite or NaN, or for another mode.
 
     See Also
     --------
@@ -59,6 +65,9 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
     References
     ----------
     D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+
+    J.-P. Onnela, J. Saramäki, J. Kertész, K. Kaski: Intensity and coherence of motifs in weighted complex networks.
+    Physical Review E 71 (2005).
 
     G. Fagiolo: Clustering in complex directed networks. Physical Review E 76 (2007).
 
@@ -75,7 +84,15 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
     """
     check_choice("mode", mode, get_args(Mode))
     graph = as_graph(graph)
+    check_flags(weighted=weighted)
     xp: Any = module_of(graph.device)
+    if weighted and graph.value_type is not None:
+        if mode != "undirected":
+            raise ValueError(f"mode is {mode!r} and weighted is True; expected 'undirected', or weighted=False")
+        graph.require_whole("weighted=True")
+        return _intensities(graph)
+    if mode != "undirected":
+        graph.require_whole(f"mode={mode!r}")
     if mode != "undirected" and not graph.is_symmetric:
         closed, possible = _in_neighborhoods(graph) if mode == "neighborhood" else _directed(graph)
         return closed / xp.maximum(possible, 1)
@@ -83,6 +100,21 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
     degrees = simplify(graph).out_degrees.astype(np.float64)
     pairs = degrees * (degrees - 1) / 2
     return result.per_vertex / xp.maximum(pairs, 1)
+
+
+def _intensities(graph: Graph) -> Array:
+    """The mean over pairs of neighbors of the intensity of the triangle with them, 0 if there is none."""
+    graph.notice_values()
+    weight_range(graph, shares=True)
+    xp: Any = module_of(graph.device)
+    simple = graph.with_values(graph.values.astype(np.float64)).simple(semirings.max)  # type: ignore[union-attr]
+    sides = simple.symmetrized(semirings.max)
+    values: Any = sides.values
+    if not (len(values) and values.max() > 0):
+        return xp.zeros(graph.n)
+    roots = sides.with_values(xp.cbrt(values / values.max()))
+    degrees = roots.out_degrees.astype(np.float64)
+    return _triangle_sums(roots) / xp.maximum(degrees * (degrees - 1) / 2, 1)
 
 
 def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
@@ -107,13 +139,18 @@ def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
 def _directed(graph: Graph) -> tuple[Array, Array]:
     """The number of directed triangles at each vertex, and the number possible with its edges."""
     sides = _sides(graph)
+    joined: Any = sides.out_values
+    ends, mutual = _at_tails(sides, joined), _at_tails(sides, (joined == 2).astype(np.float64))
+    return _triangle_sums(sides), ends * (ends - 1) - 2 * mutual
+
+
+def _triangle_sums(sides: Graph) -> Array:
+    """For each vertex, the sum over its triangles of the product of the values of the three sides."""
     forward = _forward(sides, orient(sides))
     one: Any = forward.out_values
     outer = one * mxm(forward, forward, mask=forward).data
     inner = one * mxm(forward.reversed(), forward, mask=forward).data
-    joined: Any = sides.out_values
-    ends, mutual = _at_tails(sides, joined), _at_tails(sides, (joined == 2).astype(np.float64))
-    return _at_tails(forward, outer + inner) + _at_heads(forward, outer), ends * (ends - 1) - 2 * mutual
+    return _at_tails(forward, outer + inner) + _at_heads(forward, outer)
 
 
 def _sides(graph: Graph) -> Graph:
@@ -137,3 +174,10 @@ def _at_heads(graph: Graph, values: Any) -> Array:
     """For each vertex, the sum of the values of its in-edges; values are in the order of out-lists."""
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.indices, values, graph.n)
+
+
+ROW = Row(
+    clustering,
+    scores("clustering", {"scores": "clustering"}, lambda _: "highest clustering coefficients:"),
+    Task(agree="near"),
+)

@@ -11,6 +11,7 @@ import numpy as np
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.graph.graph import as_graph
 from gasla.operations.primitives import simplify
+from gasla.rows import Row, Task, scores
 
 
 def scan_statistics(graph: Any) -> Any:
@@ -45,3 +46,10 @@ def scan_statistics(graph: Any) -> Any:
     graph = as_graph(graph)
     found: Any = triangle_count(graph, per_vertex=True)
     return found.per_vertex + simplify(graph).out_degrees.astype(np.int64)
+
+
+ROW = Row(
+    scan_statistics,
+    scores("scan-statistics", {"counts": "scan_statistic"}, lambda _: "most edges among a vertex and its neighbors:"),
+    Task(),
+)

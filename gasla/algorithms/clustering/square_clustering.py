@@ -20,10 +20,11 @@ import semirings
 from gasla.algorithms.neighborhood import two_hops
 from gasla.arrays import any_true, array_module, module_of, running_sums, shares
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.matrices import mxm
 from gasla.operations.primitives import Oriented, count_common_neighbors, orient
 from gasla.operations.sparse import Sparse
+from gasla.rows import Row, Task, scores
 
 Array = np.ndarray[Any, Any]
 
@@ -73,7 +74,7 @@ def square_clustering(graph: Any) -> Array:
     >>> gasla.square_clustering(graph).round(3)
     array([0.5  , 1.   , 0.5  , 0.333, 0.   ])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     xp: Any = module_of(graph.device)
     oriented = orient(graph)
     simple = oriented.graph
@@ -126,3 +127,13 @@ def _row_sums(lists: Adjacency, values: Any) -> Any:
     """The sum of the values in each list; exact modulo 2^64, since int64 wraps around."""
     xp: Any = array_module(values)
     return xp.diff(running_sums(values)[lists.indptr])
+
+
+ROW = Row(
+    square_clustering,
+    scores(
+        *("square-clustering", {"scores": "square_clustering"}),
+        lambda _: "highest square clustering coefficients:",
+    ),
+    Task(agree="near"),
+)

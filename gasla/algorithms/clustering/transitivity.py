@@ -7,6 +7,7 @@ import numpy as np
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.graph.graph import as_graph
 from gasla.operations.primitives import simplify
+from gasla.rows import Row, number
 
 
 def transitivity(graph: Any) -> float:
@@ -41,3 +42,6 @@ def transitivity(graph: Any) -> float:
     count: Any = triangle_count(graph)
     degrees = simplify(graph).out_degrees.astype(np.int64)
     return 3 * int(count) / max(int((degrees * (degrees - 1)).sum()) // 2, 1)
+
+
+ROW = Row(transitivity, number("transitivity", "the fraction of paths of two edges that a third one closes"))

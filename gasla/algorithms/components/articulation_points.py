@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import ONE_THREAD, Forest, sorted_graph, spanning_forest
+from gasla.algorithms.components.spanning_forest import DepthFirst, Forest, sorted_graph, spanning_forest
 from gasla.arrays import module_of
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.primitives import compress, depth_first, fits_one_thread, link, simplify
+from gasla.graph.graph import Graph, whole_graph
+from gasla.operations.primitives import compress, link, simplify
+from gasla.rows import Command, Row, Task
 
 
 def articulation_points(graph: Any) -> np.ndarray:
@@ -45,12 +46,12 @@ def articulation_points(graph: Any) -> np.ndarray:
     >>> gasla.articulation_points(triangle_and_tail)
     array([2, 3], dtype=int32)
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
-    if fits_one_thread(simple, ONE_THREAD):
-        return _by_low_points(simple)
     forest = spanning_forest(simple)
+    if isinstance(forest, DepthFirst):
+        return _by_low_points(forest).astype(graph.id_dtype)
     v, parents = forest.children, forest.parents
     above = parents[v]
     label = _biconnected(simple, forest)
@@ -61,15 +62,16 @@ def articulation_points(graph: Any) -> np.ndarray:
     return xp.flatnonzero(is_cut).astype(graph.id_dtype)
 
 
-def _by_low_points(graph: Graph) -> Any:
-    """Articulation points by depth-first search: no edge leads from the subtree of a child past the vertex."""
-    parents, numbers, low = depth_first(graph)
-    v = np.flatnonzero(parents != np.arange(graph.n))
+def _by_low_points(forest: DepthFirst) -> Any:
+    """Articulation points: no edge leads from the subtree of a child past the vertex."""
+    parents, numbers, low = forest
+    n = len(parents)
+    v = np.flatnonzero(parents != np.arange(n))
     above = parents[v]
     is_root = parents[above] == above
-    is_cut = np.bincount(above[is_root], minlength=graph.n) > 1  # a root of several subtrees
+    is_cut = np.bincount(above[is_root], minlength=n) > 1  # a root of several subtrees
     is_cut[above[~is_root & (low[v] >= numbers[above])]] = True
-    return np.flatnonzero(is_cut).astype(graph.id_dtype)
+    return np.flatnonzero(is_cut)
 
 
 def _biconnected(graph: Graph, forest: Forest) -> Any:
@@ -93,3 +95,20 @@ def _other_edges(graph: Graph, parents: Any) -> Graph:
     src, dst = src[once], dst[once]
     others = xp.flatnonzero((parents[src] != dst) & (parents[dst] != src))
     return sorted_graph(src[others], dst[others], graph.n)
+
+
+def _by_degree(f: Any) -> Any:
+    """Return the points by descending out-degree."""
+    return f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")]
+
+
+ROW = Row(
+    articulation_points,
+    Command(
+        *("articulation-points", {"points": "articulation_point"}),
+        lambda f: f.counted("points", "articulation points", "; highest out-degrees:"),
+        lambda f: f.listed(_by_degree(f), f.graph.out_degrees[_by_degree(f)]),
+        "ids",
+    ),
+    Task(checked_by="", form="ascending"),
+)

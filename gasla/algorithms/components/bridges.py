@@ -2,8 +2,8 @@
 
 A bridge is on no cycle, so it is in every spanning forest, and an edge of a spanning forest is a bridge if no other
 edge leads out of the subtree below it. Subtrees are ranges of numbers (spanning_forest.py), so this compares the least
-and the greatest number adjacent to a subtree with its range. In a depth-first search on one thread, which is faster on
-small graphs, the low point of a subtree suffices.
+and the greatest number adjacent to a subtree with its range. In a depth-first forest, of small or deep graphs, the low
+point of a subtree suffices.
 
 R. E. Tarjan: A note on finding the bridges of a graph. Information Processing Letters 2 (1974).
 """
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import ONE_THREAD, has_twin, spanning_forest
+from gasla.algorithms.components.spanning_forest import DepthFirst, has_twin, spanning_forest
 from gasla.arrays import module_of
-from gasla.graph.graph import as_graph
-from gasla.operations.primitives import depth_first, fits_one_thread, simplify
+from gasla.graph.graph import whole_graph
+from gasla.operations.primitives import simplify
+from gasla.rows import Command, Row, Task
 
 
 def bridges(graph: Any) -> np.ndarray:
@@ -48,15 +49,15 @@ def bridges(graph: Any) -> np.ndarray:
     array([[2, 3],
            [3, 4]], dtype=int32)
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
-    if fits_one_thread(simple, ONE_THREAD):
-        parents, numbers, low = depth_first(simple)
-        is_bridge = (low == numbers) & (parents != xp.arange(graph.n))
+    forest = spanning_forest(simple)
+    parents = forest.parents
+    if isinstance(forest, DepthFirst):
+        is_bridge = (forest.low == forest.numbers) & (parents != np.arange(graph.n))
     else:
-        forest = spanning_forest(simple)
-        parents, is_bridge = forest.parents, xp.zeros(graph.n, bool)
+        is_bridge = xp.zeros(graph.n, bool)
         is_bridge[forest.children] = ~forest.is_left_from(forest.children, forest.children)
     if simple is not graph:
         is_bridge &= ~has_twin(graph, parents)
@@ -64,3 +65,14 @@ def bridges(graph: Any) -> np.ndarray:
     parents = parents[v].astype(np.int64)
     pairs = xp.sort(xp.minimum(v, parents) * graph.n + xp.maximum(v, parents))
     return xp.stack([pairs // max(graph.n, 1), pairs % max(graph.n, 1)], axis=1).astype(graph.id_dtype)
+
+
+ROW = Row(
+    bridges,
+    Command(
+        *("bridges", {"bridges": "bridges"}),
+        lambda f: f.counted("bridges", "bridges", "; the first:"),
+        *(lambda f: f.listed(f["bridges"], between=" and "), "ids"),
+    ),
+    Task(checked_by="", form="pairs"),
+)

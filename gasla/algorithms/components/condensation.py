@@ -6,9 +6,11 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
+from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.segmented_reduce import require_monoid
 from gasla.graph.weights import check_sums, sum_type
+from gasla.rows import Command, Row
 from semirings import Monoid
 
 
@@ -65,7 +67,7 @@ def _contract_exactly(graph: Graph, labels: Any) -> Graph:
     check_sums("condensation", graph)
     if values.dtype.itemsize == 8:
         return graph.contract(labels, semirings.plus, loops=False)
-    wide = graph.with_values(values.astype(sum_type(values.dtype)))
+    wide = graph.with_values(lambda given: given.astype(sum_type(given.dtype)))
     made = wide.contract(labels, semirings.plus, loops=False)
     bounds, found = np.iinfo(values.dtype), made.value_range or (0, 0)
     for total in map(int, found):
@@ -75,3 +77,14 @@ def _contract_exactly(graph: Graph, labels: Any) -> Graph:
                 "graph.with_values(graph.values.astype(np.int64))"
             )
     return made.with_values(made.values.astype(values.dtype))  # type: ignore[union-attr]
+
+
+ROW = Row(
+    condensation,
+    Command(
+        *("condensation", {"labels": "component"}, lambda f: f.grouped("strong components")),
+        lambda f: [*f.groups(), f"{f['condensed'].m:,} edges between components"],
+        fixed={"labels": None},
+        unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
+    ),
+)

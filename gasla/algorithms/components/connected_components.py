@@ -14,6 +14,7 @@ from gasla.graph.arguments import check_previous, new_edges
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import check_range
 from gasla.operations.primitives import label_components
+from gasla.rows import Row, Task, groups
 
 
 class ComponentsResult(NamedTuple):
@@ -87,3 +88,10 @@ def _continued(graph: Graph, before: ComponentsResult) -> ComponentsResult:
     check_range("start.labels", labels, count)
     joined, numbers = label_components(Graph.from_edges(tails, heads, n=count))
     return ComponentsResult(joined, numbers[labels])
+
+
+ROW = Row(
+    connected_components,
+    groups("components", "component", "components"),
+    Task("components", part="labels", form="smallest_members"),
+)

@@ -1,8 +1,8 @@
 """Bipartite graphs: whether the vertices can be divided into two sides such that every edge joins both.
 
-The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on.
-Sides are two bits, reduced by bitwise or: in a component with an odd cycle every vertex gets both bits, and in others
-each vertex is reached once. Since an odd cycle is often a triangle, a few edges are first tested for one.
+The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on: a
+search gives the levels of vertices, whose parity is the side. A component is bipartite if no edge joins two vertices
+of one side. Since an odd cycle is often a triangle, a few edges are first tested for one.
 """
 
 from typing import Any, Literal, NamedTuple, overload
@@ -10,33 +10,35 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 import semirings
-from gasla.algorithms.components.spanning_forest import smallest_members
+from gasla.algorithms.independence.undirected import undirected
+from gasla.algorithms.traversal.bfs import Levels
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.primitives import intersect
+from gasla.graph.graph import Graph, whole_graph
+from gasla.operations.primitives import compress, intersect, link
 from gasla.operations.run import run
-from gasla.program.fields import vertex
-from gasla.program.frontier import EdgeFrontier
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import EdgeFrontier, VertexProgram, option, vertex
+from gasla.rows import Command, Row, Task
 
-BOTH = 3  # both sides, as bits
 SAMPLE = 8  # number of edges tested for a triangle
 
 
-class Sides(VertexProgram):
-    """sides(v) = the sides opposite to its neighbors', as bits. Ends after at most 2 n iterations: bits only grow."""
+class OddCycles(VertexProgram):
+    """is_odd(v) = whether v has a neighbor on a level of the same parity: then an odd cycle contains both."""
 
+    loops = option(True)  # whether a self loop is an odd cycle
+    level = vertex(np.int32)
+    is_odd = vertex(np.bool_)
     direction = option("in")
-    sides = vertex(np.int32)
-    reduce = semirings.bor
+    reduce = semirings.any
+    everyone = True
 
     def gather(self, src, dst, edge):
-        return ((src.sides & 1) << 1) | (src.sides >> 1)
+        is_odd = (src.level ^ dst.level) & 1 == 0
+        return is_odd if self.loops else is_odd & (src.id != dst.id)
 
     def apply(self, vertex, gathered):
-        return {"sides": vertex.sides | gathered}
+        return {"is_odd": gathered}
 
 
 class BipartiteResult(NamedTuple):
@@ -86,16 +88,31 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
     >>> gasla.is_bipartite(gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]))
     False
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     check_flags(colors=colors)
     if not colors and _shows_triangle(graph):
         return False
+    sides = two_sides(graph, loops=True)
+    bipartite = not bool((sides < 0).any())
+    return BipartiteResult(bipartite, sides) if colors else bipartite
+
+
+def two_sides(graph: Graph, *, loops: bool) -> Any:
+    """The parity of each vertex's distance from the root of its component; -1 in components with an odd cycle.
+
+    With `loops`, a self loop is an odd cycle.
+    """
     xp: Any = module_of(graph.device)
-    first = smallest_members(graph)
-    program = Sides(direction="in" if graph.is_symmetric else "all")
-    sides = run(program, graph, active=first, sides=xp.where(first, 1, 0).astype(np.int32)).sides
-    bipartite = not bool((sides == BOTH).any())
-    return BipartiteResult(bipartite, xp.where(sides == BOTH, -1, sides - 1)) if colors else bipartite
+    root = xp.arange(graph.n, dtype=graph.id_dtype)
+    link(graph, root)
+    compress(root)
+    is_root = root == xp.arange(graph.n, dtype=graph.id_dtype)
+    direction = undirected(graph)
+    level = run(Levels(direction=direction), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
+    is_odd = run(OddCycles(direction=direction, loops=loops), graph, max_iterations=1, level=level).is_odd
+    has_odd = xp.zeros(graph.n, bool)
+    has_odd[root[is_odd]] = True
+    return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)
 
 
 def _shows_triangle(graph: Graph) -> bool:
@@ -107,3 +124,15 @@ def _shows_triangle(graph: Graph) -> bool:
     edges = xp.asarray(np.linspace(0, graph.m - 1, min(graph.m, SAMPLE)).astype(np.int64))
     src = xp.searchsorted(lists.indptr, edges, side="right") - 1
     return bool((intersect(graph, EdgeFrontier(graph.n, edges, src, lists.indices[edges])) > 0).any())
+
+
+ROW = Row(
+    is_bipartite,
+    Command(
+        *("bipartite", {"colors": "color"}),
+        lambda f: "bipartite" if f["bipartite"] else "NOT bipartite: some component has an odd cycle",
+        lambda f: f.counts("colors", {0: "color 0", 1: "color 1", -1: "no color"}),
+        fixed={"colors": True},
+    ),
+    Task("bipartite"),
+)

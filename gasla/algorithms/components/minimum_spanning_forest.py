@@ -7,6 +7,8 @@ that can arise, since edges are totally ordered: by weight, then by the smaller 
 A vertex keeps the lightest edge that it has found while the edge still leaves its tree: since fewer and fewer edges do,
 it remains the lightest. So only vertices whose edge has become internal search again, and vertices that find no edge
 are done.
+
+Graphs in host memory have a kernel of the CPU for the same rounds (`primitives.lightest_forest`).
 """
 
 from typing import Any, NamedTuple
@@ -15,14 +17,14 @@ import numpy as np
 
 import semirings
 from gasla.arrays import module_of
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import NO_LIMIT, check_weights
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import check_total, sum_type
+from gasla.graph.weights import check_total, sum_type, takes_weight
 from gasla.operations.phases import Phase
+from gasla.operations.primitives import fits_one_thread, lightest_forest
 from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, aggregate, edge, option, vertex
+from gasla.rows import Command, Row, Task
 
 NONE = 2**63 - 1  # no edge selected
 HALF = 32  # bits of the larger end in a pair of ends
@@ -151,6 +153,7 @@ class Follow(VertexProgram):
         return {"root": self.at(vertex.root).root}
 
 
+@takes_weight
 def minimum_spanning_forest(graph: Any) -> ForestResult:
     """Find a minimum spanning forest: edges of the least total weight that connect every component.
 
@@ -180,8 +183,10 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     -----
     Stored zeros are edges of weight 0. Self loops are ignored; of parallel edges and of both directions of an edge, the
     lightest counts. NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` return the edges
-    themselves; SciPy's omits those of weight 0. Needs about 50 bytes per vertex. Unless the matrix is symmetric with
-    sorted rows, lists of both directions are stored first. At most log2(n) rounds.
+    themselves; SciPy's omits those of weight 0. At most log2(n) rounds.
+
+    Needs up to 60 bytes per vertex and 16 per edge. Unless the matrix is symmetric with sorted rows, the edges are
+    sorted first, which needs up to 52 bytes per edge; on a GPU, lists of both directions are stored instead.
 
     References
     ----------
@@ -199,6 +204,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     graph = as_graph(graph)
     if graph.n > 2**31:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most 2**31, so that two ids fit in 64 bits")
+    if fits_one_thread(graph, NO_LIMIT):  # whether the CPU's own kernels may run
+        return _result(graph, lightest_forest(graph))
     graph.notice_values()
     check_weights(graph)
     if graph.is_whole and graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
@@ -225,7 +232,9 @@ def _taken(graph: Graph, direction: str) -> Any:
 def _result(graph: Graph, taken: Any) -> ForestResult:
     """The result for the selected edges."""
     xp: Any = module_of(graph.device)
-    edges = xp.unique(taken)
+    is_taken = xp.zeros(graph.m, bool)
+    is_taken[taken] = True
+    edges = xp.flatnonzero(is_taken)
     values: Any = graph.valued.each
     weights = xp.ones(len(edges), np.int64) if values is None else values[edges]
     check_total("minimum_spanning_forest", weights)
@@ -235,3 +244,18 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
     return ForestResult(edges, total)
+
+
+ROW = Row(
+    minimum_spanning_forest,
+    Command(
+        *("minimum-spanning-forest", {"ends": "tree_edges"}),
+        lambda f: (
+            f"{len(f['edges']):,} edges of total weight {f['total'].item():,} join {f.graph.n:,} vertices into "
+            f"{f.graph.n - len(f['edges']):,} trees"
+        ),
+        shape="ids",
+        unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph.edges())[:, found.edges]},
+    ),
+    Task(part="edges", form="nothing"),
+)

@@ -6,11 +6,13 @@ is numbered after its parent and the subtrees of its earlier siblings. One pass 
 the leaves find the least and the greatest number adjacent to each subtree. Whether removing a tree edge or a vertex
 disconnects the graph is then a comparison.
 
+In host memory, small graphs and deep ones (`DEEP`) are searched depth-first instead, on one thread.
+
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +20,13 @@ import semirings
 from gasla.algorithms.traversal.bfs import PARENTS
 from gasla.arrays import array_module, module_of, running_sums
 from gasla.graph.graph import Graph
-from gasla.operations.primitives import compress, hook, likely_largest, link
+from gasla.operations.primitives import compress, depth_first, fits_one_thread, hook, likely_largest, link
 from gasla.operations.run import run
-from gasla.program.fields import ID, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
+from gasla.program import ID, Schedule, VertexProgram, option, vertex
 
 Array = Any  # NumPy's or CuPy's
-ONE_THREAD = 1 << 18  # most vertices and edges of a graph that is searched depth-first on one thread instead
+ONE_THREAD = 1 << 20  # most vertices and edges of a graph that is searched depth-first on one thread instead
+DEEP = 64, 1 << 12  # levels of a tree, and vertices a level, beyond which a graph is deep: each level takes a barrier
 
 
 class Sizes(VertexProgram):
@@ -125,6 +125,14 @@ class Forest:
         return (self.low[v] < first) | (self.high[v] >= first + self.sizes[below])
 
 
+class DepthFirst(NamedTuple):
+    """A depth-first spanning forest: parents, numbers in the order of the search, and low points of all vertices."""
+
+    parents: Array
+    numbers: Array
+    low: Array
+
+
 def smallest_members(graph: Graph) -> Array:
     """Whether each vertex is the smallest of its component."""
     xp: Any = module_of(graph.device)
@@ -137,13 +145,19 @@ def smallest_members(graph: Graph) -> Array:
     return roots == xp.arange(graph.n, dtype=roots.dtype)
 
 
-def spanning_forest(graph: Graph) -> Forest:
-    """Compute the spanning forest of a simple undirected graph, as made by `simplify`."""
+def spanning_forest(graph: Graph) -> Forest | DepthFirst:
+    """Compute a spanning forest of a simple undirected graph, as made by `simplify`."""
+    if fits_one_thread(graph, ONE_THREAD):
+        return DepthFirst(*depth_first(graph))
     xp: Any = module_of(graph.device)
     ids, is_root = xp.arange(graph.n, dtype=graph.id_dtype), smallest_members(graph)
     none = xp.full(graph.n, -1, graph.id_dtype)
     level = xp.where(is_root, 0, -1).astype(np.int32)
-    found = run(PARENTS, graph, active=is_root, level=level, parent=xp.where(is_root, ids, none))
+    most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
+    first = {"active": is_root, "level": level, "parent": xp.where(is_root, ids, none)}
+    found = run(PARENTS, graph, **first, max_iterations=most)
+    if not found.converged:
+        return DepthFirst(*depth_first(graph))
     levels, parents = found.level, found.parent
     children = xp.flatnonzero(~is_root)
     tree = sorted_graph(children, parents[children], graph.n)

@@ -7,6 +7,9 @@ their ranks forward, and each vertex keeps the largest. The vertices of a color 
 the seed; the others are split by color, since no component has two colors. Seeds are drawn at random: a few at first,
 and eight times as many in each further round. If all vertices were seeds at once, many would be recolored often
 wherever paths are long.
+
+Graphs of at most `ONE_THREAD` vertices and edges, on the CPU, are searched depth-first
+(`primitives.strong_components`).
 """
 
 from typing import Any
@@ -18,12 +21,12 @@ from gasla.algorithms.components.connected_components import ComponentsResult
 from gasla.arrays import array_module, module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.phases import Phase
-from gasla.operations.primitives import number
+from gasla.operations.primitives import fits_one_thread, number, strong_components
 from gasla.operations.run import run
-from gasla.program.fields import ID, aggregate, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, aggregate, option, parameter, vertex
+from gasla.rows import Row, groups
 
+ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread searches
 FIRST = 8  # approximate number of seeds in the first round
 GROWTH = 3  # each further round has 2 ** GROWTH times as many
 GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are evenly spread
@@ -206,6 +209,9 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     ComponentsResult(count=3, labels=array([0, 1, 0, 0, 2], dtype=int32))
     """
     graph = as_graph(graph)
+    if fits_one_thread(graph, ONE_THREAD):
+        parent = strong_components(graph)
+        return ComponentsResult(number(parent), parent)
     xp: Any = module_of(graph.device)
     parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of each vertex's component
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
@@ -253,3 +259,6 @@ def shuffled(ids: Any, bits: int) -> Any:
         ids = ids * (int(GOLDEN * 2**bits) | 1) & (1 << bits) - 1
         ids ^= ids >> bits // 2 + 1
     return ids
+
+
+ROW = Row(strongly_connected_components, groups("strong-components", "component", "components"))

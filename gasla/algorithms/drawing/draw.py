@@ -5,7 +5,7 @@ stands for a part of its edge, and has the length of that part as its weight.
 """
 
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -16,7 +16,8 @@ from gasla.algorithms.drawing.layout import layout
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, several_vertices, whole_number
 from gasla.graph.exchange.vertex_table import columns_of
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
+from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]  # of NumPy
 
@@ -24,6 +25,7 @@ MOST_LINES = 40_000  # stored edges that are drawn as lines
 MOST_SAMPLED = 1_000_000  # edges that a density is made of
 MOST_POINTS = 10_000_000  # along these edges
 MOST_DOTS = 50_000  # vertices that are drawn
+MOST_BANDS = 200  # so that each has a color of its own
 PIXELS = 1000  # pixels along the longer side of a density
 AT_ONCE = 1 << 20  # points in memory
 LARGEST_AREA = 250.0  # area of the vertex with the largest size, in square points
@@ -38,6 +40,7 @@ def draw(
     ax: Any = None,
     color: Any = None,
     size: Any = None,
+    bands: Sequence[float] | None = None,
     labels: Any = 10,
     arrows: bool = False,
     cmap: Any = "viridis",
@@ -58,6 +61,9 @@ def draw(
         The score that colors each vertex, or one color for all. Vertices whose score is not finite are gray.
     size : (n,) array of numbers, a result with one, the name of a vertex attribute, or a number, optional
         The score that the area of each vertex grows with, or the area of all in square points.
+    bands : sequence of numbers, optional
+        Limits between scores that have different colors, ascending, such as ``[5, 10, 15]`` minutes for isochrones: all
+        scores from one limit up to the next have one color. Only where `color` is a score.
     labels : int, several vertices, or mapping of vertices to texts
         How many of the most important vertices are labeled with their names, or numbers in a graph without names; or
         which vertices; or which vertices with which texts. The most important vertices have the largest `size`; without
@@ -67,7 +73,7 @@ def draw(
     cmap : str or matplotlib.colors.Colormap
         The colors for scores.
     seed : int
-        For `layout`, and for the sample of a density.
+        For `layout`, for the sample of a density, and for the choice and order of vertices without sizes.
 
     Returns
     -------
@@ -88,8 +94,10 @@ def draw(
     Notes
     -----
     A graph of more than 40,000 stored edges is drawn as a density: an image of the length of edges per pixel, on a
-    logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices the most important are
-    drawn. The title states omitted edges and vertices. Loops are circles, and are not part of a density.
+    logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices those of the largest
+    sizes are drawn, the largest on top. A color is no importance: without sizes, vertices are chosen and put on top of
+    each other at random, so that low scores are seen as well as high ones. Labeled vertices are always drawn. The title
+    states omitted edges and vertices. Loops are circles, and are not part of a density.
 
     Drawing takes a few seconds for a graph of any size. `layout` takes longer: it looks at every edge, many times.
 
@@ -103,7 +111,7 @@ def draw(
     ['CGN', 'FCO']
     >>> ax.figure.savefig("flights.png")  # doctest: +SKIP
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     Axes, mapping = _matplotlib(cmap)
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(f"ax is {reprlib.repr(ax)}; expected Matplotlib's axes, such as those of plt.subplots()")
@@ -114,14 +122,17 @@ def draw(
         )
     seed = whole_number("seed", seed, MOST_SEED)
     colors = _colors(graph, color)
+    norm = _norm(bands, colors, mapping)
     areas = _areas(graph, size)
-    importance = _importance(graph, size, areas, colors)
-    texts = _texts(graph, labels, importance)
+    has_sizes = size is not None and not isinstance(size, Real)
+    texts = _texts(graph, labels, areas if has_sizes else _importance(graph, colors))
     placed = _placed(graph, positions, seed)
 
     ax = _new_axes() if ax is None else ax
-    said = _edges(ax, graph, placed, arrows, np.random.default_rng(seed))
-    said += _vertices(ax, placed, colors, areas, importance, mapping)
+    random = np.random.default_rng(seed)
+    said = _edges(ax, graph, placed, arrows, random)
+    order = _order(placed, areas if has_sizes else random.random(graph.n), list(texts))
+    said += _vertices(ax, placed, order, colors, areas, {"cmap": mapping, "norm": norm})
     _write(ax, placed, texts, areas)
     ax.set_aspect("equal")
     ax.set_axis_off()
@@ -181,7 +192,7 @@ def _scores(graph: Graph, name: str, given: Any) -> Array:
     """A number for each vertex, on the host."""
     if isinstance(given, str):
         graph.vertex_attributes.require(given)
-        given = graph.vertex_attributes[given]
+        given = graph.vertex_attributes.numbers(given)
     fields = columns_of(graph.n, None, (), {name: given})
     del fields["vertex"]
     if len(fields) > 1:
@@ -194,10 +205,27 @@ def _scores(graph: Graph, name: str, given: Any) -> Array:
     return values if values.dtype.kind != "b" else values.astype(np.int8)
 
 
-def _importance(graph: Graph, size: Any, areas: Array, colors: Any) -> Array:
-    """By which vertices are chosen, and the order in which they are drawn."""
-    if size is not None and not isinstance(size, Real):
-        return areas
+def _norm(bands: Any, colors: Any, mapping: Any) -> Any:
+    """Return Matplotlib's map from a score to its band; None without bands."""
+    from matplotlib.colors import BoundaryNorm
+
+    if bands is None:
+        return None
+    if isinstance(colors, str):
+        raise ValueError("bands are given, but color is no score of each vertex; expected both or neither")
+    if isinstance(bands, str) or not hasattr(bands, "__iter__"):
+        raise TypeError(f"bands is {reprlib.repr(bands)}; expected several ascending numbers, such as [5, 10, 15]")
+    limits = np.array([real_number(f"bands[{k}]", limit, -np.inf) for k, limit in enumerate(bands)], np.float64)
+    if not 2 <= len(limits) <= MOST_BANDS or (np.diff(limits) <= 0).any():
+        raise ValueError(f"bands is {reprlib.repr(bands)}; expected 2 to {MOST_BANDS} ascending numbers")
+    finite = colors[np.isfinite(colors)]
+    below, above = bool((finite < limits[0]).any()), bool((finite >= limits[-1]).any())
+    beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    return BoundaryNorm(limits, mapping.N, extend=beyond[below, above])  # type: ignore[arg-type]
+
+
+def _importance(graph: Graph, colors: Any) -> Array:
+    """By which vertices without sizes are labeled."""
     if not isinstance(colors, str) and colors.dtype.kind == "f":
         return np.where(np.isfinite(colors), colors, -np.inf)
     return np.asarray(moved(graph.out_degrees, "cpu") + moved(graph.in_degrees, "cpu"), np.float64)
@@ -223,7 +251,7 @@ def _placed(graph: Graph, given: Any, seed: int) -> Array:
     if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
         for name in given:
             graph.vertex_attributes.require(name)
-        given = np.stack([moved(graph.vertex_attributes[name], "cpu") for name in given], axis=1)
+        given = np.stack([moved(graph.vertex_attributes.numbers(name), "cpu") for name in given], axis=1)
     try:
         array = np.asarray(moved(given, "cpu"))
     except ValueError:  # rows of unequal lengths
@@ -339,18 +367,27 @@ def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
 # --- vertices ---------------------------------------------------------------------------------------------------------
 
 
-def _vertices(ax: Any, placed: Array, colors: Any, areas: Array, importance: Array, mapping: Any) -> list[str]:
-    """Draw the vertices, the most important ones on top; returns sentences on the omitted ones."""
-    there = np.flatnonzero(np.isfinite(placed[:, 0]))
-    order = there[np.argsort(importance[there], kind="stable")][-MOST_DOTS:]
+def _order(placed: Array, importance: Array, labeled: list[int]) -> Array:
+    """The vertices to draw, the last one on top: the most important ones, and those with labels."""
+    importance = np.where(np.isfinite(placed[:, 0]), importance, -1)
+    is_labeled = np.zeros(len(placed), bool)
+    is_labeled[labeled] = True
+    order = np.lexsort((importance, is_labeled))[-MOST_DOTS:]
+    order = order[importance[order] >= 0]
+    return order[np.argsort(importance[order], kind="stable")]
+
+
+def _vertices(ax: Any, placed: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]) -> list[str]:
+    """Draw vertices; returns sentences on the omitted ones."""
     is_score = not isinstance(colors, str)
     if is_score and np.isfinite(colors[order]).any():
-        how = {"c": colors[order].astype(np.float64), "cmap": mapping, "plotnonfinite": True}
+        how = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}
     else:
         how = {"color": MISSING if is_score else colors}
     ax.scatter(*placed[order].T, s=areas[order], linewidths=0, zorder=3, **how)
-    said = [f"{len(order):,} of {len(there):,} vertices"] if len(order) < len(there) else []
-    missing = len(placed) - len(there)
+    there = int(np.isfinite(placed[:, 0]).sum())
+    said = [f"{len(order):,} of {there:,} vertices"] if len(order) < there else []
+    missing = len(placed) - there
     return said + [f"vertices without a position, left out: {missing:,}"] * bool(missing)
 
 
@@ -366,3 +403,6 @@ def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> No
                 text, placed[v], (0, above), textcoords="offset points", ha="center", va="bottom", fontsize=8, zorder=4,
                 path_effects=halo, parse_math=False,
             )  # fmt: skip
+
+
+ROW = Row(draw)  # its command writes a picture

@@ -23,12 +23,12 @@ from gasla.algorithms.components.connected_components import connected_component
 from gasla.algorithms.independence.maximal_independent_set import maximal_independent_set
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import MOST_SEED, whole_number
-from gasla.graph.graph import Graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.multiply import mxv
 from gasla.operations.primitives import simplify
 from gasla.operations.run import run
-from gasla.program.fields import edge, parameter, vertex
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, parameter, vertex
+from gasla.rows import Command, Row, Task
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
@@ -147,7 +147,7 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
     >>> int(distances[1:].argmin()) + 1  # the neighbor of vertex 0 is nearest
     1
     """
-    simple, seed = simplify(graph), whole_number("seed", seed, MOST_SEED)
+    simple, seed = simplify(whole_graph(graph)), whole_number("seed", seed, MOST_SEED)
     xp = array_module(simple.out.indices)
     if simple.n < 2:
         return xp.zeros((simple.n, 2))
@@ -255,3 +255,20 @@ def _radius(level: Level, positions: Array, degrees: Array) -> float:
     mass = xp.bincount(label, level.mass)
     part = float(mass[has_edges].sum() / mass.sum())  # of all vertices
     return max((float((xp.bincount(label, distances * degrees) / count).sum()) / part) ** 0.5, 1e-6)
+
+
+def _distances(f: Any) -> str:
+    """Return the heading of the command."""
+    n = f.graph.n
+    apart = (2 * float((f["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
+    return f"{n:,} positions; edges are 1 long and any two vertices {apart:.3g} apart, as root mean squares:"
+
+
+ROW = Row(
+    layout,
+    Command(
+        *("layout", {"x": "x", "y": "y"}, _distances, lambda f: f.coordinates("positions")),
+        unpack=lambda _, found: {"positions": found, "x": found[:, 0], "y": found[:, 1]},
+    ),
+    Task(form="nothing"),
+)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.algorithms.flows.solver import solve
+from gasla.graph.weights import takes_weight
+from gasla.rows import Row, edge_values
 
 
 class MaximumFlow(NamedTuple):
@@ -20,6 +22,7 @@ class MaximumFlow(NamedTuple):
     flow: np.ndarray
 
 
+@takes_weight
 def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     """Find a maximum flow from one vertex to another.
 
@@ -76,3 +79,21 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     """
     found = solve(graph, source, target, cut=False)
     return MaximumFlow(found.value, found.flow)
+
+
+def _used(f: Any) -> Any:
+    """Return the edges with flow, by descending flow."""
+    return f.highest("flow")[: int((f["flow"] > 0).sum())]
+
+
+ROW = Row(
+    maximum_flow,
+    edge_values(
+        *("maximum-flow", {"flow": "flow"}),
+        lambda f: (
+            f"a maximum flow of {f['value']:,} from {f.ends} uses {len(_used(f)):,} of {f.graph.m:,} edges"
+            f"{'; edges of the largest flow:' * bool(len(_used(f)))}"
+        ),
+        lambda f: f.edges(_used(f)),
+    ),
+)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.algorithms.flows.solver import solve
+from gasla.graph.weights import takes_weight
+from gasla.rows import Command, Row
 
 
 class MinimumCut(NamedTuple):
@@ -19,6 +21,7 @@ class MinimumCut(NamedTuple):
     source_side: np.ndarray
 
 
+@takes_weight
 def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     """Find a minimum cut between two vertices.
 
@@ -65,3 +68,23 @@ def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     """
     found = solve(graph, source, target, cut=True)
     return MinimumCut(found.value, found.source_side)
+
+
+def _cut(f: Any) -> Any:
+    """Return the edges of the cut."""
+    src, dst = f.graph.edges()
+    return np.flatnonzero(f["source_side"][src] & ~f["source_side"][dst])
+
+
+ROW = Row(
+    minimum_cut,
+    Command(
+        *("minimum-cut", {"source_side": "source_side"}),
+        lambda f: (
+            f"a minimum cut from {f.ends} has {len(_cut(f)):,} edges of total capacity {f['value']:,}, and "
+            f"{f['source_side'].sum():,} and {(~f['source_side']).sum():,} vertices on its sides"
+            f"{'; edges in the cut:' * bool(len(_cut(f)))}"
+        ),
+        lambda f: f.edges(_cut(f)),
+    ),
+)

@@ -6,7 +6,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import any_true, array_module
-from gasla.graph.arguments import source_vertex
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph
 from gasla.graph.transform.reduction import reduce_by_key
 
@@ -19,7 +19,7 @@ class UnboundedFlowError(ValueError):
 
 def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
     """Check that source and target are two vertices."""
-    source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
+    source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
         raise ValueError(f"source and target are both {source}; expected two different vertices")
     return source, target

@@ -28,8 +28,7 @@ from gasla.algorithms.flows.network import reversed_network, saturate
 from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph
 from gasla.operations.run import run
-from gasla.program.fields import edge, parameter, vertex
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, parameter, vertex
 
 FAR = 2**62
 NONE = -1  # no edge

@@ -30,7 +30,7 @@ import numpy as np
 from gasla.algorithms.flows.network import LARGEST, UnboundedFlowError, ends, leaving, network
 from gasla.algorithms.flows.preflow import Preflow, leads_to
 from gasla.arrays import any_true, array_module
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.weights import exact_total
 
 BITS = 61  # bits of scaled capacities, and of their sum at the source or the target
@@ -51,7 +51,7 @@ class Solution(NamedTuple):
 
 def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
     """Find the source side of a minimum cut if `cut`, or else the flow along every edge."""
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     source, target = ends(graph, source, target)
     net = network(graph)
     find = _of_floats if net.values.dtype.kind == "f" else _of_integers  # type: ignore[union-attr]

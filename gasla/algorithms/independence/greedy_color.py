@@ -4,9 +4,8 @@ A bipartite component gets two colors. In any other, the vertices are processed 
 degree, and each takes the least color that none of its earlier neighbors has. With an order given by the caller, this
 also applies to bipartite components.
 
-A component is bipartite if no edge joins two vertices whose distances from the root are both even or both odd. In
-other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take a
-color at once, and notify the others. Taken colors are bits of two words. A vertex for which the first 128 colors are
+In other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take
+a color at once, and notify the others. Taken colors are bits of two words. A vertex for which the first 128 colors are
 taken examines its neighbors for each further range of 64.
 """
 
@@ -15,17 +14,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 import semirings
+from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.algorithms.independence.undirected import undirected
-from gasla.algorithms.traversal.bfs import Levels
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.phases import Phase
-from gasla.operations.primitives import compress, link
 from gasla.operations.run import run
-from gasla.program.fields import parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, option, parameter, vertex
+from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
 COLORS = 64  # per word
@@ -45,22 +42,6 @@ def _bit(place):
 def _least(taken):
     """The position of the lowest bit that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
-
-
-class OddCycles(VertexProgram):
-    """is_odd(v) = whether v has a neighbor on a level of the same parity: then an odd cycle contains both."""
-
-    level = vertex(np.int32)
-    is_odd = vertex(np.bool_)
-    direction = option("in")
-    reduce = semirings.any
-    everyone = True
-
-    def gather(self, src, dst, edge):
-        return ((src.level ^ dst.level) & 1 == 0) & (src.id != dst.id)
-
-    def apply(self, vertex, gathered):
-        return {"is_odd": gathered}
 
 
 class Draw(VertexProgram):
@@ -228,12 +209,12 @@ def greedy_color(
     >>> gasla.greedy_color(path, priority=[3, 2, 1, 0])
     array([0, 0, 1, 2], dtype=int32)
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     check_choice("strategy", strategy, get_args(Strategy))
     seed = whole_number("seed", seed, MOST_SEED)
     xp: Any = module_of(graph.device)
     if priority is None:
-        sides = _two_sides(graph)
+        sides = two_sides(graph, loops=False)
         if not (sides < 0).any():
             return sides
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
@@ -255,16 +236,12 @@ def _descending(graph: Graph, priority: Any) -> Any:
     return rank
 
 
-def _two_sides(graph: Graph) -> Any:
-    """The parity of each vertex's distance from the root of its component; -1 in components with an odd cycle."""
-    xp: Any = module_of(graph.device)
-    root = xp.arange(graph.n, dtype=graph.id_dtype)
-    link(graph, root)
-    compress(root)
-    is_root = root == xp.arange(graph.n, dtype=graph.id_dtype)
-    direction = undirected(graph)
-    level = run(Levels(direction=direction), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
-    is_odd = run(OddCycles(direction=direction), graph, max_iterations=1, level=level).is_odd
-    has_odd = xp.zeros(graph.n, bool)
-    has_odd[root[is_odd]] = True
-    return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)
+ROW = Row(
+    greedy_color,
+    Command(
+        *("greedy-color", {"colors": "color"}),
+        lambda f: f"{f['colors'].max(initial=-1) + 1:,} colors",
+        lambda f: f.histogram("colors", "color"),
+    ),
+    Task(form="nothing"),
+)

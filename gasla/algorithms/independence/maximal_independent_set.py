@@ -17,9 +17,8 @@ from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import MOST_SEED, several_vertices, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
-from gasla.program.fields import parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, option, parameter, vertex
+from gasla.rows import Command, Row, Task
 
 JOINED, LEFT = 2**32 - 1, 0  # ranks of decided vertices
 FEW = 255  # degrees up to this are distinguished
@@ -146,7 +145,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
     chosen = None if nodes is None else _chosen(graph, nodes)
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
-        rank[chosen] = JOINED
+        rank = module_of(graph.device).where(chosen, rank.dtype.type(JOINED), rank)
     return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
 
 
@@ -162,3 +161,13 @@ def _chosen(graph: Graph, nodes: Iterable[Hashable]) -> Any:
             f"vertex {int(in_conflict.argmax())} and a neighbor are both among nodes; leave out one of them"
         )
     return chosen
+
+
+ROW = Row(
+    maximal_independent_set,
+    Command(
+        *("maximal-independent-set", {"members": "member"}),
+        *(lambda f: f.inside("members", "vertices are members"), lambda f: f.named(f.members("members"))),
+    ),
+    Task(form="nothing"),
+)

@@ -19,11 +19,10 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import check_flags, check_weights
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import sum_type
+from gasla.graph.weights import sum_type, takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, edge, option, vertex
+from gasla.rows import Row, Task, matching
 
 FEW = 255  # degrees up to this are distinguished
 BITS = 48  # bits of u ^ v; the degree is stored above
@@ -89,6 +88,7 @@ class Agree(Free):
         return {"mate": semirings.where(has_mate, other, -1), "degree": degree}
 
 
+@takes_weight
 def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     """Find a maximal matching: edges of which no two share an end, and to which no edge can be added.
 
@@ -170,3 +170,11 @@ def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, 
     has_mate = np.flatnonzero(mates >= 0)
     xp: Any = module_of(left.device)
     return tuple(xp.asarray(number[ends]) for ends in (has_mate, mates[has_mate]))
+
+
+ROW = Row(
+    maximal_matching,
+    matching("maximal-matching"),
+    Task(form="nothing"),
+    Task("weighted_matching", {"weighted": True}, "maximal_matching", form="nothing"),
+)

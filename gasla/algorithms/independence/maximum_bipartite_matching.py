@@ -15,12 +15,12 @@ from gasla.algorithms.components.is_bipartite import is_bipartite
 from gasla.algorithms.independence.maximal_matching import maximal_matching
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.graph import as_graph
+from gasla.graph.exchange import two_sides
+from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.prepare import prepare
-from gasla.program.fields import ID, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, option, vertex
+from gasla.rows import Row, matching
 
 
 class AlternatingForest(VertexProgram):
@@ -57,8 +57,8 @@ def maximum_bipartite_matching(graph: Any) -> Any:
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is an edge between i and j, read as undirected. Values are ignored; stored zeros are edges. The sides
-        are those of `is_bipartite`. A biadjacency matrix B becomes a graph by
-        `scipy.sparse.block_array([[None, B], [B.T, None]])`.
+        are those that the graph knows (`Graph.sides`), else those of `is_bipartite`. `Graph.from_bipartite` makes a
+        graph of a biadjacency matrix.
 
     Returns
     -------
@@ -93,16 +93,9 @@ def maximum_bipartite_matching(graph: Any) -> Any:
     >>> gasla.maximum_bipartite_matching(able)
     array([4, 3, 5, 1, 0, 2], dtype=int32)
     """
-    graph = as_graph(graph)
-    sides = is_bipartite(graph, colors=True)
-    if not sides.bipartite:
-        odd = int((sides.colors < 0).argmax())
-        raise ValueError(
-            f"the graph is not bipartite: the component of vertex {odd} has an odd cycle; for any graph there is "
-            "maximal_matching"
-        )
+    graph = whole_graph(graph)
     xp: Any = module_of(graph.device)
-    is_left, mate = sides.colors == 0, maximal_matching(graph)
+    is_left, mate = _left_side(graph), maximal_matching(graph)
     ids = xp.arange(graph.n, dtype=mate.dtype)
     grow = prepare(AlternatingForest(direction=undirected(graph)), graph)
     while True:
@@ -115,6 +108,21 @@ def maximum_bipartite_matching(graph: Any) -> Any:
         _augment(mate, forest.parent, ends[last[forest.root[ends]] == ends])
 
 
+def _left_side(graph: Graph) -> Any:
+    """Which vertices are on the left side, by the graph's own sides or by a search; ValueError if there are none."""
+    if (own := graph.sides) is not None:
+        two_sides.require_across(*graph.edges(), own)
+        return own == 0
+    found = is_bipartite(graph, colors=True)
+    if not found.bipartite:
+        odd = int((found.colors < 0).argmax())
+        raise ValueError(
+            f"the graph is not bipartite: the component of vertex {odd} has an odd cycle; for any graph there is "
+            "maximal_matching"
+        )
+    return found.colors == 0
+
+
 def _augment(mate: Any, parent: Any, ends: Any) -> None:
     """Exchange matched and other edges along the paths that end at these vertices, which have no vertex in common."""
     while len(ends):
@@ -122,3 +130,6 @@ def _augment(mate: Any, parent: Any, ends: Any) -> None:
         onward = mate[before]
         mate[ends], mate[before] = before, ends
         ends = onward[onward >= 0]
+
+
+ROW = Row(maximum_bipartite_matching, matching("maximum-bipartite-matching"))

@@ -17,8 +17,9 @@ from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_choice, check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, range_of
-from gasla.graph.weights import in_range
+from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import vxm
+from gasla.rows import UNWEIGHTED, Command, Row
 from semirings import Semiring
 
 Reduction = Literal["sum", "mean", "max", "min"]
@@ -27,6 +28,7 @@ WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}  # accumulator types of 
 SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
 
 
+@takes_weight
 def aggregate_features(
     graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True
 ) -> np.ndarray[Any, Any]:
@@ -139,7 +141,7 @@ def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
     if bound * count <= limit or not adds:
         return bound * count <= limit
     sizes = abs(features.astype(np.float64))
-    heavy = graph.with_values(abs(graph.values.astype(np.float64))) if weighted else graph  # type: ignore[union-attr]
+    heavy = graph.with_values(lambda values: abs(values.astype(np.float64))) if weighted else graph
     most = float(xp.max(vxm(sizes, heavy, _semiring(reduce, weighted, sizes.dtype))))
     return most * (1 + 1e-6) <= limit
 
@@ -182,3 +184,15 @@ def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
     means: np.ndarray[Any, Any] = sums.astype(kind, copy=False)
     means /= weight if sums.ndim == 1 else weight[:, np.newaxis]
     return means
+
+
+ROW = Row(
+    aggregate_features,
+    Command(
+        *("aggregate-features", {"aggregated": "feature"}),
+        lambda f: f"{f.arguments['reduce']} over in-neighbors: minimum, mean and maximum of each feature",
+        *(lambda f: f.features(), "rows"),
+        options=UNWEIGHTED,
+    ),
+    "aggregate_features(g, np.ones((n, 8)))",
+)

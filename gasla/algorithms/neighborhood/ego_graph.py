@@ -10,11 +10,14 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.paths.sssp import sssp
-from gasla.graph.arguments import check_flags, has_negative, real_number, source_vertex
-from gasla.graph.graph import Graph, as_graph
+from gasla.arrays import moved
+from gasla.graph.arguments import check_flags, has_negative, real_number
+from gasla.graph.exchange.vertex_names import translate_vertex
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.weights import takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import vertex
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, vertex
+from gasla.rows import Command, Row
 
 
 class WithinRadius(VertexProgram):
@@ -34,6 +37,7 @@ class WithinRadius(VertexProgram):
         return {"is_near": True}
 
 
+@takes_weight
 def ego_graph(
     graph: Any,
     source: Hashable,
@@ -87,8 +91,8 @@ def ego_graph(
     >>> near, near.origin.vertices
     (Graph(n=3, m=3, values=None), array([0, 1, 2], dtype=int32))
     """
-    graph = as_graph(graph)
-    source = source_vertex(graph, source)
+    graph = whole_graph(graph)
+    source = translate_vertex(graph, source)
     check_flags(center=center, undirected=undirected, weighted=weighted)
     radius = real_number("radius", radius, most=np.inf)
     found = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
@@ -113,3 +117,17 @@ def _both_ways(graph: Graph, weighted: bool) -> Graph:
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph
     return graph.symmetrized(semirings.min) if weighted else graph.with_values(None).symmetrized()
+
+
+ROW = Row(
+    ego_graph,
+    Command(
+        *("ego-graph", {"vertices": "nearby"}),
+        lambda f: (
+            f"{f['ego'].n:,} of {f.graph.n:,} vertices and {f['ego'].m:,} of {f.graph.m:,} edges are within distance "
+            f"{f.arguments['radius']:g} of {f.end('source')}{', among them' if f['ego'].n else ''}"
+        ),
+        *(lambda f: f.named(f["vertices"]), "ids"),
+        unpack=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
+    ),
+)

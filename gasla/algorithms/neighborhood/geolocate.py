@@ -15,14 +15,13 @@ from gasla.algorithms.paths.sssp import sssp
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import check_flags, most_iterations, real_number
 from gasla.graph.exchange.vertex_names import as_numbers
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array
 from gasla.operations.primitives import simplify
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, option, parameter, vertex
+from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
 PERIOD = 8  # iterations from one extrapolation to the next
@@ -155,7 +154,7 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
            [ 0.,  1.],
            [ 0.,  1.]])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     check_flags(sphere=sphere)
     tol, most = real_number("tol", tol), most_iterations("max_iter", max_iter)
     xp: Any = module_of(graph.device)
@@ -226,3 +225,27 @@ def _degrees(units: Array, xp: Any) -> Array:
     """Latitudes and longitudes of unit vectors."""
     x, y, z = units.T
     return xp.degrees(xp.stack([xp.arctan2(z, xp.hypot(x, y)), xp.arctan2(y, x)], axis=1))
+
+
+def _is_placed(places: Any) -> Any:
+    """Return a mask of the vertices with a location."""
+    return ~np.isnan(places[:, 0])
+
+
+def _estimated(f: Any) -> Any:
+    """Return the vertices whose location is estimated."""
+    return np.flatnonzero(_is_placed(f["found"]) & ~_is_placed(f.arguments["locations"]))
+
+
+ROW = Row(
+    geolocate,
+    Command(
+        *("geolocate", {"x": "x", "y": "y"}),
+        lambda f: (
+            f"{_is_placed(f.arguments['locations']).sum():,} of {f.graph.n:,} vertices have a location, and "
+            f"{len(_estimated(f)):,} others an estimated one{':' * bool(len(_estimated(f)))}"
+        ),
+        lambda f: f.coordinates("found", _estimated(f)),
+        unpack=lambda _, found: {"found": found, "x": found[:, 0], "y": found[:, 1]},
+    ),
+)

@@ -10,26 +10,29 @@ import numpy as np
 
 import semirings
 from gasla.arrays import module_of
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.exchange import two_sides
+from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.transform.merging import mirrored
 from gasla.graph.weights import check_sums, sum_type
 from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring
+from gasla.rows import Row
 from semirings import Semiring
 
 COMMUTATIVE = {np.add, np.multiply, np.minimum, np.maximum}  # commutative operators
 
 
-def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
+def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Graph:
     """Project a bipartite graph onto one side: join its vertices that have a common neighbor.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         A bipartite graph, read as undirected: every edge joins a vertex of the side with one of the other side.
-    side : (n,) array of bool, or array of ids or names
+    side : 0 or 1, (n,) array of bool, or array of ids or names, optional
         The vertices of the side, as a mask, ascending ids, or names. A mask can be made by `gasla.is_bipartite(graph,
-        colors=True)`: ``colors == 0``.
+        colors=True)`: ``colors == 0``. 0 and 1 stand for the graph's own sides (`Graph.sides`), of which 0 is the
+        default: the rows of `Graph.from_bipartite`.
     combine : semirings.Semiring, optional
         Multiplies the values of the edges from two vertices to a common neighbor, and reduces over all common
         neighbors. By default common neighbors are counted, and parallel edges count once.
@@ -44,7 +47,8 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     Raises
     ------
     TypeError, ValueError
-        If the side is not a set of vertices, there is a self loop, or an edge joins two vertices of the same side.
+        If the side is not a set of vertices, or missing and not known to the graph; if there is a self loop, or an edge
+        joins two vertices of the same side.
     MemoryError
         If the edges of the result need more memory than is available; the message has both sizes.
 
@@ -69,27 +73,26 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     >>> readers.out.indptr, readers.out.indices, readers.values
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32), array([1, 1, 1, 1]))
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
+    if combine is not None:
+        check_semiring("combine", combine)
+    side = two_sides.chosen(graph, side)
     graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))  # new edges have none
+    if graph.sides is not None:
+        graph = graph.with_vertex_attributes({two_sides.SIDES: None})  # new edges are within a side
     xp: Any = module_of(graph.device)
     blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # keeps the names of vertices
     try:
         chosen = blank.subgraph(side)
     except (TypeError, ValueError) as error:
         raise type(error)(f"side: {error}") from None
-    if combine is not None:
-        check_semiring("combine", combine)
     inside = xp.zeros(graph.n, bool)
     inside[_original(chosen)] = True
     both = _both_ways(graph, combine)
     src, dst = both.out.owners(), both.out.indices
-    wrong = inside[src] == inside[dst]
     if graph.has_self_loops:
         raise ValueError("a vertex has a self loop; expected a bipartite graph")
-    if bool(wrong.any()):
-        bad = int(wrong.argmax())
-        what = "of the side" if bool(inside[src[bad]]) else "of the other side"
-        raise ValueError(f"an edge joins {int(src[bad])} and {int(dst[bad])}, both {what}; expected a bipartite graph")
+    two_sides.require_across(src, dst, inside)
     from_side = xp.zeros(both.m, bool)
     from_side[both.out.numbers()] = inside[src]
     half = both.select(from_side)
@@ -121,3 +124,6 @@ def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
         return graph.symmetrized(semirings.plus)
     graph = graph.with_values(None)
     return graph.symmetrized() if not graph.is_symmetric else graph if graph.is_simple else graph.simple()
+
+
+ROW = Row(project)  # its command writes a graph

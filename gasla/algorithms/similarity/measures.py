@@ -7,6 +7,7 @@ each found once. Given pairs, and measures with weights, intersect the neighbor 
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,10 +16,11 @@ import numpy as np
 from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
 from gasla.arrays import array_module, device_of, module_of
 from gasla.graph.exchange.vertex_names import translate_vertices
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, as_graph, whole_graph
 from gasla.graph.validate import as_ids, check_range
 from gasla.operations.primitives import intersect, simplify
-from gasla.program.frontier import EdgeFrontier
+from gasla.program import EdgeFrontier
+from gasla.rows import Row, Task, edge_values
 
 Array = np.ndarray[Any, Any]
 Pairs = tuple[Any, Any]
@@ -50,7 +52,7 @@ Parameters
 ----------
 graph : Graph, or SciPy or CuPy sparse array
     Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are edges.
-    The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and 4 per
+    The simple undirected graph, if not the graph itself, is kept for later calls: up to 16 bytes per edge and 8 per
     vertex (`Graph.nbytes`).{kept}
 pairs : (u, v), two arrays of ids or names, optional
     The pairs to score; by default the ends of each stored edge, in input order.
@@ -110,7 +112,7 @@ array([0.5, 1. ])""",
 )
 def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the Jaccard similarity of pairs: common neighbors over all neighbors of either vertex."""
-    return _scores(as_graph(graph), pairs, FORMULAS["jaccard"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["jaccard"])
 
 
 @_documented(
@@ -126,7 +128,7 @@ array([1.])""",
 )
 def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the overlap coefficient of pairs: the number of common neighbors over the smaller degree."""
-    return _scores(as_graph(graph), pairs, FORMULAS["overlap"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["overlap"])
 
 
 @_documented(
@@ -141,7 +143,7 @@ array([0.667])""",
 )
 def sorensen(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the Sørensen–Dice coefficient of pairs: common neighbors over the mean of both degrees."""
-    return _scores(as_graph(graph), pairs, FORMULAS["sorensen"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["sorensen"])
 
 
 @_documented(
@@ -155,7 +157,7 @@ array([0.707])""",
 )
 def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the cosine similarity of pairs: common neighbors over the geometric mean of both degrees."""
-    return _scores(as_graph(graph), pairs, FORMULAS["cosine"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["cosine"])
 
 
 @_documented(
@@ -171,7 +173,7 @@ array([0.91])""",
 )
 def adamic_adar(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the Adamic–Adar index of pairs: the sum of 1 / log(degree) over their common neighbors."""
-    return _scores(as_graph(graph), pairs, FORMULAS["adamic_adar"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["adamic_adar"])
 
 
 @_documented(
@@ -185,7 +187,7 @@ array([0.333, 0.5  , 0.5  , 0.   ])""",
 )
 def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the resource allocation index of pairs: the sum of 1 / degree over their common neighbors."""
-    return _scores(as_graph(graph), pairs, FORMULAS["resource_allocation"])
+    return _scores(whole_graph(graph), pairs, FORMULAS["resource_allocation"])
 
 
 @_documented(
@@ -250,9 +252,10 @@ def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
 def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
     """The ends of the given pairs, or of all stored edges, on the graph's device."""
     if pairs is None:
+        graph.require_whole("pairs=None")
         return graph.edges()
     if not isinstance(pairs, (tuple, list)) or len(pairs) != 2:
-        raise TypeError(f"pairs is {type(pairs).__name__}; expected (u, v), two arrays of vertices of one length")
+        raise TypeError(f"pairs is {reprlib.repr(pairs)}; expected (u, v), two arrays of vertices of one length")
     u, v = (as_ids(name, translate_vertices(graph, ends, name)) for name, ends in zip("uv", pairs))
     if len(u) != len(v):
         raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected equal lengths")
@@ -264,3 +267,14 @@ def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
             )
     xp: Any = module_of(graph.device)
     return xp.asarray(u), xp.asarray(v)
+
+
+def _row(function: Callable[..., Any]) -> Row:
+    name = function.__name__
+    checked: dict[str, Any] = {"checked_by": "similarity", "checked_with": {"measure": name}}
+    heading = lambda f: f.positive("scores", "score above 0")  # noqa: E731
+    command = edge_values(name.replace("_", "-"), {"scores": name}, heading, **checked)
+    return Row(function, command, *[Task(agree="near", **checked)] * (function in (jaccard, adamic_adar)))
+
+
+ROW = [*map(_row, (jaccard, overlap, sorensen, cosine, adamic_adar, resource_allocation, preferential_attachment))]

@@ -4,9 +4,10 @@ from typing import Any
 
 from gasla.algorithms.community.edge_support import edge_support
 from gasla.algorithms.similarity.measures import Pairs, chosen_pairs
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import whole_graph
 from gasla.operations.primitives import intersect
-from gasla.program.frontier import EdgeFrontier
+from gasla.program import EdgeFrontier
+from gasla.rows import Row, Task, edge_values
 
 
 def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
@@ -58,7 +59,7 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
     >>> gasla.shared_nearest_neighbors(graph, pairs=([0, 3], [3, 3]))
     array([2, 2])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     if pairs is None and graph.is_simple:
         return edge_support(graph)  # each common neighbor is a triangle, found once for its three edges
     u, v = chosen_pairs(graph, pairs)
@@ -66,3 +67,13 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
         graph.kept("merged", lambda g: g.with_values(None).simple(loops=True)) if graph.has_parallel_edges else graph
     )
     return intersect(merged, EdgeFrontier(graph.n, u, u, v))
+
+
+ROW = Row(
+    shared_nearest_neighbors,
+    edge_values(
+        *("shared-nearest-neighbors", {"counts": "shared_nearest_neighbors"}),
+        lambda f: f.positive("counts", "have ends with a common neighbor"),
+    ),
+    Task(),
+)

@@ -14,11 +14,12 @@ from gasla.algorithms.neighborhood.two_hops import paths_from, two_hops
 from gasla.algorithms.similarity.measures import FORMULAS, weights_in
 from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import require_room
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.memory_limit import require_room
 from gasla.operations.primitives import simplify
 from gasla.operations.sparse import Sparse
 from gasla.operations.top_k import top_k
+from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"]
@@ -92,7 +93,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
            [0.25 , 0.25 ],
            [0.5  , 0.5  ]])
     """
-    graph, k = as_graph(graph), whole_number("k", k, NO_LIMIT)
+    graph, k = whole_graph(graph), whole_number("k", k, NO_LIMIT)
     check_choice("measure", measure, get_args(Measure))
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
@@ -146,3 +147,13 @@ def _warn_of_hubs(simple: Graph, chosen: Array) -> None:
             f"{int(simple.out_degrees[v]):,} neighbors, any two of which may be similar",
             stacklevel=3,
         )
+
+
+ROW = Row(
+    top_k_similar,
+    Command(
+        *("top-k-similar", {"vertices": "similar", "scores": "score"}),
+        lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbor with others",
+        *(lambda f: f.similar(), "rows"),
+    ),
+)

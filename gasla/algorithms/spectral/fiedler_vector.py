@@ -2,11 +2,42 @@
 
 from typing import Any
 
+import numpy as np
+
+import semirings
 from gasla.algorithms.components.connected_components import connected_components
 from gasla.algorithms.spectral.spectral_embedding import MOST_PRODUCTS, spectral_embedding
+from gasla.graph.arguments import weight_range
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import takes_weight
+from gasla.operations.run import run
+from gasla.program import VertexProgram, edge, option, vertex
+from gasla.rows import UNWEIGHTED, Row, scores
 
 
+class Reached(VertexProgram):
+    """Whether edges of positive weight join a vertex to the first one."""
+
+    weights = option(np.float64)  # dtype
+    direction = "all"
+    reached = vertex(bool)
+    weight = edge(weights)
+    reduce = semirings.any
+
+    def mask(self, dst):
+        return ~dst.reached
+
+    def edge_mask(self, src, dst, edge):
+        return edge.weight > 0
+
+    def gather(self, src, dst, edge):
+        return src.reached
+
+    def apply(self, vertex, gathered):
+        return {"reached": gathered}
+
+
+@takes_weight
 def fiedler_vector(
     graph: Any,
     *,
@@ -24,7 +55,7 @@ def fiedler_vector(
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Connected; read as undirected, as by `spectral_embedding`.
+        Read as undirected, as by `spectral_embedding`. Connected: with `weighted`, by edges of positive weight.
     normalized : bool, default False
         Whether to use the normalized Laplacian.
     weighted : bool, default True
@@ -40,7 +71,8 @@ def fiedler_vector(
     Raises
     ------
     TypeError, ValueError
-        If the graph has fewer than two vertices or several components, or a weight is negative, infinite or NaN.
+        If the graph has fewer than two vertices or several components, an edge of weight 0 being none, or a weight is
+        negative, infinite or NaN.
     RuntimeError
         If the vector does not converge.
 
@@ -66,4 +98,21 @@ def fiedler_vector(
     count = int(connected_components(graph).count)
     if count > 1:
         raise ValueError(f"the graph has {count} components; expected one: take the largest by Graph.subgraph")
+    if weighted and graph.value_type is not None and weight_range(graph)[0] == 0:
+        reached = run(Reached(weights=graph.value_type), graph, active=[0], reached={0: True}).reached
+        if not bool(reached.all()):
+            raise ValueError(
+                "only edges of weight 0 connect the graph; expected it to be connected without them: remove them by "
+                "Graph.select, and take the largest component by Graph.subgraph"
+            )
     return found.vectors[:, 0]
+
+
+ROW = Row(
+    fiedler_vector,
+    scores(
+        *("fiedler-vector", {"vector": "fiedler"}),
+        lambda f: f"{(f['vector'] > 0).sum():,} positive and {(f['vector'] < 0).sum():,} negative entries; highest:",
+        options=UNWEIGHTED,
+    ),
+)

@@ -17,16 +17,16 @@ import semirings
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import weight_range
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 from gasla.operations.prepare import Prepared, prepare
-from gasla.program.fields import edge, parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, parameter, vertex
 
 DENSE = 64  # up to this many vertices the Laplacian is a dense matrix
 WIDTH = 4  # vectors that a run of the filter multiplies
 EXTRA = 3  # least number of vectors in the block besides the wanted ones
 GROWTH = 2.0  # a filter multiplies eigenvectors near 0 by up to exp(2 GROWTH)
 SLACK = 0.1  # the filter damps above this part of the largest Ritz value, in case more eigenvalues are equal
+COPIES = 3  # of the block, or of the dense matrix, in memory at once
 LEAST_TOL = 1e-13  # which rounding allows
 
 
@@ -88,22 +88,31 @@ class Laplacian(NamedTuple):
 
 def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian:
     """The Laplacian of the mean of a matrix and its transpose, without loops."""
-    weights, exponent, n = None, 0, graph.n
+    weights, largest, n = None, 0.0, graph.n
     if weighted and graph.value_type is not None:
         graph.notice_values()
-        largest = weight_range(graph, shares=True)[1]
-        weights, exponent = graph.value_type, max(int(np.frexp(float(largest))[1]), -1000)
+        weights, largest = graph.value_type, float(weight_range(graph, shares=True)[1])
     is_symmetric = graph.has_symmetric_values if weights else graph.is_symmetric and not graph.has_parallel_edges
     step = prepare(Filter(weights=weights, direction="in" if is_symmetric else "all"), graph, deterministic=True)
-    unit = float(np.ldexp(1.0 if is_symmetric else 0.5, -exponent))
+    unit, known = 1.0 if is_symmetric else 0.5, np.full(n, 1 / max(n, 1) ** 0.5)
     zeros, ones = np.zeros(n), np.ones(n)
-    made = Laplacian(graph, step, unit, zeros, ones, ones, np.full(n, 1 / max(n, 1) ** 0.5), 1.0, exponent)
-    degrees = _on_cpu(made.run(module_of(graph.device).ones((n, WIDTH))))[:, 0]
+    made = Laplacian(graph, step, 1.0 if weights else unit, zeros, ones, ones, known, 1.0, 0)
+    degrees = _degrees(made)
+    if weights:  # divided by what the largest degree needs, in which loops don't count
+        highest = float(degrees.max(initial=0))
+        exponent = max(int(np.frexp(highest if np.isfinite(highest) else largest)[1]), -1000)
+        made = made._replace(unit=float(np.ldexp(unit, -exponent)), exponent=exponent)
+        degrees = _degrees(made)
     if not normalized:
         return made._replace(diagonal=degrees, bound=2 * float(degrees.max(initial=0)) or 1.0)
     root, norm = np.sqrt(np.where(degrees > 0, degrees, 1)), float(np.sqrt(degrees.sum()))
     known = np.sqrt(degrees) / norm if norm > 0 else made.known
     return made._replace(diagonal=ones, scale=1 / root**2, root=root, known=known, bound=2.0, exponent=0)
+
+
+def _degrees(laplacian: Laplacian) -> Any:
+    xp: Any = module_of(laplacian.graph.device)
+    return _on_cpu(laplacian.run(xp.ones((len(laplacian.known), WIDTH))))[:, 0]
 
 
 def _on_cpu(array: Any) -> Any:
@@ -114,10 +123,13 @@ def _on_cpu(array: Any) -> Any:
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
     """The k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one per column."""
     n, bound = len(laplacian.known), laplacian.bound
-    if n <= DENSE or k > n // 4:
+    writes_out = n <= DENSE or k > n // 4
+    width = n if writes_out else -(-(k + max(EXTRA, k // 2)) // WIDTH) * WIDTH
+    require_room("the vectors have", n * width, 8 * COPIES, "cpu", "a smaller k")
+    if writes_out:
         return _of_all(laplacian, k)
     limit = max(tol, LEAST_TOL) * bound
-    block = np.random.default_rng(seed).standard_normal((n, -(-(k + max(EXTRA, k // 2)) // WIDTH) * WIDTH))
+    block = np.random.default_rng(seed).standard_normal((n, width))
     products, top = 0, bound / 2
     while True:
         values, block, residuals = _best_in_span(laplacian, block, k)

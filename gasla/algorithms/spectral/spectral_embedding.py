@@ -8,6 +8,8 @@ from gasla.algorithms.spectral.laplacian import laplacian_of, smallest
 from gasla.arrays import moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import takes_weight
+from gasla.rows import UNWEIGHTED, Command, Row
 
 MOST_PRODUCTS = 20_000  # largest number of products of the Laplacian with each vector
 
@@ -19,6 +21,7 @@ class SpectralResult(NamedTuple):
     values: Any
 
 
+@takes_weight
 def spectral_embedding(
     graph: Any,
     k: int = 2,
@@ -83,7 +86,7 @@ def spectral_embedding(
 
     The number of products grows as the inverse root of the smallest eigenvalues: with ``k=1, tol=1e-6`` it is some 200
     for random graphs, and 1,600 for the 264,346 crossings of New York's roads, a graph of diameter 720. For up to 64
-    vertices, or with ``k > n // 4``, the matrix is written out, in 8 n^2 bytes.
+    vertices, or with ``k > n // 4``, the matrix is written out, and takes up to 24 n^2 bytes while it is solved.
 
     References
     ----------
@@ -116,3 +119,14 @@ def spectral_embedding(
     values, vectors = smallest(laplacian, count, begin, accuracy, most)
     with np.errstate(over="ignore"):  # eigenvalues beyond float64 are inf
         return SpectralResult(moved(vectors, graph.device), np.ldexp(values, laplacian.exponent))
+
+
+ROW = Row(
+    spectral_embedding,
+    Command(
+        *("spectral-embedding", {"vectors": "coordinate"}),
+        lambda f: f"coordinates by the eigenvalues {', '.join(f'{x:.4g}' for x in f['values'])}:",
+        *(lambda f: f.coordinates("vectors"), "rows"),
+        options=UNWEIGHTED,
+    ),
+)

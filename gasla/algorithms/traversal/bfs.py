@@ -13,12 +13,12 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module
 from gasla.deprecation import deprecated
-from gasla.graph.arguments import check_flags, check_previous, check_source, most_iterations, new_edges, source_vertex
+from gasla.graph.arguments import check_flags, check_previous, check_source, most_iterations, new_edges
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
-from gasla.program.fields import ID, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import ID, VertexProgram, option, vertex
+from gasla.rows import Command, Row, Task
 
 
 class Levels(VertexProgram):
@@ -163,7 +163,7 @@ def bfs(
     array([3, 0, 0, 3], dtype=int32)
     """
     graph = as_graph(graph)
-    source = source_vertex(graph, source)
+    source = translate_vertex(graph, source)
     check_flags(parents=parents)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     if start is not None:
@@ -195,3 +195,15 @@ def _continued(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarr
     found = run(program, graph, **fields, active=xp.unique(src), wait=False)
     levels: np.ndarray = found.level.view(np.int32)
     return BFSResult(levels, found.parent) if parents else levels
+
+
+ROW = Row(
+    bfs,
+    Command(
+        *("bfs", {"levels": "level", "parents": "parent"}),
+        *(lambda f: f.reached("levels"), lambda f: f.histogram("levels", "level")),
+        iterations=lambda f: int(f["levels"].max(initial=0)),
+    ),
+    Task(options={"parents": True}, part="parents", form="levels_of"),
+    Task("levels", checked_by="bfs"),
+)

@@ -19,6 +19,7 @@ from gasla.graph.exchange.vertex_names import as_numbers
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.progress import track
+from gasla.rows import Row, Task, scores
 
 BATCH = 64  # searches at once
 
@@ -120,3 +121,17 @@ def _tighten(low: Any, high: Any, level: Any, far: Any) -> None:
     xp: Any = array_module(level)
     low[:] = xp.where(level >= 0, xp.maximum(low, xp.maximum(far - level, level)), low)
     high[:] = xp.where(level >= 0, xp.minimum(high, far + level), high)
+
+
+def _extremes(f: Any) -> str:
+    """Return the heading of the command."""
+    found = f["distances"]
+    least = found.min() if len(found) else 0
+    return f"diameter {found.max(initial=0):,}, radius {least:,}; highest eccentricities:"
+
+
+ROW = Row(
+    eccentricity,
+    scores("eccentricity", {"distances": "eccentricity"}, _extremes),
+    Task(checked_with={"samples": 4}, size=lambda n, m: 4 * n),
+)

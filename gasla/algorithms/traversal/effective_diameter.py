@@ -8,6 +8,7 @@ from gasla.algorithms.traversal.neighborhood_sizes import check_registers, count
 from gasla.arrays import moved
 from gasla.graph.arguments import real_number
 from gasla.graph.graph import as_graph
+from gasla.rows import Command, Row
 
 
 def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None = 64, seed: int = 0) -> float:
@@ -69,3 +70,14 @@ def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None 
         return 0.0
     before = within[first - 1]
     return float(first - 1 + (target - before) / (within[first] - before))
+
+
+ROW = Row(
+    effective_diameter,
+    Command(
+        *("effective-diameter", {}),
+        lambda f: f"{f.arguments['share']:.0%} of all connected pairs are within distance {f['diameter']:.4g}",
+        unpack=lambda _, found: {"diameter": found},
+        checked_with={"tolerance": 0.2},
+    ),
+)

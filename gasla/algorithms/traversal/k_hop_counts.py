@@ -5,6 +5,7 @@ from typing import Any
 from gasla.algorithms.traversal.neighborhood_sizes import check_registers, counters_by_hops, estimates, exact_sizes
 from gasla.graph.arguments import most_iterations
 from gasla.graph.graph import as_graph
+from gasla.rows import Row, Task, scores
 
 
 def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 0) -> Any:
@@ -40,8 +41,8 @@ def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 
 
     Notes
     -----
-    An estimate takes k iterations over all edges, whatever the sizes, and two counters of memory per vertex. An exact
-    count takes n / 64 searches.
+    An estimate takes k iterations over all edges, whatever the sizes. A vertex takes its counter, a second one that the
+    graph keeps for the next call, and 60 bytes. An exact count takes n / 64 searches.
 
     References
     ----------
@@ -65,3 +66,14 @@ def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 
     for counters in counters_by_hops(graph, size, start, hops):
         last = counters
     return estimates(last)
+
+
+ROW = Row(
+    k_hop_counts,
+    scores(
+        *("k-hop-counts", {"counts": "nearby"}, lambda f: f"most vertices within {f.arguments['k']:,} hops:"),
+        defaults={"k": 2},
+        checked_with={"tolerance": 0.8},
+    ),
+    Task(options={"k": 3}, checked_by="", form="nothing", size=lambda n, m: 64 * (m + n)),  # counters fill cache lines
+)

@@ -18,13 +18,13 @@ from gasla.algorithms.traversal.bfs import bfs
 from gasla.arrays import Device, array_module, fills, module_of
 from gasla.graph.arguments import most_iterations, several_vertices
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.memory_limit import require_room
 from gasla.operations.prepare import prepare
 from gasla.operations.result import Result
 from gasla.operations.run import run
-from gasla.program.fields import parameter, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.progress import track
+from gasla.rows import Row, per_source
 
 WORD = 64  # sources per batch
 ROWS, DIGITS = 8, 4  # rows and digits of the levels that a run of `Rows` writes
@@ -150,6 +150,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     ------
     TypeError, ValueError
         If a source is not a vertex, the matrix is not square, or `depth_limit` is negative.
+    MemoryError
+        If the result needs more memory than is available.
 
     Notes
     -----
@@ -175,6 +177,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
+    require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
     if not graph.is_whole and chosen:
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
             shared: np.ndarray = graph.map_shares(partial(_rows, limit), chosen).compute()
@@ -262,3 +265,6 @@ def _unpack(graph: Graph, found: Result, levels: Any, base: int) -> None:
         for first in range(0, len(levels), ROWS):
             rows = {f"row{i}": row for i, row in enumerate(levels[first : first + ROWS])}
             unpack(first=first, **how, out=some | rows, max_iterations=1, wait=False)
+
+
+ROW = Row(multi_source_bfs, per_source("multi-source-bfs", {"levels": "level"}), "multi_source_bfs(g, range(40))")

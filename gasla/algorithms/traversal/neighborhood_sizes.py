@@ -16,20 +16,22 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
-from gasla.arrays import any_true, array_module, module_of
+from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import MOST_SEED, whole_number
 from gasla.graph.exchange.vertex_names import as_numbers
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 from gasla.operations.prepare import prepare
-from gasla.program.fields import vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, option, vertex
 from gasla.progress import track
+from semirings.functions import splitmix64
 
 BATCH = 64  # searches at once
 SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
 BITS = 53  # bits of a hash whose leading zeros are counted: a float64 holds 53 bits exactly
-ROWS = 4096  # number of counters estimated at once, so that their powers of two stay in the core's cache
+COPIES = 2  # of the counters in memory at once: the second, of their next values, is kept with the graph
+AT_ONCE = 1 << 16  # registers estimated at once, so that their powers of two stay in the core's cache
+MANY_AT_ONCE = 1 << 24  # the same on a GPU, where each step costs a few launches
 
 
 class Counters(VertexProgram):
@@ -60,8 +62,9 @@ def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
 
 
 def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None = None) -> Iterator[Any]:
-    """Counters of the vertices within 0, 1, 2, … hops of each vertex, until none changes."""
+    """Yield counters of the vertices within 0, 1, 2, … hops of each vertex, until none changes, all in one array."""
     xp: Any = module_of(graph.device)
+    require_room("the counters have", graph.n * registers, COPIES, graph.device, "fewer registers")
     counters = _of_each(graph, registers, seed)
     step = prepare(Counters(type=(np.uint8, (registers,))), graph, deterministic=True)
     active: Any = xp.arange(graph.n)
@@ -70,8 +73,9 @@ def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None =
         yield counters
         if done == hops:
             return
-        found = step(active=active, counter=counters, max_iterations=1)
-        if not any_true(found.counter != counters):
+        given: Any = {"out": {"counter": counters}} if graph.is_whole else {"counter": counters}
+        found = step(active=active, max_iterations=1, **given)
+        if not len(found.active):
             return
         counters, active, done = found.counter, found.active, done + 1
 
@@ -107,20 +111,12 @@ def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
     """The counter of each vertex alone: one register has the rank of the hash of its id."""
     xp: Any = module_of(graph.device)
-    hashes = _hash(xp.arange(graph.n, dtype=np.uint64), seed)
+    hashes = splitmix64(np.uint64(seed), xp.arange(graph.n, dtype=np.uint64))
     register = (hashes & np.uint64(registers - 1)).astype(np.int64)
     length = xp.frexp((hashes >> np.uint64(64 - BITS)).astype(np.float64))[1]  # the number of bits
     counters = xp.zeros((graph.n, registers), np.uint8)
     counters[xp.arange(graph.n), register] = (BITS + 1 - length).astype(np.uint8)
     return counters
-
-
-def _hash(ids: Any, seed: int) -> Any:
-    """Numbers of the splitmix64 stream that starts at `seed`."""
-    z = (ids + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 def estimates(counters: Any) -> Any:
@@ -129,14 +125,12 @@ def estimates(counters: Any) -> Any:
     counters = xp.asarray(counters)
     n, m = counters.shape
     alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(m, 0.7213 / (1 + 1.079 / m))
-    sums = xp.empty(n)
-    step = ROWS if xp is np else max(n, 1)
+    found, step = xp.empty(n), (AT_ONCE if xp is np else MANY_AT_ONCE) // m
     for i in range(0, n, step):
-        sums[i : i + step] = _negative_powers(counters[i : i + step]).sum(axis=1)
-    found = alpha * m * m / sums
-    small = xp.flatnonzero(found <= 2.5 * m)
-    empty = (counters[small] == 0).sum(axis=1)
-    found[small] = xp.where(empty > 0, m * xp.log(m / xp.maximum(empty, 1)), found[small])
+        some = counters[i : i + step]
+        raw, empty = alpha * m * m / _negative_powers(some).sum(axis=1), (some == 0).sum(axis=1)
+        is_small = (raw <= 2.5 * m) & (empty > 0)
+        found[i : i + step] = xp.where(is_small, m * xp.log(m / xp.maximum(empty, 1)), raw)
     return found
 
 

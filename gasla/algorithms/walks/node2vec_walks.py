@@ -15,9 +15,10 @@ import numpy as np
 import semirings
 from gasla.algorithms.walks.random_walks import RandomWalk
 from gasla.graph.arguments import NO_LIMIT, real_number, whole_number
+from gasla.graph.weights import takes_weight
 from gasla.operations.walks import walk
-from gasla.program.fields import parameter
-from gasla.program.walk_program import WalkProgram
+from gasla.program import WalkProgram, parameter
+from gasla.rows import Row, walks
 
 
 class Node2Vec(WalkProgram):
@@ -35,6 +36,7 @@ class Node2Vec(WalkProgram):
         return semirings.where(previous.id < 0, self.bound(), biased)  # the first step is unbiased
 
 
+@takes_weight
 def node2vec_walks(
     graph: Any, starts: Any, length: int, *, p: float = 1.0, q: float = 1.0, weighted: bool = False, seed: int = 0
 ) -> Any:
@@ -89,3 +91,6 @@ def node2vec_walks(
     p, q = real_number("p", p, 1e-100, 1e100), real_number("q", q, 1e-100, 1e100)
     program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)  # equal walks, but faster
     return walk(program, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
+
+
+ROW = Row(node2vec_walks, walks("node2vec-walks"), "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)")

@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from gasla.graph.arguments import NO_LIMIT, whole_number
+from gasla.graph.weights import takes_weight
 from gasla.operations.walks import walk
-from gasla.program.walk_program import WalkProgram
+from gasla.program import WalkProgram
+from gasla.rows import Row, walks
 
 
 class RandomWalk(WalkProgram):
     """Follow the drawn edge unconditionally."""
 
 
+@takes_weight
 def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False, seed: int = 0) -> Any:
     """Walk at random along the edges, from many vertices at once.
 
@@ -68,3 +71,6 @@ def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False
            [ 3, -1, -1, -1, -1, -1]], dtype=int32)
     """
     return walk(RandomWalk, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
+
+
+ROW = Row(random_walks, walks("random-walks"))

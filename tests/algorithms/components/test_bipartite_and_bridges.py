@@ -16,15 +16,17 @@ import gasla
 from gasla import datasets, engines, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
-from tests import oracles
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
-@pytest.fixture(autouse=True, params=["one thread", pytest.param("programs", marks=pytest.mark.thorough)])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Small graphs on the CPU run on one thread; others by vertex programs."""
-    with nullcontext() if request.param == "one thread" else engines.programs_only():
+@pytest.fixture(autouse=True, params=["one thread", pytest.param("programs", marks=pytest.mark.thorough), "deep"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small graphs on the CPU run on one thread, others by vertex programs, unless they are found to be deep."""
+    if request.param == "deep":
+        monkeypatch.setattr("gasla.algorithms.components.spanning_forest.ONE_THREAD", -1)
+        monkeypatch.setattr("gasla.algorithms.components.spanning_forest.DEEP", (2, 1 << 12))
+    with engines.programs_only() if request.param == "programs" else nullcontext():
         yield
 
 
@@ -89,10 +91,10 @@ def check(given: gasla.Graph, graph: gasla.Graph) -> None:
     bridges = on_host(gasla.bridges(graph))
     assert list(map(tuple, bridges.tolist())) == sorted((min(e), max(e)) for e in nx.bridges(theirs))
     assert bridges.shape[1] == 2 and bridges.dtype == given.id_dtype
-    oracles.bridges(given, bridges)
+    verify.bridges(given, bridges)
     points = on_host(gasla.articulation_points(graph))
     assert points.tolist() == sorted(nx.articulation_points(nx.Graph(theirs)))
-    oracles.articulation_points(given, points)
+    verify.articulation_points(given, points)
 
 
 @pytest.mark.thorough

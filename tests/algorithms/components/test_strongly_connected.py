@@ -1,7 +1,8 @@
 """Strongly connected components: beside SciPy, NetworkX and igraph, on hard shapes, and what is said of wrong ones."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -13,11 +14,18 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components as scipy_components
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets, engines, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True, params=["one thread", "programs"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs on the CPU run on one thread; others by vertex programs."""
+    with nullcontext() if request.param == "one thread" else engines.programs_only():
+        yield
 
 
 def stored(n: int, src: Any, dst: Any) -> coo_array:

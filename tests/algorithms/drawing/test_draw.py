@@ -223,6 +223,33 @@ def test_of_many_vertices_the_most_important(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(ax.collections[-1].get_offsets(), SQUARE[[3, 0]])
 
 
+def test_without_sizes_low_scores_are_drawn_as_often_as_high_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_DOTS", 2000)
+    graph = gasla.Graph.from_edges([], [], n=20_000)
+    places, scores = np.random.default_rng(0).random((graph.n, 2)), np.arange(graph.n, dtype=float)
+    ax = gasla.draw(graph, places, ax=axes(), color=scores, labels=[0, 1, 2])
+    drawn = np.asarray(ax.collections[-1].get_array())
+    assert said(ax) == "2,000 of 20,000 vertices" and {0, 1, 2} <= set(drawn)
+    assert abs((drawn < 10_000).sum() - 1000) < 6 * 500**0.5  # below six sigma of a binomial distribution
+    assert abs((drawn[:1000] < 10_000).sum() - 500) < 6 * 250**0.5  # nor are low scores below high ones
+    again = gasla.draw(graph, places, ax=axes(), color=scores, labels=[0, 1, 2])
+    np.testing.assert_array_equal(again.collections[-1].get_array(), drawn)
+
+
+def test_scores_of_one_band_have_one_color() -> None:
+    graph = gasla.Graph.from_edges([], [], n=8)
+    places, minutes = np.random.default_rng(0).random((8, 2)), np.array([0, 1, 4.9, 5, 9, 10, 20, np.inf])
+    ax = gasla.draw(graph, places, ax=axes(), color=minutes, bands=[5, 10, 15], size=np.arange(8), labels=0)
+    dots = ax.collections[-1]
+    rendered(ax)
+    colors = dict(zip(np.asarray(dots.get_array()).tolist(), map(tuple, dots.get_facecolors())))
+    bands = [{0, 1, 4.9}, {5, 9}, {10}, {20}, {np.inf}]
+    assert [len({colors[minute] for minute in band}) for band in bands[:-1]] == [1, 1, 1, 1]
+    assert len(set(colors.values())) == 5 and colors[np.inf] == to_rgba(module.MISSING)
+    bar = ax.figure.colorbar(dots)
+    assert [tick for tick in bar.get_ticks() if tick in (5, 10, 15)] == [5, 10, 15]
+
+
 def test_a_new_figure_and_given_axes() -> None:
     from matplotlib import pyplot
 
@@ -251,6 +278,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "rows of two lengths": ({"positions": [[1], [1, 2]]}, "positions are [[1], [1, 2]]; expected (4, 2)"),
     "two rows": ({"positions": SQUARE.T}, "positions have shape (2, 4); expected (4, 2), a row x, y for each vertex"),
     "positions by texts": ({"positions": np.full((4, 2), "a")}, "positions hold values of type <U1"),
+    "bands without scores": ({"bands": [1, 2]}, "bands are given, but color is no score of each vertex"),
+    "bands of a number": ({"bands": 3, "color": "x"}, "bands is 3; expected several ascending numbers"),
+    "bands in disorder": ({"bands": [2, 1], "color": "x"}, "bands is [2, 1]; expected 2 to 200 ascending numbers"),
+    "a band of text": ({"bands": [1, "a"], "color": "x"}, "bands[1] is 'a'; expected a number"),
     "no such attribute": ({"positions": ("x", "latitude")}, "'latitude' is no vertex attribute"),
 }
 
@@ -302,7 +333,7 @@ def test_the_command_writes_a_picture(tmp_path: Any, capsys: Any, drawn: list[An
 
 def test_the_command_draws_airports_at_their_places(tmp_path: Any, capsys: Any, drawn: list[Any]) -> None:
     target = tmp_path / "flights.svg"
-    words = ["--positions", "longitude,latitude", "--labels", "3"]
+    words = ["--positions", "longitude,latitude", "--labels", "3", "--color", "core-number", "--bands", "5,20"]
     assert main(["draw", "openflights", *words, "--output", str(target)]) == 0
     assert capsys.readouterr().out == f"wrote {target}: 7,698 vertices, 36,907 edges\n"
     assert sorted(texts(drawn[0])) == ["AMS", "CDG", "FRA"]
@@ -321,6 +352,7 @@ def test_the_command_draws_airports_at_their_places(tmp_path: Any, capsys: Any, 
             ["-o", "x.png", "--positions", "longitude,latitud"],
             "'latitud' is no vertex attribute; there are 'longitude'",
         ),
+        (["-o", "x.png", "--bands", "5,a"], "--bands has 'a'; expected numbers, as in --bands 5,10,15"),
         (["-o", "x.png", "--positions", "longitude"], "--positions longitude: expected two"),
     ],
 )

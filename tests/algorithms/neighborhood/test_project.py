@@ -94,9 +94,9 @@ def test_attributes_of_vertices_go_along_and_those_of_edges_do_not() -> None:
 
 def test_an_invalid_side_is_refused() -> None:
     graph = Graph.from_edges([0, 1, 2], [3, 3, 1], n=5)
-    with pytest.raises(ValueError, match="an edge joins 1 and 2, both of the side; expected a bipartite graph"):
+    with pytest.raises(ValueError, match="an edge joins 1 and 2, both of one side; expected a bipartite graph"):
         gasla.project(graph, [0, 1, 2])
-    with pytest.raises(ValueError, match="an edge joins 0 and 3, both of the other side"):
+    with pytest.raises(ValueError, match="an edge joins 0 and 3, both of one side"):
         gasla.project(graph, [1])
     with pytest.raises(ValueError, match="a vertex has a self loop"):
         gasla.project(Graph.from_edges([0], [0]), np.zeros(1, bool))

@@ -15,7 +15,6 @@ from gasla.bench import graphs
 from gasla.bench.peers import make
 from gasla.bench.tasks import Gasla
 from gasla.graph.graph import Graph
-from tests import oracles
 from tests.algorithms.community.test_edge_support import HARD, Edges, on, peer, plain
 from tests.algorithms.community.test_triangles import edge_lists
 
@@ -97,12 +96,12 @@ def test_the_verifier_accepts_right_answers_only(edges: Edges) -> None:
     graph = on("cpu", edges)
     for measure, ours in OURS.items():
         scores = ours(graph)
-        oracles.similarity(graph, scores, measure)  # type: ignore[arg-type]
+        verify.similarity(graph, scores, measure)  # type: ignore[arg-type]
         everyone = np.arange(graph.n)
-        oracles.similarity(graph, ours(graph, (everyone, everyone[::-1])), measure, (everyone, everyone[::-1]))  # type: ignore[arg-type]
+        verify.similarity(graph, ours(graph, (everyone, everyone[::-1])), measure, (everyone, everyone[::-1]))  # type: ignore[arg-type]
         if graph.m and np.isfinite(scores[-1]):
             with pytest.raises(verify.VerificationError, match=f"the {measure} of "):
-                oracles.similarity(graph, scores + (np.arange(graph.m) == graph.m - 1), measure)  # type: ignore[arg-type]
+                verify.similarity(graph, scores + (np.arange(graph.m) == graph.m - 1), measure)  # type: ignore[arg-type]
 
 
 @given(edges=edge_lists())
@@ -120,8 +119,8 @@ def test_scores_know_no_direction(edges: Edges) -> None:
 def test_arguments_are_checked() -> None:
     graph = on("cpu", HARD["two pieces"])
     for pairs, error, said in (
-        ([0, 1, 2], TypeError, r"pairs is list; expected \(u, v\), two arrays of vertices"),
-        (np.array([[0, 1], [1, 2]]), TypeError, "pairs is ndarray"),
+        ([0, 1, 2], TypeError, r"pairs is \[0, 1, 2\]; expected \(u, v\), two arrays of vertices"),
+        (np.array([[0, 1], [1, 2]]), TypeError, r"pairs is array\("),
         (([0, 1], [2]), ValueError, "u has 2 entries and v has 1"),
         (([0, 1], [2, 7]), ValueError, r"v\[1\] is 7, outside a graph of 7 vertices"),
         (([-1], [2]), ValueError, r"u\[0\] is -1"),
@@ -131,7 +130,7 @@ def test_arguments_are_checked() -> None:
             with pytest.raises(error, match=said):
                 ours(graph, pairs)
     with pytest.raises(verify.VerificationError, match="6 floating-point numbers were expected, one per pair"):
-        oracles.similarity(graph, np.ones(3))
+        verify.similarity(graph, np.ones(3))
     assert all(len(ours(graph, ([], []))) == 0 for ours in OURS.values())
 
 

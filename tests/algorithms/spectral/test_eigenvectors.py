@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gasla
-from gasla import verify
+from gasla import distributed, engines, verify
 from gasla.arrays import moved
 from gasla.verify import VerificationError
 
@@ -109,6 +109,10 @@ def test_unsupported_input_is_refused() -> None:
         gasla.spectral_embedding(graph.with_values(-graph.values - 1))
     with pytest.raises(ValueError, match="the graph has 2 components; expected one"):
         gasla.fiedler_vector(gasla.Graph.from_edges([0, 2], [1, 3]))
+    joined = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3], [1.0, 0.0, 1.0])
+    for connected in (joined, distributed.Graph.from_graph(joined, distributed.ThreadRanks(2))):
+        with engines.interpreted(), pytest.raises(ValueError, match="only edges of weight 0 connect the graph"):
+            gasla.fiedler_vector(connected)
     with pytest.raises(RuntimeError, match="did not converge in 1 iterations; pass a larger max_iter"):
         gasla.fiedler_vector(gasla.Graph.from_networkx(nx.path_graph(3000)), max_iter=1)
 

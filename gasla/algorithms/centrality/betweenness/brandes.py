@@ -26,10 +26,7 @@ from gasla.graph.arguments import check_weights, weight_range
 from gasla.graph.graph import Graph
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
-from gasla.program.fields import edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
+from gasla.program import Schedule, VertexProgram, edge, option, vertex
 from gasla.progress import track
 
 UNIT = 2.0**512  # value of one step of the exponent of a scaled number

@@ -23,10 +23,10 @@ from gasla.algorithms.centrality.betweenness.brandes import (
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected
+from gasla.graph.weights import takes_weight
 from gasla.operations.run import run
-from gasla.program.fields import edge, vertex
-from gasla.program.options import option
-from gasla.program.program import VertexProgram
+from gasla.program import VertexProgram, edge, option, vertex
+from gasla.rows import Row, Task, edge_values
 from semirings import where
 
 
@@ -56,6 +56,7 @@ class Share(VertexProgram):
         return {"score": edge.score + where(is_on_path, part, 0.0)}
 
 
+@takes_weight
 def edge_betweenness_centrality(
     graph: Any,
     *,
@@ -164,3 +165,13 @@ def _shared(found: SourcePaths, weighted: bool, scores: Any) -> Any:
         fields["level"] = found.levels
     fields |= {"paths": found.state["paths"], "back": found.state["back"], "score": scores}
     return run(program, graph, max_iterations=1, wait=False, notice=False, **fields).state["score"]
+
+
+ROW = Row(
+    edge_betweenness_centrality,
+    edge_values(
+        *("edge-betweenness", {"scores": "edge_betweenness"}),
+        lambda f: f.from_sources("edges of highest betweenness, by shortest paths"),
+    ),
+    Task("edge_betweenness", {"normalized": False}, form="unit", agree="near", may_overflow=True),
+)

@@ -1,0 +1,205 @@
+"""A row for each public function, at the end of its file: its commands, its tasks in `gasla bench`, the calls to ship.
+
+A row is data and small functions, so that files of any layer can have one. The command line, `gasla bench`, the
+compilation of a wheel, and tests read the rows, so that none of them needs a list of functions of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+import gasla
+
+Says = Callable[[Any], str]  # a line about an answer, which is a `gasla.cli.views.Answered`
+Shows = Callable[[Any], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line; its options follow from the signature of the function.
+
+    Saved files have one value per vertex. `shape` says how they are made from the answer: "vertex", the answer has one
+    value per vertex; "rows", one row per vertex, whose columns are saved; "edge", one value per edge, summed over the
+    out-edges of each vertex; "ids", vertex ids, of which the number of occurrences is saved.
+    """
+
+    name: str
+    answers: Mapping[str, str]  # the parts of the answer to save, and their titles in files
+    heading: Says  # the first line of output
+    view: Shows = lambda _: ()  # all other lines
+    shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
+    checked_by: str = ""  # a verifier in gasla.verify; by default the one with the command's name, if any
+    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier
+    options: Mapping[str, str] = field(default_factory=dict)  # from a parameter to its option, if the names differ
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # for parameters without a default
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments without an option
+    edges: Callable[[Any], int] | None = None  # counts the edges traversed; by default `views.traversed`
+    iterations: Callable[[Any], int | None] = lambda f: f.answer.get("iterations")
+    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # makes the parts of the answer, from graph and result
+
+
+@dataclass(frozen=True)
+class Task:
+    """How `gasla bench` calls a function, and checks and compares its answers.
+
+    The benchmark gives a source if the function takes `source`, and several if it takes `sources`. Tasks that need a
+    graph or a setting of the benchmark's own are in `gasla/bench/tasks.py`.
+    """
+
+    name: str = ""  # by default the name of the function
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the call
+    checked_by: str | None = None  # a verifier in gasla.verify, or ""; by default the one with the task's name
+    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier
+    part: str = ""  # the part of the answer to compare with the answers of other libraries
+    form: str = "as_given"  # function in gasla/bench/tasks.py that brings right answers to equal forms
+    agree: str = "same"  # function in gasla/bench/tasks.py that compares two answers in this form
+    several: int | None = None  # number of sources
+    may_overflow: bool = False
+    size: Callable[[int, int], float] | None = None  # bytes that any algorithm has to move, from n and m
+
+
+class Row:
+    """A public function with its commands, its tasks, and calls to ship compiled.
+
+    Calls are text, such as `"bfs(g, 0)"`. A wheel ships their code in addition to the calls that `gasla.shipping.calls`
+    derives from the signature.
+    """
+
+    def __init__(self, function: Callable[..., Any], *parts: Command | Task | str) -> None:
+        self.function = function
+        self.commands = [part for part in parts if isinstance(part, Command)]
+        tasks = [part for part in parts if isinstance(part, Task)]
+        self.tasks = [replace(task, name=task.name or function.__name__) for task in tasks]
+        self.calls = [part for part in parts if isinstance(part, str)]
+
+
+@cache
+def rows() -> list[Row]:
+    """Return the rows of all public functions, in the order of `gasla.__all__`.
+
+    In each file `ROW` is a row or a list of rows.
+    """
+    homes = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(("algorithms.", "operations."))]
+    of_files = [getattr(importlib.import_module(f"gasla.{home}"), "ROW", []) for home in homes]
+    return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
+
+
+# --- commands whose answers have the same form ------------------------------------------------------------------------
+
+UNWEIGHTED = {"weighted": "--unweighted"}
+
+
+def scores(name: str, answers: Mapping[str, str], heading: Says, **more: Any) -> Command:
+    """Return a command whose result is one score per vertex. It prints the highest scores."""
+    part = next(iter(answers))
+    return Command(name, answers, heading, lambda f: f.ranking(part), **more)
+
+
+def edge_values(
+    name: str, answers: Mapping[str, str], heading: Says, view: Shows | None = None, **more: Any
+) -> Command:
+    """Return a command whose result is one number per edge. It prints the highest numbers."""
+    part = next(iter(answers))
+    return Command(name, answers, heading, view or (lambda f: f.edges(f.highest(part))), "edge", **more)
+
+
+def groups(name: str, column: str, what: str) -> Command:
+    """Return a command whose result is one group label per vertex."""
+    return Command(name, {"labels": column}, lambda f: f.grouped(what), lambda f: f.groups())
+
+
+def number(name: str, what: str, **more: Any) -> Command:
+    """Return a command whose result is one number."""
+    return Command(name, {}, lambda f: f"{f['score']:.6g} is {what}", unpack=lambda _, score: {"score": score}, **more)
+
+
+def counts(name: str, what: str) -> Command:
+    """Return a command whose result is a count for each form of subgraphs, or such counts with z-scores."""
+
+    def view(f: Any) -> Iterator[str]:
+        z = getattr(f["found"], "z", None)
+        for form, count in f["counts"].items():
+            yield f"      {count:>26,}  {form}" + (f" (z = {z[form]:.3g})" if z else "")
+
+    return Command(
+        *(name, {}, lambda f: f"{sum(f['counts'].values()):,} {what}:"),
+        view,
+        unpack=lambda _, found: {"counts": getattr(found, "observed", found), "found": found},
+    )
+
+
+def links(name: str) -> Command:
+    """Return a command whose result is a hub score and an authority score per vertex."""
+
+    def view(f: Any) -> Iterator[str]:
+        yield from f.ranking("hubs")
+        yield "highest authority scores:"
+        yield from f.ranking("authorities")
+
+    saves, heading = {"hubs": "hub", "authorities": "authority"}, lambda f: f.convergence("highest hub scores")
+    return Command(name, saves, heading, view, options=UNWEIGHTED)
+
+
+def per_source(name: str, answers: Mapping[str, str]) -> Command:
+    """Return a command whose result is a level, a distance or a bool per source and vertex."""
+    part = next(iter(answers))
+    return Command(
+        *(name, answers),
+        lambda f: f"from {len(f.arguments['sources']):,} sources, of {f.graph.n:,} vertices:",
+        lambda f: f.per_source(part),
+    )
+
+
+def times(name: str, part: str, title: str, end: str = "source", verb: str = "reached from") -> Command:
+    """Return a command whose result is a time or a duration per vertex of a temporal graph."""
+
+    def others(f: Any) -> Any:
+        is_other = f.happens(part)
+        is_other[f.arguments[end]] = False
+        return is_other
+
+    return Command(
+        *(name, {part: part.rstrip("s")}),
+        lambda f: f"{1 + others(f).sum():,} of {f.graph.n:,} vertices {verb} {f.end(end)} in the order of time",
+        lambda f: f.spread(part, title, others(f)),
+    )
+
+
+def walks(name: str) -> Command:
+    """Return a command whose result is a row of vertices per walker."""
+
+    def steps(f: Any) -> int:
+        return int((f["walks"][:, 1:] >= 0).sum())
+
+    return Command(
+        *(name, {"visits": "visits"}),
+        lambda f: (
+            f"{len(f['walks']):,} walks, {steps(f):,} steps in total; {(f['walks'][:, -1] < 0).sum():,} walks ended "
+            "early, at a vertex without out-edges; most visited vertices:"
+        ),
+        lambda f: f.times_named("visits"),
+        *("ids", "random_walks"),
+        defaults={"length": 10},
+        unpack=lambda _, walks: {"walks": walks, "visits": walks[walks >= 0]},
+        edges=steps,
+    )
+
+
+def matching(name: str) -> Command:
+    """Return a command whose result is the mate of each vertex."""
+
+    def pairs(f: Any) -> Any:
+        first = np.flatnonzero(f["mates"] > np.arange(f.graph.n))
+        return np.stack([first, f["mates"][first]], axis=1)
+
+    return Command(
+        *(name, {"mates": "mate"}),
+        lambda f: f"{len(pairs(f)):,} pairs of {f.graph.n:,} vertices{', among them' * bool(len(pairs(f)))}",
+        lambda f: f.named(pairs(f)),
+    )
