@@ -11,8 +11,8 @@ from gasla.distributed.distributed_graph import Graph
 from gasla.distributed.engine import one_card
 from gasla.distributed.engine.distributed_run import Compiled, Interpreted
 from gasla.distributed.engine.partition import Edges
-from gasla.distributed.engine.rank_run import sentences
-from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.engine.rank_runs import sentences
+from gasla.distributed.engine.unsupported import not_whole
 from gasla.distributed.failures import WorkerLost
 from gasla.distributed.thread_ranks import ThreadRanks
 
@@ -33,9 +33,9 @@ def explain(runs: Any, program: Any, graph: Any) -> list[str]:
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:
     """Raise TypeError: calling stages one by one would need explicit communication between ranks."""
-    raise unsupported(f"stages of {type(program).__name__} can't run on a distributed graph; use gasla.run")
+    raise not_whole("stages: ranks run whole programs, by gasla.run")
 
 
 def workspace(program: Any, graph: Any, deterministic: bool) -> NoReturn:
     """Raise TypeError: each rank has a workspace of its own."""
-    raise unsupported("a distributed graph has one workspace per rank; Graph.report() has the memory of each rank")
+    raise not_whole("one workspace: Graph.report() has the memory of each rank")

@@ -1,6 +1,5 @@
 """Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
-import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ class Handle:
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key()
-        weakref.finalize(self, ranks.forget, self.key)
+        ranks.dropped.add_with(self, self.key)
 
 
 class _Key:
@@ -73,7 +72,7 @@ class BlockArray:
         if len(ranks.here) == ranks.size:
             return self.local
         found: np.ndarray = ranks.each(_gathered, self.handle.key, self.name)[0]
-        return found
+        return found.reshape(self.shape)
 
     def to_dask_array(self) -> Any:
         """Convert to a Dask array with one chunk per rank; on Dask workers the chunks stay where they are.
@@ -172,4 +171,5 @@ def _length(rank: Rank, key: Any, name: str) -> int:
 
 
 def _gathered(rank: Rank, key: Any, name: str) -> np.ndarray:
-    return np.concatenate(rank.communicator.allgather(_block(rank, key, name)))
+    """All blocks as one array of one dimension, as which ranks exchange arrays."""
+    return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

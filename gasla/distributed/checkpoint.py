@@ -8,10 +8,12 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -41,8 +43,8 @@ class Checkpoint:
     Raises
     ------
     ValueError
-        The saved state belongs to another graph, program or number of ranks; or the run can't be saved, because it has
-        ``out`` or consists of phases.
+        The saved state belongs to another graph, program or number of ranks, or is damaged; or the run can't be saved,
+        because it has ``out`` or consists of phases.
 
     Examples
     --------
@@ -131,7 +133,7 @@ class Saver(NamedTuple):
     def restore(self, run: Any) -> None:
         """Restore the saved state, if it is that of this run."""
         current = Path(self.path, _CURRENT)
-        said: dict[str, Any] = json.loads(current.read_text()) if current.exists() else {"run": 0}
+        said: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
         version = said.get("version", VERSION)
         if version != VERSION:
             raise ValueError(
@@ -146,15 +148,46 @@ class Saver(NamedTuple):
                 f"{self.path} was written by {said['ranks']} ranks, and now there are {communicator.size}; "
                 "expected the same number"
             )
-        with np.load(Path(self.path, said["folder"], _file(communicator))) as found:
-            saved = dict(found)
-        of, expected = str(saved.pop("of")), _identity(run)
+        file = Path(self.path, said["folder"], _file(communicator))
+        with self._report_damage(file):
+            with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as found:
+                saved = dict(found)
+            of, expected = str(saved.pop("of")), _identity(run)
         if of != expected:
             raise ValueError(f"{self.path} has the state of {of}; expected that of {expected}")
-        _put(run, saved)
+        with self._report_damage(file):
+            for name in (*_NUMBERS, *_ARRAYS, *map("field.{}".format, run.state)):
+                if name not in saved:
+                    raise ValueError(f"no array {name!r}")
+            _put(run, saved)
+
+    def _read_current(self, current: Path) -> dict[str, Any]:
+        """Read the file that names the current checkpoint."""
+        with self._report_damage(current):
+            said = json.loads(current.read_text(encoding="utf-8"))
+            if said.get("version", VERSION) == VERSION:
+                for key, kind in (("run", int), ("ranks", int), ("folder", str)):
+                    if not isinstance(said.get(key), kind):
+                        raise ValueError(f"{key} is {said.get(key)!r}")
+        return dict(said)
+
+    @contextmanager
+    def _report_damage(self, file: Path) -> Iterator[None]:
+        """Replace errors about what a file holds by one that says what to do."""
+        try:
+            yield
+        except (*_MISSING, *_DAMAGED) as error:
+            why = "is missing" if isinstance(error, FileNotFoundError) else f"holds no state of a run ({error})"
+            raise ValueError(
+                f"the checkpoint in {self.path} is damaged: {file} {why}; restore the folder from a copy, or delete "
+                "it, and the run begins at its start"
+            ) from error
 
 
 _CURRENT = "current.json"
+# Errors in reading a file that is missing or damaged. Other OSErrors are of a disk or a network, and no damage.
+_MISSING = FileNotFoundError, IsADirectoryError
+_DAMAGED = ValueError, TypeError, LookupError, AttributeError, EOFError, NotImplementedError, zlib.error, BadZipFile
 VERSION = 1  # of the form of a checkpoint
 
 
@@ -182,7 +215,9 @@ def _arrays(run: Any) -> dict[str, Any]:
     found |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
     found |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
     found |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
-    found |= {f"sent.{rank}.{i}": moved(x, "cpu") for rank, sent in enumerate(run.sent) for i, x in enumerate(sent)}
+    found |= {
+        f"sent.{rank}.{i}": moved(x, "cpu") for rank, sent in enumerate(run.exchange.sent) for i, x in enumerate(sent)
+    }
     return found | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
 
 
@@ -202,7 +237,7 @@ def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
             run.aggregates[which] = array[()]
         elif kind == "sent":
             rank, place = map(int, which.split("."))
-            run.sent[rank][place][...] = moved(array, run.options.device)
+            run.exchange.sent[rank][place][...] = moved(array, run.options.device)
         elif kind in _NUMBERS:
             setattr(run, kind, array.item())
         else:

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Member, Ranks
+from gasla.distributed.communicator import Dropped, Member, Ranks
 from gasla.graph.arguments import check_flags
 
 __all__ = ["Cluster", "current"]
@@ -126,10 +126,15 @@ class Cluster:
         """The ranks, if each has a GPU of this process; see `Ranks`."""
         return self._open_ranks().members()
 
+    @property
+    def dropped(self) -> Dropped:
+        """What ranks drop at their next call; see `Ranks`."""
+        return self._open_ranks().dropped
+
     def forget(self, key: Any) -> None:
         """Drop the data that ranks keep under a key; see `Ranks`."""
         if self._ranks is not None:
-            self._ranks.forget(key)
+            self._ranks.dropped.add(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """Keep the parts of a Dask collection on the ranks, if these are Dask workers; see `Ranks`."""

@@ -5,7 +5,8 @@ other ranks. The caller uses `Ranks` to call the function: one process calls it 
 every process runs the same script and calls it on its own rank (`mpiexec`). User code is the same in both cases.
 """
 
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -46,6 +47,11 @@ class Communicator(Protocol):
         """Report that this rank has failed: every other rank raises in its current or next operation."""
 
 
+def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
+    """The bytes that each rank passes, in rank order (collective)."""
+    return [part.tobytes() for part in communicator.allgather(np.frombuffer(own, np.uint8))]
+
+
 @dataclass(eq=False)
 class Rank:
     """The first argument of functions called on a rank: its communicator, data kept between calls, and its card."""
@@ -74,8 +80,37 @@ class Member(NamedTuple):
     kept: dict[Any, Any]
 
 
+class Dropped:
+    """Keys of data on ranks that is no longer needed; ranks drop it at their next call."""
+
+    def __init__(self) -> None:
+        self._keys: list[Any] = []
+        self._freed: list[weakref.ref[Any]] = []  # owners
+        self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}  # and their keys
+
+    def add(self, key: Any) -> None:
+        """Add a key."""
+        self._keys.append(key)
+
+    def add_with(self, owner: Any, key: Any) -> None:
+        """Add a key when its owner is freed, by a built-in method: Ctrl-C in a finalizer in Python would be lost."""
+        reference = weakref.ref(owner, self._freed.append)
+        self._owners[id(reference)] = reference, key
+
+    def taken(self) -> Iterator[Any]:
+        """Take the keys out, one after another."""
+        while self._freed:
+            self.add(self._owners.pop(id(self._freed.pop()))[1])
+        while self._keys:
+            yield self._keys.pop()
+
+
 class Ranks(Protocol):
     """Calls functions on ranks."""
+
+    @property
+    def dropped(self) -> Dropped:
+        """What ranks drop at their next call."""
 
     @property
     def size(self) -> int:
@@ -114,9 +149,6 @@ class Ranks(Protocol):
 
     def leave(self, error: BaseException | None) -> None:
         """End the use of the ranks; `error` is an exception to report to the others, if any."""
-
-    def forget(self, key: Any) -> None:
-        """Drop the data that ranks keep under a key, at their next call (finalizers may call this)."""
 
 
 class RankError(RuntimeError):

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from gasla.distributed.communicator import Member, RankError
+from gasla.distributed.communicator import Dropped, Member, RankError
 from gasla.distributed.dask_worker import (
     Outcome,
     find_cards,
@@ -59,7 +59,7 @@ class DaskRanks:
         # A second client, because a client has a single event handler, which the user may need.
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
-        self._dropped: list[Any] = []
+        self.dropped = Dropped()
         self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._client.subscribe_topic("all", self._receive)
@@ -83,14 +83,9 @@ class DaskRanks:
             self._lost.add(what["worker"])
             self._news.put(("lost", what["worker"]))
 
-    def forget(self, key: Any) -> None:
-        """See `Ranks`."""
-        self._dropped.append(key)
-
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
-        dropped, self._dropped = self._dropped, []
-        packed, worlds = pack((function, arguments, dropped)), self._worlds if self.over_mpi else None
+        packed, worlds = pack((function, arguments, [*self.dropped.taken()])), self._worlds if self.over_mpi else None
         return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:

@@ -18,6 +18,7 @@ from gasla.distributed.edge_columns import (
     EdgeValues,
     describe,
     keep_columns,
+    keep_values,
     keep_vertex_columns,
     keep_weighted,
     sent_columns,
@@ -26,7 +27,7 @@ from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.one_card import alone
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
-from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.engine.unsupported import not_whole
 from gasla.distributed.links import connect
 from gasla.distributed.loading.chunks import distribute_chunks
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
@@ -34,13 +35,14 @@ from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
 from gasla.distributed.loading.graph_slices import GraphSlices
 from gasla.distributed.replicas import REPLICA, map_shares, sum_shares
-from gasla.engines import engine
 from gasla.graph.attributes import Attributes
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
+from gasla.graph.memory_limit import available
 from gasla.graph.neighbor_lists import Lists
+from gasla.graph.validate import as_values
 from semirings import Semiring, plus
 
 __all__ = ["Graph"]
@@ -237,40 +239,43 @@ class Graph(OneGraph):
         graph: Any = cls.__new__(cls)
         graph.ranks, graph.handle = ranks, Handle(ranks)
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
-        graph.n, graph.m, graph.device = n, m, "cpu"
+        graph._has_sizes(n, m)
         graph._describe_values(kind, least, largest)
         made: Graph = graph
         return made
+
+    def _has_sizes(self, n: int, m: int) -> None:
+        self._set_size(n, m, "cpu")
 
     def _describe_values(self, kind: np.dtype[Any] | None, least: Any, largest: Any) -> None:
         """Set the type and the range of the values; everything else needs lists, which no process has."""
         found = None if kind is None or self.m == 0 else (least, largest)
         each: Any = None if kind is None else EdgeValues(self.handle, self.m, kind, found)
-        self._valued = Values(None, each)  # type: ignore[arg-type]
-        self._valued.__dict__["range"] = found
+        self.valued = Values(None, each)  # type: ignore[arg-type]
+        self.valued.__dict__["range"] = found
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
         """A graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned."""
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
         found = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
-        graph.n, graph.m, graph.device, graph.naming = self.n, self.m, self.device, self.naming
-        graph.vertex_attributes = self.vertex_attributes
+        graph._has_sizes(self.n, self.m)
+        graph.naming, graph.vertex_attributes = self.naming, self.vertex_attributes
         return graph, found
 
-    def _keep_values(self, graph: "Graph", types: Mapping[str, np.dtype[Any]], own: str | None) -> None:
+    def _keep_values(self, graph: "Graph", like: Attributes, own: str | None) -> None:
         """Give a graph the values of this one, and `edge_attributes` for columns on its ranks."""
         graph._describe_values(self.value_type, *(self.value_range or (None, None)))
-        graph._stand_for_attributes(types, own)
+        graph._stand_for_attributes(like, own)
 
-    def _stand_for_attributes(self, types: Mapping[str, np.dtype[Any]], own: str | None) -> None:
-        """Set `edge_attributes` for columns on the ranks, of which `own` are the values."""
+    def _stand_for_attributes(self, like: Attributes, own: str | None) -> None:
+        """Set `edge_attributes` for columns on the ranks of the types of others, of which `own` are the values."""
         columns: dict[str, Any] = {
-            name: EdgeValues(self.handle, self.m, kind, name=name) for name, kind in types.items()
+            name: EdgeValues(self.handle, self.m, kind, name=name) for name, kind in like.types.items()
         }
         if own is not None:
             columns[own] = self.values
-        self.edge_attributes = Attributes("edge", columns, types)
+        self.edge_attributes = Attributes("edge", columns, like.types, like.time_types)
 
     engine = "distributed"
 
@@ -295,11 +300,11 @@ class Graph(OneGraph):
         finish(one.device)
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
         if one.vertex_attributes:
-            made = made.with_vertex_attributes(dict(one.vertex_attributes))
+            made = made.with_vertex_attributes(one.vertex_attributes.columns())
         made.naming, made._original = one.naming, weakref.ref(one)
         if not one.edge_attributes:
             return made
-        own, columns = one.edge_attributes.name_of(one.valued.each), dict(one.edge_attributes.items())
+        own, columns = one.edge_attributes.name_of(one.valued.each), one.edge_attributes.columns()
         return made.with_edge_attributes(columns if own is None else columns | {own: made.values})
 
     def original_on(self, card: int) -> OneGraph | None:
@@ -388,6 +393,10 @@ class Graph(OneGraph):
         """See `gasla.Graph.on_one_device`."""
         return None if is_saving() else alone(self, function)
 
+    def require_whole(self, option: str = "") -> None:
+        """Raise TypeError, as no process has the whole graph."""
+        raise not_whole(option)
+
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
         """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""
         return map_shares(self, function, items)
@@ -404,7 +413,7 @@ class Graph(OneGraph):
 
     def edges(self) -> NoReturn:
         """Raise TypeError: no process holds all edges."""
-        raise unsupported("a distributed graph has no list of its edges, because no process holds all of them")
+        raise not_whole()
 
     def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
         """See `gasla.Graph.with_edge_attributes`. Ranks keep the columns of their edges, in the host's memory.
@@ -416,10 +425,10 @@ class Graph(OneGraph):
         given = sent_columns({**(columns or {}), **named}, self.m, self.ranks)
         for name in (name for name, column in given.items() if column is None):
             self.edge_attributes.require(name)
-        graph, types = self._of_same_edges(keep_columns, given)
+        graph, like = self._of_same_edges(keep_columns, given)
         own = self.edge_attributes.name_of(self.values)
         new = next((name for name, column in {**(columns or {}), **named}.items() if column is self.values), None)
-        self._keep_values(graph, types, new if own is None or own in given else own)
+        self._keep_values(graph, like, new if own is None or own in given else own)
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
@@ -430,9 +439,10 @@ class Graph(OneGraph):
         given = {**(columns or {}), **named}
         given = {name: None if column is None else moved(imported(column), "cpu") for name, column in given.items()}
         attributes = self.vertex_attributes.replaced(given, self.n, "cpu")
-        graph, _ = self._of_same_edges(keep_vertex_columns, dict(attributes))
+        columns = {name: attributes.numbers(name) for name in attributes}
+        graph, _ = self._of_same_edges(keep_vertex_columns, columns)
         graph.vertex_attributes = attributes
-        self._keep_values(graph, self.edge_attributes.types, self.edge_attributes.name_of(self.values))
+        self._keep_values(graph, self.edge_attributes, self.edge_attributes.name_of(self.values))
         return graph
 
     def weighted_by(self, attribute: str) -> "Graph":
@@ -444,21 +454,32 @@ class Graph(OneGraph):
         def make(_: OneGraph) -> Graph:
             graph, described = self._of_same_edges(keep_weighted, attribute)
             graph._describe_values(*described)
-            graph._stand_for_attributes(self.edge_attributes.types, attribute)
+            graph._stand_for_attributes(self.edge_attributes, attribute)
             return graph
 
         return self.kept(("weighted by", attribute), make)
 
-    def with_values(self, values: Any) -> NoReturn:
-        """Raise TypeError: values can't be replaced."""
-        raise unsupported("values of a distributed graph can't be replaced; make a new graph with these values")
+    def with_values(self, values: Any) -> "Graph":
+        """Return the graph with other edge values, which are given as a column is to `with_edge_attributes`.
+
+        A function is called by each rank, with the values of its edges.
+        """
+        given = values  # referred to until ranks have it
+        if isinstance(values, BlockArray | EdgeValues):
+            given = sent_columns({"values": values}, self.m, self.ranks)["values"]
+        elif not callable(values):
+            given = as_values(None if values is None else moved(imported(values), "cpu"), self.m)
+        graph, described = self._of_same_edges(keep_values, given)
+        graph._describe_values(*described)
+        graph._stand_for_attributes(self.edge_attributes, None)
+        return graph
 
     def reversed(self) -> NoReturn:
         """Raise TypeError: edges would have to move to other ranks."""
-        raise unsupported("a distributed graph can't be reversed; make a new graph with src and dst swapped")
+        raise not_whole()
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise unsupported("a distributed graph can't be copied or pickled, because its parts are on the ranks")
+        raise not_whole("copies and pickles")
 
     def notice_values(self) -> None:
         """Nothing to do: callers can't write into values on ranks."""
@@ -478,11 +499,6 @@ class Graph(OneGraph):
     def is_whole(self) -> bool:
         """False: no process holds all edges."""
         return False
-
-    @property
-    def files(self) -> None:
-        """None: no process has its arrays."""
-        return None
 
     @property
     def nbytes(self) -> int:
@@ -520,7 +536,7 @@ def _unsupported_property(name: str) -> property:
     """A property of `gasla.Graph` that distributed graphs don't have."""
 
     def refuse(graph: Graph) -> NoReturn:
-        raise unsupported(f"a distributed graph has no {name}, because no process holds all of its edges")
+        raise not_whole(f"its {name}")
 
     return property(refuse)
 
@@ -544,7 +560,9 @@ def _unsupported_constructor(name: str) -> Any:
     """A constructor of `gasla.Graph` that needs all edges in one process."""
 
     def refuse(cls: type[Graph], *_: Any, **__: Any) -> NoReturn:
-        raise unsupported(f"distributed.Graph has no {name}; use distributed.Graph.from_graph(gasla.Graph.{name}(...))")
+        raise TypeError(
+            f"distributed.Graph has no {name}; expected distributed.Graph.from_graph(gasla.Graph.{name}(…))"
+        )
 
     return classmethod(refuse)
 
@@ -590,7 +608,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 def _free(rank: Rank) -> int:
     """Bytes of memory that are available to a rank; -1 if the system doesn't say."""
-    found = engine(rank.device).products().available()
+    found = available(rank.device)
     return -1 if found is None else found
 
 

@@ -6,7 +6,8 @@ reads it there. Shards for other directions than "in" fetch the columns that pro
 Columns of vertices are short enough for every process to keep them whole, as it keeps names.
 """
 
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,13 +15,14 @@ import numpy as np
 from gasla.arrays import distinct, imported, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import FREE, SHARE
-from gasla.distributed.communicator import Rank, Ranks
+from gasla.distributed.communicator import Rank, Ranks, share_bytes
 from gasla.distributed.engine.cards_run import Reference
 from gasla.distributed.engine.edge_fields import from_input_order
 from gasla.distributed.engine.rank_run import on_host
 from gasla.distributed.engine.shard import Shard, Share
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.graph.attributes import Attributes, checked
+from gasla.graph.graph import Graph
 from gasla.graph.validate import range_of
 
 Described = tuple[np.dtype[Any] | None, Any, Any]  # of a column: type, least and largest number
@@ -40,6 +42,10 @@ class EdgeValues:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def view(self, dtype: np.dtype) -> "EdgeValues":
+        """Stand for the same column as dates or durations, of which it holds the integers."""
+        return EdgeValues(self.handle, len(self), dtype, self._range, self.name)
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -49,7 +55,8 @@ class EdgeValues:
         found = f", from {self._range[0]} to {self._range[1]}" if self._range else ""
         what = "values" if self.name is None else f"values of the edge attribute {self.name!r}"
         raise unsupported(
-            f"no process has all {what} of a distributed graph as an array; they are {self.dtype}{found}"
+            f"no process has all {what} of a distributed graph as an array; they are {self.dtype}{found}; expected "
+            "some, as in values[edges], or their min, max and numpy.unique"
             if len(self)
             else "the distributed graph has no edges"
         )
@@ -62,15 +69,18 @@ class EdgeValues:
     def __array_function__(self, function: Any, _: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         if function is not np.unique or named or len(arguments) != 1:
             self.__array__()
-        return self.handle.ranks.each(_distinct, self.handle.key, self.name)[0]
+        return self._shown(self.handle.ranks.each(_distinct, self.handle.key, self.name)[0])
+
+    def _shown(self, numbers: Any) -> Any:
+        return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
         """The least value; NaN if any is."""
-        return self._bounds()[0]
+        return self._shown(self._bounds()[0])
 
     def max(self) -> Any:
         """The largest value; NaN if any is."""
-        return self._bounds()[1]
+        return self._shown(self._bounds()[1])
 
     def _bounds(self) -> Any:
         if not len(self):
@@ -81,6 +91,11 @@ class EdgeValues:
             self._range = self.handle.ranks.each(_range_of, self.handle.key, self.name)[0]
         return self._range
 
+    def of_ranks(self, function: Callable[[Any, Any], Any]) -> list[Any]:
+        """Return what `function(values, numbers)` returns on each rank; `numbers` are those of the values' edges."""
+        found: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
+        return found
+
     def __getitem__(self, edges: Any) -> np.ndarray:
         """The values of some edges, by their numbers: an array of integers."""
         edges = np.asarray(edges)
@@ -89,7 +104,7 @@ class EdgeValues:
         for bad in (edges.min(), edges.max()) if len(edges) else ():
             if not 0 <= bad < len(self):
                 raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
-        found: np.ndarray = self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0]
+        found: np.ndarray = self._shown(self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0])
         return found
 
 
@@ -115,14 +130,14 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
         elif column is None or callable(column):
             found[name] = column
         else:
-            found[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")
+            found[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # also a TimeColumn
     return found
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
-def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> dict[str, np.dtype[Any]]:
+def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
     """Keep a graph of the same edges under a key, with columns added or removed; returns the types of all columns."""
     shard = rank.kept[graph][SHARE].shard
     found = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
@@ -131,7 +146,7 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
     made = shard.with_graph(shard.graph.with_edge_attributes())
     made.set_attributes(attributes)
     rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
-    return dict(attributes.types)
+    return Attributes("edge", None, attributes.types, attributes.time_types)
 
 
 def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, np.ndarray]) -> None:
@@ -154,7 +169,8 @@ def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
                 f"edge attribute {name!r} is a column of another distributed graph; expected one of a graph with the "
                 "same edges, made by with_edge_attributes or weighted_by"
             )
-        return column_of(there, column.name)
+        found = column_of(there, column.name)
+        return found if column.name is None else there.attributes.column(column.name, found)
     if callable(column):
         return column(shard.attributes)
     return column[on_host(shard.edge_ids)]
@@ -162,13 +178,14 @@ def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
 
 def column_of(shard: Shard, name: str | None) -> Any:
     """An attribute of the local edges in host memory, or their values (None)."""
-    return shard.array_on("cpu", "values", shard.graph.valued.each) if name is None else shard.attributes[name]
+    return shard.array_on("cpu", "values", shard.graph.valued.each) if name is None else shard.attributes.numbers(name)
 
 
 def _require_one_type(rank: Rank, attributes: Attributes) -> None:
     """Raise TypeError if a function has made columns of other types on other ranks."""
-    own = "\n".join(f"{name!r} holds {kind}" for name, kind in attributes.types.items()).encode()
-    here, *others = (bytes(text).decode() for text in rank.communicator.allgather(np.frombuffer(own, np.uint8)))
+    types = {**attributes.types, **attributes.time_types}
+    own = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
+    here, *others = (text.decode() for text in share_bytes(rank.communicator, own))
     for other in others:
         if other != here:
             pairs = zip(here.splitlines(), other.splitlines(), strict=True)
@@ -178,10 +195,21 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
     """Keep the graph of the same edges under a key, whose values are an attribute; returns what `describe` does."""
+    return _keep_valued(rank, graph, key, rank.kept[graph][SHARE].shard.graph.weighted_by(name))
+
+
+def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
+    """Keep the graph of the same edges under a key, with other values; returns what `describe` does."""
     shard = rank.kept[graph][SHARE].shard
-    weighted = shard.with_graph(shard.graph.weighted_by(name))
-    rank.kept[key] = {SHARE: Share(weighted), FREE: rank.kept[graph][FREE]}
-    return describe(rank, weighted)
+    if values is not None and not callable(values):
+        values = moved(_own(rank, shard, "values", values), shard.graph.device)
+    return _keep_valued(rank, graph, key, shard.graph.with_values(values))
+
+
+def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
+    shard = rank.kept[graph][SHARE].shard.with_graph(valued)
+    rank.kept[key] = {SHARE: Share(shard), FREE: rank.kept[graph][FREE]}
+    return describe(rank, shard)
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
@@ -201,6 +229,12 @@ def _joint_range(rank: Rank, own: tuple[Any, Any] | None, kind: np.dtype[Any]) -
 def _range_of(rank: Rank, graph: Any, name: str | None) -> tuple[Any, Any]:
     column = column_of(rank.kept[graph][SHARE].shard, name)
     return _joint_range(rank, range_of(column) if len(column) else None, column.dtype)
+
+
+def _of_ranks(rank: Rank, graph: Any, name: str | None, function: Callable[[Any, Any], Any]) -> list[Any]:
+    shard = rank.kept[graph][SHARE].shard
+    found = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
+    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(found))]
 
 
 def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gasla.arrays import array_module
-from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.engines import peers
 
 TASKS = 1 << 40  # warnings of exchanges have numbers from here on; those of kernels are smaller
@@ -142,14 +142,13 @@ def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
 
 def first_text(communicator: Communicator, text: str) -> str:
     """The first text of all ranks that is not empty."""
-    texts = communicator.allgather(np.frombuffer(text.encode(), np.uint8))
-    return next((found.tobytes().decode() for found in texts if len(found)), "")
+    return next(filter(None, share_bytes(communicator, text.encode())), b"").decode()
 
 
 def _shared_card(communicator: Communicator) -> str:
     """Says if two ranks have the same GPU, which NCCL refuses."""
     where = host_key() + b" " + peers().shared_memory.bus_id()
-    found = [one.tobytes() for one in communicator.allgather(np.frombuffer(where, np.uint8))]
+    found = share_bytes(communicator, where)
     return "processes share a GPU" if len(set(found)) < len(found) else ""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Member, Rank, RankError
+from gasla.distributed.communicator import Dropped, Member, Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
 from gasla.distributed.peer_groups import Processes
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
@@ -224,15 +224,15 @@ class MPIRanks:
         self.size, self.here = comm.size, (comm.rank,)
         self._rank = Rank(self.communicator, has_card=gpus)
         self._group = Processes(self.communicator, self._rank, self._card.id) if gpus else None
-        self._dropped: list[Any] = []
+        self.dropped = Dropped()
         self._termination_message = TerminationMessage(
             lambda: f"{self.communicator.place}: terminated (SIGTERM); the MPI launcher may have lost another rank"
         )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
-        while self._dropped:
-            self._rank.kept.pop(self._dropped.pop(), None)
+        for key in self.dropped.taken():
+            self._rank.kept.pop(key, None)
         with self._card:
             return [invoke(self._rank, function, arguments)]
 
@@ -253,10 +253,6 @@ class MPIRanks:
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
         """See `Ranks`."""
         return None
-
-    def forget(self, key: Any) -> None:
-        """See `Ranks`."""
-        self._dropped.append(key)
 
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""

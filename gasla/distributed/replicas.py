@@ -20,8 +20,9 @@ from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import exchange_arrays, exchange_joined
 from gasla.distributed.engine.unsupported import caller
-from gasla.engines import compiles, engine, running_as
+from gasla.engines import compiles, running_as
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import available
 
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
@@ -95,7 +96,7 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
     """Bytes available to each rank, an equal part of its host's; -1 if it has the graph, or the system does not say."""
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
-    there = None if REPLICA in rank.kept[graph] else engine(rank.device).products().available()
+    there = None if REPLICA in rank.kept[graph] else available(rank.device)
     room = -1 if there is None else there // (1 if rank.has_card else int(np.sum(hosts == host)))
     return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
 
@@ -112,7 +113,7 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
 def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
     """Make the whole graph on the first rank, if it takes at most half of the memory there (collective)."""
-    there = engine(rank.device).products().available()
+    there = available(rank.device)
     fits = rank.communicator.allgather(np.array([there is None or there >= 2 * needed]))[0][0]
     if fits:
         _receive(rank, graph, np.arange(rank.communicator.size) == 0)
@@ -139,11 +140,13 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
 
     order = received(edges.ids)
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
-    attributes = {name: whole(column) for name, column in share.shard.attributes.items()}
+    held = share.shard.attributes
+    attributes = {name: whole(held.numbers(name)) for name in held}
     own = share.shard.own_vertex_attributes  # ranks own ranges of vertices, in order
     vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
     if is_mine:
-        made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(attributes)
+        columns = {name: held.column(name, column) for name, column in attributes.items()}
+        made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
         made = made.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = made
         made.valued.are_private = xp is not np  # no caller has the array

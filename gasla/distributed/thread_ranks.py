@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Member, Rank, RankError
+from gasla.distributed.communicator import Dropped, Member, Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.peer_groups import OneProcess
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
@@ -124,7 +124,7 @@ class ThreadRanks:
         self.has_cards = cards is not None
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
         self._late: list[threading.Thread] = []  # of ranks that still work for an earlier call
-        self._dropped: list[Any] = []
+        self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:
         """See `Ranks`."""
@@ -135,10 +135,6 @@ class ThreadRanks:
             Member(rank, card, f"card {card} of {host}", kept)
             for rank, (card, kept) in enumerate(zip(self._cards or (), self._stores, strict=False))
         ]
-
-    def forget(self, key: Any) -> None:
-        """Drop the data that ranks keep under a key, at the next call of `each`; see `Ranks`."""
-        self._dropped.append(key)
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
@@ -155,8 +151,7 @@ class ThreadRanks:
             return function(OneProcess(self, self.members()), *arguments)
 
     def _drop(self) -> None:
-        while self._dropped:
-            key = self._dropped.pop()
+        for key in self.dropped.taken():
             for store in self._stores:
                 store.pop(key, None)
 

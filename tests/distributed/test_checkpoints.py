@@ -119,6 +119,58 @@ def test_what_is_another_s_is_refused(graph: Any, tmp_path: Path) -> None:
             distributed.Checkpoint(tmp_path, every=wrong)  # type: ignore[arg-type]
 
 
+DAMAGES: dict[str, Any] = {
+    "cut off": lambda folder: cut(folder / "current.json"),
+    "empty": lambda folder: (folder / "current.json").write_text(""),
+    "no text": lambda folder: (folder / "current.json").write_bytes(b"\xff\xfe\x00"),
+    "a list": lambda folder: (folder / "current.json").write_text("[1]"),
+    "without the run": lambda folder: (folder / "current.json").write_text('{"version": 1, "ranks": 3}'),
+    "of another place": lambda folder: (folder / "current.json").write_text(
+        '{"version": 1, "ranks": 3, "run": 1, "folder": "1-9"}'
+    ),
+    "arrays cut off": lambda folder: cut(folder / "1-3" / "1-of-3.npz"),
+    "arrays missing": lambda folder: (folder / "1-3" / "2-of-3.npz").unlink(),
+    "no arrays": lambda folder: (folder / "1-3" / "0-of-3.npz").write_text("state"),
+    "a bit": lambda folder: flip(folder / "1-3" / "1-of-3.npz"),
+    "other arrays": lambda folder: np.savez(folder / "1-3" / "1-of-3.npz", a=1),
+    "arrays of another length": lambda folder: lengthened(folder / "1-3" / "1-of-3.npz"),
+    "an array less": lambda folder: lengthened(folder / "1-3" / "1-of-3.npz", "active"),
+}
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 64
+    file.write_bytes(data)
+
+
+def lengthened(file: Path, less: str = "") -> None:
+    with np.load(file) as found:
+        arrays = {name: np.append(x, [0]) if name == "field.rank" else x for name, x in found.items() if name != less}
+    np.savez(file, **arrays)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_named_with_what_to_do(damage: str, graph: Any, tmp_path: Path) -> None:
+    interrupted(Settling, graph, {}, tmp_path, 4, 3)
+    DAMAGES[damage](tmp_path)
+    said = pytest.raises(ValueError, match=rf"checkpoint in {tmp_path} is damaged: .*; restore .* or delete it")
+    with distributed.Cluster(threads=3), distributed.Checkpoint(tmp_path, resume=True), said:
+        gasla.run(Settling, distributed.Graph(graph), compile=False)
+
+
+def test_a_checkpoint_of_another_version_is_named(graph: Any, tmp_path: Path) -> None:
+    interrupted(Settling, graph, {}, tmp_path, 4, 1)
+    (tmp_path / "current.json").write_text('{"version": 2}')
+    said = pytest.raises(ValueError, match=r"has version 2 of checkpoints, and this gasla reads version 1; resume")
+    with distributed.Cluster(threads=1), distributed.Checkpoint(tmp_path, resume=True), said:
+        gasla.run(Settling, distributed.Graph(graph), compile=False)
+
+
 def test_nothing_written_is_a_start(graph: Any, tmp_path: Path) -> None:
     with distributed.Cluster(threads=2), distributed.Checkpoint(tmp_path / "new", every=5, resume=True):
         for _ in range(2):  # the second run is another one

@@ -119,7 +119,7 @@ def failing() -> Iterator[Any]:
         (5, None, TypeError, r"src is 5, without dst; expected arrays src and dst, or chunks of edges: tuples \(src"),
         ([0, 1], None, TypeError, "chunk 0 is 0; expected a tuple"),
         ([([0], [1]), ([0],)], None, TypeError, "chunk 1 is .*; expected a tuple"),
-        ([[0, 1]], None, ValueError, r"src of chunk 0 has shape \(\); expected one dimension"),
+        ([[0, 1]], None, ValueError, r"src of chunk 0 is 0; expected an array of integers"),
         ([([0], [1]), ([0.5], [1])], None, TypeError, "src of chunk 1 has type float64; expected integers"),
         ([([0], [1]), ([0], [1, 2])], None, ValueError, "chunk 1 has 1 sources and 2 targets"),
         ([([0], [1]), ([0], [-2])], None, ValueError, "dst of chunk 1 has the vertex -2; expected ids from 0"),

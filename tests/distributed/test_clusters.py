@@ -241,7 +241,7 @@ def test_last_words_leave_signals_as_they_were() -> None:
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 def test_jobs_run_over_mpi(ranks: int) -> None:
-    ended = run("mpi", "good,graph,attributes" if ranks > 1 else "alone", ranks, seed=ranks // 3)
+    ended = run("mpi", "good,graph,attributes,errors" if ranks > 1 else "alone", ranks, seed=ranks // 3)
     assert ended.code == 0 and ended.out.count("ended well") == ranks, ended
 
 
@@ -323,7 +323,7 @@ def test_jobs_run_over_mpi_on_two_hosts(job: str, hosts: tuple[str, ...]) -> Non
 
 @needs_dask
 @pytest.mark.parametrize(
-    "job", ["good", "attributes", pytest.param("graph", marks=pytest.mark.slow)]
+    "job", ["good", "attributes", "errors", pytest.param("graph", marks=pytest.mark.slow)]
 )  # workers compile
 def test_jobs_run_over_dask(job: str) -> None:
     ended = run("dask", job, seed=1)

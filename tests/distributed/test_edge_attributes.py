@@ -354,14 +354,21 @@ def compare_paths(data: st.DataObject) -> None:
             assert (found.dtype, found.tobytes()) == (expected.dtype, expected.tobytes()), name
 
 
-def test_times_that_are_not_taken_are_refused_without_their_edge() -> None:
-    spread = over(gasla.Graph.from_edges([0, 1], [1, 2]), 2)
-    for times, message in (
-        ([1.0, np.nan], "'time', the time, is nan; expected a finite number"),
-        ([2**62, 0], r"'time', the time, is 4611686018427387904; expected an integer between"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            gasla.earliest_arrival(spread.with_edge_attributes(time=np.array(times)), 0)
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_other_values_of_the_same_edges(ranks: int) -> None:
+    one = drawn()
+    spread, ones = over(one, ranks), np.ones(one.n)
+    columns: list[Any] = [None, np.arange(one.m, dtype=np.int8), lambda values: values.astype(np.float32) / 2]
+    for column in columns:
+        expected, found = one.with_values(column), spread.with_values(column)
+        assert (found.value_type, found.value_range) == (expected.value_type, expected.value_range)
+        np.testing.assert_array_equal(gasla.vxm(ones, found), gasla.vxm(ones, expected))
+    timed = spread.with_edge_attributes(number=np.arange(one.m))
+    found = gasla.vxm(ones, timed.with_values(timed.edge_attributes["number"]))
+    np.testing.assert_array_equal(found, gasla.vxm(ones, one.with_values(np.arange(one.m))))
+    assert "number" in timed.with_values(None).edge_attributes
+    with pytest.raises(ValueError, match=f"there are {one.m} edges and values of shape"):
+        spread.with_values(np.ones(7))
 
 
 def test_zeros_of_both_signs_are_one_time() -> None:

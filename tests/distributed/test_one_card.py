@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import distributed
+from gasla.cpu.runtime import memory
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import Member
 from gasla.distributed.engine import distributed_run, one_card
@@ -58,7 +59,7 @@ def test_some_programs_have_the_bits_of_one_process(alone: list[Any]) -> None:
     def attempt(case: Case, ranks: int) -> None:
         before = len(alone)
         check(case, ranks, compiled=False)
-        assert len(alone) == before + 1
+        assert len(alone) == before + 2  # `check` runs a program twice
 
     seed(2027)(attempt)()
 
@@ -102,8 +103,6 @@ def test_communities_are_found_on_one_card(alone: list[Any]) -> None:
     graph = random_graph(120, 700)
     expected = gasla.louvain_communities(graph, refine=True, seed=3)
     found = gasla.louvain_communities(over(graph, 3), refine=True, seed=3)
-    with pytest.raises(TypeError, match="expected a graph without values"):  # as where there is no room
-        gasla.louvain_communities(over(graph, 3), weighted=False)
     assert isinstance(found.labels, np.ndarray) and len(found.levels) == len(expected.levels)
     for labels, right in zip(found.levels, expected.levels, strict=True):
         np.testing.assert_array_equal(labels, right)
@@ -149,12 +148,11 @@ def test_without_room_all_cards_take_part(alone: list[Any], monkeypatch: pytest.
     """It is decided once; half of what is available is the limit, and the copy counts in the report."""
     graph, spread = random_graph(), over(random_graph(), 3)
     needed = 3 * graph.m * (4 + graph.values.itemsize) + 16 * graph.n  # type: ignore[union-attr]
-    products = gasla.engines.engine("cpu").products()
-    monkeypatch.setattr(products, "available", lambda: 2 * needed - 1)
+    monkeypatch.setattr(memory, "available", lambda: 2 * needed - 1)
     found = gasla.run(programs.Hops, spread, **HOPS).hops
     np.testing.assert_array_equal(found, gasla.run(programs.Hops, graph, **HOPS).hops)
     assert "although the graph has" in gasla.explain(programs.Hops, spread)
-    monkeypatch.setattr(products, "available", lambda: 2 * needed)
+    monkeypatch.setattr(memory, "available", lambda: 2 * needed)
     gasla.run(programs.Hops, spread, **HOPS)
     assert not alone and held(spread) == [False] * 3
     other = over(graph, 3)
@@ -166,7 +164,7 @@ def test_without_room_all_cards_take_part(alone: list[Any], monkeypatch: pytest.
     grown = other.report()["bytes"] - before["bytes"]
     assert grown[0] >= graph.m * (8 + graph.values.itemsize)  # type: ignore[union-attr]
     assert grown[1:].max() <= 4 * graph.n  # ids of local vertices
-    monkeypatch.setattr(products, "available", lambda: None)
+    monkeypatch.setattr(memory, "available", lambda: None)
     assert on_first_card(over(graph, 2)) is not None
 
 
@@ -208,7 +206,7 @@ def test_fields_are_left_in_arrays_given_for_them(is_one: bool, alone: list[Any]
         assert found.hops is out
         np.testing.assert_array_equal(out, expected)
     assert len(alone) == 2 * is_one
-    with pytest.raises(TypeError, match="out has 'hop'"):
+    with pytest.raises(TypeError, match=r"no vertex field .hop. to leave in .out."):
         gasla.run(programs.Hops, spread, out={"hop": array}, **HOPS)
 
 
@@ -318,7 +316,7 @@ def test_the_graph_on_the_first_card_is_used_while_it_lasts(monkeypatch: pytest.
     assert spread.original_on(0) is None
     plain = gasla.Graph.from_edges(*graph.edges(), n=graph.n).to("gpu")
     spread = distributed.Graph.from_graph(plain, Numbered(2))
-    assert plain._valued.each is None and spread.original_on(0) is plain
+    assert plain.valued.each is None and spread.original_on(0) is plain
     del plain
     assert spread.original_on(0) is None
     assert distributed.Graph.from_graph(graph, Numbered(2)).original_on(0) is None

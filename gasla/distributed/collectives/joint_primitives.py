@@ -10,7 +10,7 @@ from gasla.distributed.collectives.components import label_components
 from gasla.distributed.collectives.triangles import count_on_replica, count_triangles
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine import one_card
-from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.engine.unsupported import not_whole
 from gasla.distributed.replicas import bytes_of_replica, rooms
 from gasla.engines import engine
 from gasla.graph.graph import Graph
@@ -45,7 +45,7 @@ class DistributedPrimitives:
         return total, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:
-        raise unsupported(f"distributed graphs don't support {name}: it needs the neighbor lists of the whole graph")
+        raise not_whole(name)
 
 
 def _label_alone(whole: Graph) -> tuple[int, Any]:

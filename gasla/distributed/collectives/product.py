@@ -13,10 +13,11 @@ from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.distributed_run import make_once, shard_on
 from gasla.distributed.engine.shard import Shard
-from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.engine.unsupported import not_whole
 from gasla.engines import engine
 from gasla.program.terms import Lists, Ready, trace
 from semirings import Semiring, TupleType
+from semirings.types import HALF
 
 FOLLOWING = 64  # entries beyond the end of a row that may matter to kernels
 
@@ -29,18 +30,18 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
     ValueError, TypeError
         If x has another length, or the multiply operator reads indices or returns a tuple.
     """
-    x = x if isinstance(x, BlockArray) else np.asarray(x)
-    if x.ndim not in (1, 2) or x.shape[0] != graph.n:
+    if len(x.shape) not in (1, 2) or x.shape[0] != graph.n:
         raise ValueError(f"x has shape {x.shape}; expected ({graph.n},) or ({graph.n}, k), a value or row per vertex")
     if semiring.positional:
-        raise unsupported(f"{semiring!r} reads indices, which a product of a distributed graph can't")
+        raise not_whole(f"{semiring!r}, which reads indices")
     value = None if graph.values is None else graph.values.dtype
-    if isinstance(trace(semiring, by_column, value, x.dtype, None, wide=x.ndim > 1).out_type, TupleType):
-        raise unsupported(f"{semiring!r} gives several values, which a product of a distributed graph can't")
+    kind = np.dtype(np.float32) if x.dtype == HALF else x.dtype
+    if isinstance(trace(semiring, by_column, value, kind, None, wide=len(x.shape) > 1).out_type, TupleType):
+        raise not_whole(f"{semiring!r}, which gives several values")
     handle = Handle(graph.ranks)
     sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
-    kind = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
-    return BlockArray(handle, "y", x.shape, kind)
+    found = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
+    return BlockArray(handle, "y", x.shape, found)
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
@@ -51,7 +52,7 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
         if isinstance(x, tuple)
         else x[shard.ids]
     )
-    rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
+    rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == HALF else rows.dtype)
     lists = make_once(rank, graph, ("lists of a product", by_column), lambda: _lists(rank.communicator, shard))
     key = semiring, by_column, rows.dtype, rows.ndim
     ready = lists.products.get(key)

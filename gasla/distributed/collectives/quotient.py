@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, moved
+from gasla.distributed.block_array import BlockArray
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.unsupported import unsupported
@@ -19,7 +20,8 @@ def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
     """See `distributed.Graph.contract`."""
     if not isinstance(combine, Monoid):
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
-    became, count = number_groups(graph.n, graph.id_dtype, as_labels(np.asarray(labels), graph.n))
+    labels = labels.compute() if isinstance(labels, BlockArray) else labels
+    became, count = number_groups(graph.n, graph.id_dtype, as_labels(labels, graph.n))
     src, dst, values = graph.ranks.each(_merged, graph.handle.key, became, count, combine, loops)[0]
     found = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
     vertices = IdMap("cpu", graph.n, count, became=became)

@@ -13,7 +13,6 @@ import numpy as np
 
 from gasla.arrays import finish, module_of, moved
 from gasla.distributed.communicator import RankError
-from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
@@ -23,6 +22,7 @@ from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.engines import peers
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
+from gasla.program.part import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, in_part
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
@@ -39,7 +39,7 @@ class Choices(NamedTuple):
 def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
     """Decide for a program, once."""
     plan = Plan(kind.traced(id_type), deterministic)
-    return Choices(plan, peers().can_exchange(plan), local_program(kind, id_type, plan.is_single, True))
+    return Choices(plan, peers().can_exchange(plan), in_part(kind, id_type, plan.is_single, True))
 
 
 def exchanges(program: VertexProgram, options: Options) -> bool:
@@ -123,7 +123,7 @@ class CardsRun:
         """The run on one GPU."""
         (base, _, local), device = self._choices, self._device
         start = InitialState(program, base, shard, options.id_type, degrees, device)
-        numbers = {**start.parameters_of(program), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
+        numbers = {**start.parameters_of(), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
         graph, constant = shard.graph_on(device), {EDGE_ID: shard.edge_ids, LEAVES: shard.leaves}
         declared = local.vertex_fields.keys() | local.edge_fields.keys()
         fields = {n: shard.array_on(device, n, x) for n, x in constant.items() if n in declared and x is not None}
@@ -131,8 +131,8 @@ class CardsRun:
         for name, one in start.starting_fields(values).items():
             fields[name] = moved(one, device) if isinstance(one, np.ndarray) else one
         run = peers().PeerRun(local(**numbers), graph, fields, options.way, options.deterministic, self._share(i))
-        is_all = active.is_all or not base.keeps_active
-        run.activate(Frontier.all(graph.n, device) if is_all else local_frontier(shard, active), None)
+        active = base.first_active(active)
+        run.activate(Frontier.all(graph.n, device) if active.is_all else local_frontier(shard, active), None)
         return run
 
     def _sends(self, i: int) -> list[Any]:

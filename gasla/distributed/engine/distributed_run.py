@@ -15,14 +15,26 @@ from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, ex
 from gasla.distributed.engine.edge_fields import attributes_read, from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
 from gasla.distributed.engine.rank_run import RankRun, on_host
+from gasla.distributed.engine.rank_runs import RankRuns
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.links import connect
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.graph.arguments import NO_LIMIT
-from gasla.program.binding import PULL, PUSH, Found, Synchronous, require_attribute
+from gasla.program.binding import (
+    FEW,
+    PULL,
+    PUSH,
+    Binding,
+    Found,
+    Layout,
+    Synchronous,
+    layout,
+    require_attribute,
+)
 from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
@@ -43,7 +55,8 @@ class Compiled:
         for name in attributes_read(program, traced):
             require_attribute(program, name, graph)
         has_card = self.compiled and graph.ranks.has_cards
-        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, has_card))
+        plan = Plan(traced, deterministic)
+        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, has_card), plan)
 
 
 class Interpreted(Compiled):
@@ -55,8 +68,8 @@ class Interpreted(Compiled):
 class DistributedRuns:
     """See `gasla.engines.Runs`."""
 
-    def __init__(self, options: Options) -> None:
-        self.turn, self.options = threading.Lock(), options
+    def __init__(self, options: Options, plan: Plan) -> None:
+        self.turn, self.options, self._plan = threading.Lock(), options, plan
 
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
         """Nothing to do: ranks compile when a run begins."""
@@ -73,21 +86,35 @@ class DistributedRuns:
     ) -> "DistributedRun | one_card.OneCardRun":
         """Begin a run, on the first GPU alone if that is faster."""
         assert frontier is not None
-        check_out(program, graph.n, out or {})
+        _Given(self._plan, program, graph).check_all(fields, out or {})
         whole = one_card.whole_graph(program, graph, self.options)
         if whole is not None:
             return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
-def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
-    """Raise TypeError for entries of `out` that can't receive a field."""
-    for name, array in out.items():
-        if name not in program.vertex_fields:
-            known = ", ".join(sorted(program.vertex_fields)) or "none"
-            raise TypeError(f"out has {name!r}, which is not a vertex field of {type(program).__name__}: {known}")
-        if not isinstance(array, BlockArray | np.ndarray) or array.shape[:1] != (n,):
-            raise TypeError(f"out has a {type(array).__name__} for {name}; expected an array of {n} entries")
+class _Given(Binding):
+    """The start values of a run, which are checked as in one process before ranks begin. Some may be in blocks."""
+
+    def __init__(self, plan: Plan, program: VertexProgram, graph: Any) -> None:
+        self.plan = plan
+        super().__init__(program, graph)
+
+    def check_all(self, fields: Mapping[str, Any], out: Mapping[str, Any]) -> None:
+        """Refuse start values, and arrays of `out`, of other types or shapes."""
+        fields = self.by_inner_name(fields)
+        self.check(fields)
+        self.check_out(out, fields)
+        for name, given in fields.items():
+            is_of_edges = name in self.traced.edge_types
+            if given is not None and (is_of_edges or not isinstance(given, FEW)):
+                array = given if hasattr(given, "dtype") else np.asarray(given)
+                count, of = (self.graph.m, "edges") if is_of_edges else (self.graph.n, "vertices")
+                self._check_array(self._where(name), array, layout(self.plan.starting[name][0], count), of)
+
+    def _is_ready(self, given: Any, wanted: Layout) -> bool:
+        is_in_blocks = isinstance(given, BlockArray)
+        return (given.shape, given.dtype) == wanted if is_in_blocks else super()._is_ready(given, wanted)
 
 
 class Status(NamedTuple):
@@ -249,6 +276,7 @@ def _parts_together(
     return found
 
 
+RUNS = "runs"  # the begin of keys under which a rank keeps preparations of runs that no run is using
 TOGETHER = "together"  # the begin of keys under which the first rank of a process keeps the parts of all there
 PIECE = 16  # supersteps between calls of the progress function
 
@@ -320,14 +348,18 @@ def _begin(
     trace: bool,
 ) -> Status:
     connect(rank)
-    shard, known = _part_on(rank, graph, program, options)
+    left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
+    if np.all(rank.communicator.allgather(np.array([len(left)]))):  # a rank may lack it, because it had failed
+        runs = left.pop()
+    else:
+        runs = RankRuns(*_part_on(rank, graph, program, options), program, options, drains)
     values = dict(sent)
     for name, x in sent.items():
         if isinstance(x, Reference):
             held = on_host(rank.kept[x.key][x.name])
             make = from_input_order if name in program.edge_fields else Shard.with_mirrors
-            values[name] = LocalArray(make(shard, rank.communicator, held))
-    rank.kept[key] = RankRun(rank.communicator, shard, known, program, options, values, active, drains)
+            values[name] = LocalArray(make(runs.shard, rank.communicator, held))
+    rank.kept[key] = RankRun(rank.communicator, runs, program, values, active, left)
     return _advance(rank, key, until, trace)
 
 
@@ -367,7 +399,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
         rank.kept[result][name] = to_input_order(rank.communicator, run.shard, array)
         fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
-    if run.tells_active or run.is_over():
+    if run.runs.whole.keeps_active or run.is_over():
         ids = on_host(run.active[run.active < own]).astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     at_vertices = run.at_vertices.arrays

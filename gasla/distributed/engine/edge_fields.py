@@ -4,51 +4,33 @@ A rank holds all edges over which its vertices gather, even if another rank owns
 mirrors, after it has received which of them are active.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_values, moved
+from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.partition import exchange_arrays, exchange_joined, places_by_owner
 from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.names import inner
-from gasla.program.binding import layout
 from gasla.program.program import VertexProgram
-from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Traced
-from semirings.types import computed
+from gasla.reference.on_arrays import write
 
 
-def scatter(run: Any, active: np.ndarray) -> None:
+def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> None:
     """Call `scatter` for the local out-edges of active vertices; `run` is a RankRun."""
-    shard, traced = run.shard, run.traced
-    places = _leading_from(shard, active)
-    src, dst = shard.graph_on("cpu").edges()
-    vertices = {**run.state, **run.start.global_values}
-    ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
-    kinds = {given_name(name): kind for name, kind in traced.edge_types.items()}
-    values = {name: _values(run, name, kind) for name, kind in kinds.items() if name not in run.edge_state}
-    known: dict[str, Any] = {**values, **run.edge_state, "id": shard.array_on("cpu", "edge_ids", shard.edge_ids)}
+    shard, types, functions = run.shard, run.traced.edge_types, run.functions()
+    functions.seen_by_others = seen_by_others
+    values = {name: kind for name, kind in types.items() if name not in functions.edge}
+    functions.edge |= {name: _values(run, given_name(name), kind) for name, kind in values.items()}
+    places, ids = _leading_from(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    src, dst = (functions.vertices(ends[places]) for ends in shard.graph_on("cpu").edges())
     leaves = np.bool_(run.program.direction == "in")
-    link = Record("edge", Lazy({**_makers(known, places), "leaves": lambda: leaves}))
-    for name, value in run.call("scatter", *ends, link).items():
-        kind = traced.edge_types[inner(name)]
-        shape, base = layout(kind, len(places))
-        with np.errstate(all="ignore"):
-            run.edge_state[name][places] = np.broadcast_to(np.asarray(value), shape[::-1]).astype(base).T
-
-
-def _makers(fields: dict[str, Any], places: np.ndarray) -> dict[str, Callable[[], Any]]:
-    def reading(array: Any) -> Callable[[], Any]:
-        kind: Any = computed(array.dtype)
-        return lambda: as_values(
-            moved(array, "cpu")[places].astype(kind, copy=False).T
-        )  # .T matters for vector fields only
-
-    return {name: reading(array) for name, array in fields.items()}
+    known = {"id": lambda: as_values(ids[places].astype(np.int64)), "leaves": lambda: leaves}
+    write(functions.edge, types, places, functions.call("scatter", src, dst, functions.link("edge", places, known)))
 
 
 def _values(run: Any, name: str, kind: Any) -> np.ndarray:

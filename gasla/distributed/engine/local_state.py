@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import Device, as_values
-from gasla.distributed.engine.local_program import PREFIX
 from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
-from gasla.program.binding import FEW, Binding
+from gasla.names import inner
+from gasla.program.binding import FEW, Binding, layout
 from gasla.program.frontier import Frontier
+from gasla.program.part import PREFIX
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 from gasla.program.records import Lazy, Record
@@ -32,7 +33,7 @@ def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
 
 
 class InitialState(Binding):
-    """Validates and computes the start values of the user's program for the vertices of a shard, by global ids."""
+    """Computes the start values of the user's program for the vertices of a shard, by global ids."""
 
     def __init__(
         self,
@@ -58,7 +59,6 @@ class InitialState(Binding):
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The start values of all vertex fields, by the names in the program."""
-        self._check_given(values)
         found = {}
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
@@ -70,7 +70,6 @@ class InitialState(Binding):
 
         Fields that start with the program's own number are left out.
         """
-        self._check_given(values)
         found = {}
         for name in self.traced.vertex_types:
             given = self._here(name, values.get(given_name(name)))
@@ -82,31 +81,16 @@ class InitialState(Binding):
                 found[given_name(name)] = given
         return found
 
-    def _check_given(self, values: Mapping[str, Any]) -> None:
-        """Check the start values given; those already on this rank are results of runs."""
-        own = {name: x for name, x in values.items() if not isinstance(x, LocalArray)}
-        self.check(self.by_inner_name(own))
-
     def _here(self, name: str, given: Any) -> Any:
         """Start values given for all vertices, restricted to local vertices."""
-        n, shard = self.shard.n, self.shard
+        shard = self.shard
         if isinstance(given, LocalArray):
             return given.array
         if isinstance(given, FEW):
-            for v in given:
-                if not 0 <= v < n:
-                    raise ValueError(f"{self._where(name)} has a value for vertex {v}, outside a graph of {n} vertices")
             places = ((shard.local_of(int(v)), x) for v, x in given.items())
             return {place: x for place, x in places if place is not None}
-        shape = np.shape(given)
-        kind = self.traced.vertex_types[name]
-        wanted = (n, kind.length) if hasattr(kind, "length") else (n,)
-        if given is None or shape in ((), wanted[1:]):
-            return given
-        if shape != wanted:
-            raise ValueError(
-                f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value per vertex"
-            )
+        if given is None or np.shape(given) != layout(self.traced.vertex_types[name], shard.n)[0]:
+            return given  # one value for all
         values = np.asarray(given)
         mirrors = shard.array_on("cpu", "mirrors", shard.mirrors)
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
@@ -119,13 +103,9 @@ class InitialState(Binding):
             if isinstance(given, LocalArray):
                 found[name] = given.array
             elif given is not None:
-                if np.ndim(given) and len(given) != self.shard.m:
-                    raise ValueError(
-                        f"{self._where(name)} starts with an array of shape {np.shape(given)}; expected "
-                        f"({self.shard.m},), one value per edge"
-                    )
                 ids = self.shard.array_on("cpu", "edge_ids", self.shard.edge_ids)
-                found[name] = np.asarray(given)[ids] if np.ndim(given) else given
+                is_each = np.shape(given) == layout(self.traced.edge_types[inner(name)], self.shard.m)[0]
+                found[name] = np.asarray(given)[ids] if is_each else given
         return found
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
@@ -136,7 +116,7 @@ class InitialState(Binding):
             if name.startswith(PREFIX)
         }
 
-    def parameters_of(self, program: VertexProgram) -> Mapping[str, Any]:
+    def parameters_of(self) -> Mapping[str, Any]:
         """The program's parameters, converted to their types."""
         return self.by_given_name(self.parameters())
 

@@ -47,10 +47,10 @@ NO_UPDATES = Updates(NO_VERTICES, None, ())
 Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # types and shapes of the fields' entries
 
 
-def pack_message(common: bytes, news: Updates, held: int) -> np.ndarray:
-    """A message with the common part and updates of some of the `held` vertices that the receiver mirrors."""
+def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
+    """Return a message: the common part, which is bytes, and updates of some of the receiver's `held` mirrors."""
     head, parts = _packed(news, held)
-    return np.frombuffer(b"".join([common, head, *(part.data for part in parts)]), np.uint8)
+    return np.frombuffer(b"".join([common, head, *[part.data for part in parts]]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
@@ -87,7 +87,7 @@ def _sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> l
     """The bytes of each part of a content."""
     places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
     active = -(-count // 8) if has_active else 0
-    return [places, active, *(count * kind.itemsize * math.prod(shape) for kind, shape in kinds)]
+    return [places, active, *[count * kind.itemsize * math.prod(shape) for kind, shape in kinds]]
 
 
 def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
@@ -106,7 +106,7 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
     content = message[at + HEAD.size :] if content is None else content
     sizes = _sizes(count, form, has_active, held, kinds)
     ends = list(itertools.accumulate(sizes))
-    encoded, bits, *each = (content[end - size : end] for size, end in zip(sizes, ends, strict=True))
+    encoded, bits, *each = [content[end - size : end] for size, end in zip(sizes, ends, strict=True)]
     if array_module(content) is not np:  # a GPU reads numbers where their type may begin, and new arrays begin there
         encoded, each = encoded.copy(), [part.copy() for part in each]
     active = _bits(bits, count) if has_active else None

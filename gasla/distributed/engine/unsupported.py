@@ -4,30 +4,35 @@ import traceback
 
 from gasla.graph.graph import Graph
 from gasla.names import given
+from gasla.program.hooks import REVISING
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Traced
 
+LATER = " or ".join(REVISING)
 UNSUPPORTED = {
     "scatter": "both ends of an edge, on two ranks, would have to see what it writes; use one direction",
-    "scatter after post_apply": "it would read values that post_apply has already changed",
+    f"scatter after {LATER}": f"it would read values that {LATER} has already changed",
     "edge.back": "it reads an edge that another rank may hold",
-    "bucket": "it would read values that post_apply has already changed",
+    "bucket": f"it would read values that {LATER} has already changed",
     "order": "in-place updates would depend on the number of ranks; use order='synchronous'",
     "schedule": "a schedule lists receivers in one array, which no rank has",
 }
+
+WITH_FUNCTIONS = "gasla.algorithms.", "gasla.operations.", "gasla.verify.", "gasla.graph."  # modules of public names
+WITH_METHODS = "gasla.graph.", "gasla.distributed.distributed_graph"
 
 
 def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool = False) -> None:
     """Raise ValueError for a program that distributed runs don't support, with the feature and the reason."""
     name = type(program).__name__
     functions = traced.functions
-    seen = functions["bucket"].reads("vertex") & traced.writes("post_apply") if "bucket" in functions else set()
+    seen = functions["bucket"].reads("vertex") & traced.revised if "bucket" in functions else set()
     scatter = functions.get("scatter")
-    late = (scatter.reads("src") | scatter.reads("dst")) & traced.writes("post_apply") if scatter else set()
+    late = (scatter.reads("src") | scatter.reads("dst")) & traced.revised if scatter else set()
     found = [
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
-        (bool(late), "scatter after post_apply", f"{name} has scatter that reads {given(min(late, default=''))}"),
+        (bool(late), f"scatter after {LATER}", f"{name} has scatter that reads {given(min(late, default=''))}"),
         (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),
@@ -42,15 +47,21 @@ def unsupported(what: str) -> TypeError:
     return TypeError(f"{caller()}{what}")
 
 
+def not_whole(option: str = "") -> TypeError:
+    """A TypeError for what needs all edges of a distributed graph in one process; perhaps only for an option."""
+    expected = f"a gasla.Graph for {option}" if option else "a gasla.Graph"
+    return unsupported(f"graph is a distributed graph, of which no process has all edges; expected {expected}")
+
+
 def caller() -> str:
     """The outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
     found = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
-        if name.startswith(("_", "<")):
+        if name.startswith(("_", "<", "require_")):
             continue
-        if module.startswith(("gasla.algorithms.", "gasla.operations.")) and callable(frame.f_globals.get(name)):
-            found = f"{name}: "
-        elif module.startswith("gasla.graph.") and hasattr(Graph, name):
+        if module.startswith(WITH_METHODS) and hasattr(Graph, name):
             found = f"Graph.{name}: "
+        elif module.startswith(WITH_FUNCTIONS) and callable(frame.f_globals.get(name)):
+            found = f"{name}: "
     return found

@@ -13,7 +13,7 @@ from gasla.distributed.block_array import Handle
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
 from gasla.distributed.loading.file_shares import Columns, of_table
-from gasla.graph.exchange.columns import as_arrow, choose
+from gasla.graph.exchange.columns import Kinds, as_arrow, choose
 
 
 def is_collection(edges: Any) -> bool:
@@ -33,9 +33,11 @@ def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
     """The partitions in their order, as delayed values, and the positions of src, dst and weight columns."""
     if hasattr(edges, "columns"):
-        numbers = [place for place, kind in enumerate(edges.dtypes) if kind.kind in "iuf"]
+        numbers, whole, texts = (
+            [place for place, dtype in enumerate(edges.dtypes) if dtype.kind in kinds] for kinds in ("iuf", "iu", "OUT")
+        )
         titles = [str(name) for name in edges.columns]
-        places = [place for place in choose(titles, *columns, numbers) if place is not None]
+        places = [place for place in choose(titles, *columns, Kinds(numbers, whole, texts)) if place is not None]
         return list(edges.to_delayed()), places
     if any(column is not None for column in columns):
         raise TypeError("edges is an array, whose columns have no names; leave out src, dst and weight")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.distributed.engine.partition import Edges
 from gasla.graph.arguments import NO_LIMIT
 
@@ -73,8 +73,8 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
     ]
     text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
     found: dict[str, str] = {}
-    for said in communicator.allgather(np.frombuffer(text.encode(), np.uint8)):
-        for line in bytes(said).decode().splitlines():
+    for said in share_bytes(communicator, text.encode()):
+        for line in said.decode().splitlines():
             kind, where = line.split("\t", 1)
             found.setdefault(kind, where)
     if "" in found and len(found) > 1:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
 from gasla.graph import io
-from gasla.graph.exchange.columns import Column, arrow, choose, edges_of, places_of_numbers
+from gasla.graph.exchange.columns import Column, arrow, choose, edges_of, kinds_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.io import edges as edge_lists
 from gasla.graph.io.files import COMPRESSIONS, FormatError, translate_errors
@@ -96,7 +96,7 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
     """Allgather for objects that JSON can represent."""
-    return [json.loads(bytes(x)) for x in communicator.allgather(np.frombuffer(json.dumps(what).encode(), np.uint8))]
+    return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 
 def _divided(path: str, format: str) -> Iterator[Unit]:
@@ -147,8 +147,8 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
     with _explain(unit.path, unit.start):
         file = arrow("pyarrow.parquet").ParquetFile(unit.path)
         titles = file.schema_arrow.names
-        numbers = places_of_numbers(file.schema_arrow)
-        chosen = [titles[place] for place in choose(titles, *columns, numbers) if place is not None]
+        places = choose(titles, *columns, kinds_of(file.schema_arrow))
+        chosen = [titles[place] for place in places if place is not None]
         return of_table(number, unit.path, file.read_row_group(unit.start, columns=chosen).select(chosen))
 
 

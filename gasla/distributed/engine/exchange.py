@@ -1,0 +1,173 @@
+"""The messages of a superstep: a head, which is the same for all ranks, and updates of the receiver's mirrors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import finish
+from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.messages import (
+    NO_UPDATES,
+    NO_VERTICES,
+    Updates,
+    content_size,
+    pack,
+    pack_message,
+    unpack_message,
+)
+from gasla.distributed.engine.rank_runs import RankRuns
+from gasla.distributed.links import Link, find_link
+
+Addressed = list[tuple[int, Updates]]  # updates, each with the rank that they go to or come from
+
+
+class Exchange:
+    """Sends and receives the updates of one run.
+
+    For each rank, `sent` has the values that its mirrors hold, or nothing if only active vertices change.
+
+    Parameters
+    ----------
+    runs : RankRuns
+    state : dict of str to array
+        The fields at the start.
+    has_card : bool
+        Whether arrays are on a GPU.
+    """
+
+    def __init__(self, runs: RankRuns, state: dict[str, Any], has_card: bool) -> None:
+        self._runs, self._has_card, self._xp = runs, has_card, runs.xp
+        self.sent = [[] if runs.as_active else [state[name][ids] for name in runs.sent_fields] for ids in runs.sends]
+
+    # --- updates ------------------------------------------------------------------------------------------------------
+
+    def updates(self, state: dict[str, Any], new: Any) -> Addressed:
+        """Return the updates for each rank. `new` are the own vertices that have become active."""
+        runs = self._runs
+        if runs.as_active and len(new):
+            new = new[runs.is_mirrored[new]]
+        updates = ((rank, self._updates_for(rank, state, new)) for rank in runs.mirroring)
+        return [(rank, update) for rank, update in updates if len(update.places)]
+
+    def _updates_for(self, rank: int, state: dict[str, Any], new: Any) -> Updates:
+        """Return the updates of the own vertices that a rank mirrors."""
+        xp, runs, is_active = self._xp, self._runs, None
+        ids = runs.sends[rank]
+        if runs.as_active:
+            places = self._places(ids, new) if len(new) else NO_VERTICES
+        else:
+            tells_active = runs.whole.keeps_active and not runs.drains
+            now = [state[name][ids] for name in runs.sent_fields]
+            changed = _differ(xp, now, self.sent[rank], len(ids))
+            if changed.all() and not tells_active:
+                self.sent[rank] = now
+                return Updates(range(len(ids)), None, [array.copy() for array in now] if self._has_card else now)
+            if tells_active:
+                is_new = xp.zeros(len(ids), bool)
+                is_new[self._places(ids, new)] = True
+                changed |= is_new
+                is_active = is_new[changed]
+            places = xp.flatnonzero(changed)
+            for before, after in zip(self.sent[rank], now, strict=True):
+                before[places] = after[places]
+        if not len(places):
+            return NO_UPDATES
+        return Updates(places, is_active, [state[name][ids[places]] for name in runs.sent_fields])
+
+    def _places(self, ids: Any, new: Any) -> Any:
+        """Return the ascending positions of the vertices `new` in `ids`, which are own vertices."""
+        xp = self._xp
+        if 8 * len(new) < len(ids):
+            places = xp.searchsorted(ids, new)
+            inside = ids[xp.minimum(places, len(ids) - 1)] == new
+            return places[inside]
+        is_new = xp.zeros(self._runs.shard.own, bool)
+        is_new[new] = True
+        return xp.flatnonzero(is_new[ids])
+
+    def receive(self, rank: int, news: Updates, state: dict[str, Any]) -> Any:
+        """Apply the updates from a rank to the mirrors of its vertices, and return the mirrors that are active."""
+        xp, runs = self._xp, self._runs
+        first, last = runs.cuts[rank : rank + 2]
+        is_all = isinstance(news.places, range)
+        places: Any = slice(first, last) if is_all else first + xp.asarray(news.places)
+        for name, values in zip(runs.sent_fields, news.values, strict=True):
+            state[name][places] = xp.asarray(values)
+        if not runs.whole.keeps_active:
+            return xp.asarray(NO_VERTICES)
+        vertices = xp.arange(first, last) if is_all else places
+        return vertices if news.is_active is None else vertices[xp.asarray(news.is_active)]
+
+    # --- messages -----------------------------------------------------------------------------------------------------
+
+    def swap(
+        self, communicator: Communicator, head: np.ndarray, updates: Addressed
+    ) -> tuple[list[Any], Addressed, int]:
+        """Send the head, an array of bytes, to all ranks, and updates to some of them.
+
+        Returns the messages of all ranks, which begin with their heads, the updates received, and the bytes sent.
+        """
+        at, runs = len(head), self._runs
+        if self._has_card and communicator.shares_memory:  # the receiver copies from this GPU
+            finish(runs.options.device)
+            parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
+            for rank, one in updates:
+                parts[rank] = head, one
+            pairs: list[Any] = communicator.exchange(parts)
+            count = at * (communicator.size - 1) + sum(one.nbytes for _, one in updates)
+            heads = [part for part, _ in pairs]
+            return heads, [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)], count
+        if self._has_card and (link := find_link(communicator)) is not None:
+            return self._swap_apart(communicator, link, head, updates)
+        sent = [head] * communicator.size
+        for rank, one in updates:
+            sent[rank] = pack_message(head, one.on_host() if self._has_card else one, len(runs.sends[rank]))
+        got = communicator.exchange(sent)
+        return got, self._unpacked(got, at), sum(map(len, sent)) - at
+
+    def _swap_apart(
+        self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
+    ) -> tuple[list[Any], Addressed, int]:
+        """Do what `swap` does, in two messages: hosts send heads and headers of updates, and GPUs their contents."""
+        at, sent = len(head), [head] * communicator.size
+        contents = [self._xp.zeros(0, np.uint8)] * communicator.size
+        for rank, one in updates:
+            header, contents[rank] = pack(one, len(self._runs.sends[rank]))
+            sent[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
+        got = communicator.exchange(sent)
+        sizes = [content_size(message, at, self._held_from(rank), self._runs.kinds) for rank, message in enumerate(got)]
+        received = link.exchange(communicator, contents, sizes)
+        return got, self._unpacked(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
+
+    def _unpacked(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
+        """Return the updates that begin at byte `at` of the messages of all ranks.
+
+        Their contents are in `contents` if these were sent by GPUs.
+        """
+        return [
+            (
+                rank,
+                unpack_message(
+                    message, at, self._held_from(rank), self._runs.kinds, None if contents is None else contents[rank]
+                ),
+            )
+            for rank, message in enumerate(got)
+            if len(message) > at
+        ]
+
+    def _held_from(self, rank: int) -> int:
+        """Return how many vertices of a rank have mirrors on this rank."""
+        return self._runs.cuts[rank + 1] - self._runs.cuts[rank]
+
+
+def _differ(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
+    """Return for each entry whether any of its bits differ."""
+    differs = xp.zeros(count, bool)
+    for a, b in zip(now, before, strict=True):
+        if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
+            differs |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
+        else:
+            bits = [xp.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            differs |= (bits[0] != bits[1]).any(axis=1)
+    return differs

@@ -1,0 +1,97 @@
+"""Aggregates at vertices, on ranks.
+
+The shard of a program that uses them mirrors every vertex of the other ranks. A rank reduces the aggregates of its own
+vertices at local vertices. The owner of a vertex combines the parts of all ranks, in rank order, and sends the changed
+results to all mirrors.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.messages import Updates, pack_message, unpack_message
+from gasla.distributed.engine.shard import Shard
+from gasla.names import given
+from gasla.program.tracing import Traced
+from semirings import Monoid
+
+
+class VertexAggregates:
+    """The aggregates at vertices of a run: for each name in the program, an array with a value per local vertex."""
+
+    def __init__(self, traced: Traced, shard: Shard) -> None:
+        self._shard = shard
+        self._monoids = {given(name): declared.monoid for name, declared in traced.deposits.items()}
+        self._dtypes: dict[str, Any] = {given(name): dtype for name, dtype in traced.deposit_types.items()}
+        self.arrays = {name: self._nothing(name) for name in self._monoids}
+
+    def _nothing(self, name: str) -> np.ndarray:
+        dtype = self._dtypes[name]
+        return np.full(self._shard.graph.n, self._monoids[name].identity(dtype), dtype)
+
+    def exchange(self, communicator: Communicator, parts: Mapping[str, np.ndarray] | None) -> int:
+        """Replace all values by the totals over all ranks, and return the bytes sent.
+
+        `parts` are this rank's results, or None if it has none.
+        """
+        sent = 0
+        for name, array in self.arrays.items():
+            part = self._nothing(name) if parts is None else parts[name]
+            total, count = self._combined(communicator, name, part)
+            sent += count + self._publish(communicator, array, total)
+        return sent
+
+    def _combined(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the totals of own vertices, and the bytes sent."""
+        shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
+        identity = np.asarray(monoid.identity(dtype), dtype)
+        spans = [part[a:b] for a, b in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)]
+        messages = [_changes(span, np.broadcast_to(identity, span.shape)) for span in spans]
+        received = communicator.exchange(messages)
+        total = np.full(shard.own, identity)
+        for rank, message in enumerate(received):
+            if rank == communicator.rank:
+                places: Any = slice(None)
+                values = part[: shard.own]
+            else:
+                places, values = _unpacked(message, shard.own, dtype)
+            total[places] = _together(monoid, total[places], values)
+        return total, sum(map(len, messages))
+
+    def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
+        """Store the totals of own vertices on this rank and in the mirrors on all ranks. Return the bytes sent."""
+        shard = self._shard
+        message = _changes(total, array[: shard.own])
+        messages = [message if len(ids) else message[:0] for ids in shard.sends]
+        received = communicator.exchange(messages)
+        array[: shard.own] = total
+        for rank, (first, last) in enumerate(zip(shard.cuts[:-1], shard.cuts[1:], strict=True)):
+            if rank != communicator.rank:
+                places, values = _unpacked(received[rank], int(last - first), array.dtype)
+                array[first:last][places] = values
+        return sum(map(len, messages))
+
+
+def _together(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(monoid.combine(a, b), a.dtype)
+
+
+def _changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return a message with the entries whose bits differ. It is empty if none do."""
+    bits = f"u{now.itemsize}"
+    places = np.flatnonzero(now.view(bits) != np.ascontiguousarray(before).view(bits))
+    if not len(places):
+        return np.zeros(0, np.uint8)
+    return pack_message(b"", Updates(places, None, [now[places]]), len(now))
+
+
+def _unpacked(message: np.ndarray, held: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
+    """Return the positions and values in a message of `_changes`."""
+    updates = unpack_message(message, 0, held, [(dtype, ())])
+    if not updates.values:
+        return slice(0, 0), np.zeros(0, dtype)
+    places: Any = slice(None) if isinstance(updates.places, range) else updates.places
+    return places, updates.values[0]
