@@ -26,7 +26,12 @@ def sparse_module(of: Any) -> Any:
 
 
 def is_sparse(csgraph: Any) -> bool:
-    """Whether it is a sparse array or matrix of SciPy or CuPy."""
+    """Whether it is a sparse array or matrix of SciPy or CuPy; TypeError for a gasla.Graph."""
+    if isinstance(csgraph, Graph):
+        raise TypeError(
+            "csgraph is a gasla.Graph; expected a sparse, dense or masked array: graph.to_scipy(), or call gasla's own "
+            "function"
+        )
     return bool(sparse_module(csgraph).issparse(csgraph))
 
 
@@ -42,7 +47,7 @@ def most_edges(csgraph: Any) -> int:
 
 def require_real(csgraph: Any) -> None:
     """Raise TypeError for complex numbers, of which SciPy drops the imaginary part."""
-    kind = csgraph.dtype if hasattr(csgraph, "dtype") else np.asarray(csgraph).dtype
+    kind = csgraph.dtype if is_sparse(csgraph) or hasattr(csgraph, "dtype") else np.asarray(csgraph).dtype
     if kind.kind == "c":
         raise TypeError(f"lengths are complex ({kind}); expected real numbers; pass abs(csgraph)")
 

@@ -5,17 +5,20 @@ SciPy's functions are looked up at import, so that they may be replaced by gasla
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import csgraph, issparse
+from scipy.sparse import csgraph, csr_array, issparse
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, index_dtype
 from gasla.csgraph.inputs import require_sound
+from gasla.graph.memory_limit import require_room
 
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
 }
+DENSE = "floyd_warshall", "csgraph_to_dense", "csgraph_to_masked"  # whose result has an entry for each pair of vertices
+LENGTHS = "shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall", "yen"
 SPARES_TIME = True  # whether calls are delegated merely because SciPy is as fast
 
 
@@ -28,12 +31,30 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
     for given in (*args, *kwargs.values()):
         if issparse(given):
             require_sound(given)
+            if name in DENSE:
+                require_room("the result has", cast(Any, given).shape[0] ** 2, 8, "cpu", "a part of the graph")
     if any(array_module(given) is not np for given in (*args, *kwargs.values())):
         raise TypeError(
             f"{name} got a CuPy array; expected a NumPy or SciPy array, since SciPy computes this ({reason}): "
             "pass what .get() returns"
         )
+    if name in LENGTHS:
+        args, kwargs = tuple(map(_widened, args)), {title: _widened(given) for title, given in kwargs.items()}
     return SCIPY[name](*map(_by_rows, args), **{title: _by_rows(given) for title, given in kwargs.items()})
+
+
+def _widened(given: Any) -> Any:
+    """A sparse array with lengths in float64 and indices in int32, if they fit.
+
+    SciPy adds up parallel lengths of other types, where the shortest should count, and `yen` refuses other indices.
+    """
+    if getattr(given, "format", "") not in ("csr", "csc") or given.dtype.kind == "c":
+        return given
+    ids = index_dtype(max(given.nnz, *given.shape))
+    if given.dtype == np.float64 and given.indices.dtype == given.indptr.dtype == ids:
+        return given
+    arrays = given.data.astype(np.float64), given.indices.astype(ids), given.indptr.astype(ids)
+    return type(given)(arrays, shape=given.shape)
 
 
 def _by_rows(given: Any) -> Any:
@@ -73,16 +94,31 @@ def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any)
     return by_scipy("reconstruct_path", "passed through", csgraph, predecessors, *args, **kwargs)
 
 
+def without_parallels(array: Any) -> Any:
+    """Return a sparse array without parallel entries; all other entries keep their order.
+
+    SciPy's searches by a stack push a vertex once for each entry: that for strong components does not end.
+    """
+    if not issparse(array):
+        return array
+    require_sound(array)
+    rows = cast(Any, array).tocsr()
+    n = rows.shape[1]
+    keys = np.repeat(np.arange(len(rows.indptr) - 1, dtype=np.int64), np.diff(rows.indptr)) * n + rows.indices
+    first = np.unique(keys, return_index=True)[1]
+    if len(first) == len(keys):
+        return array
+    first.sort()
+    indptr = np.searchsorted(first, rows.indptr).astype(rows.indptr.dtype)
+    return csr_array((rows.data[first], rows.indices[first], indptr), shape=rows.shape)
+
+
 def _match(name: str) -> Callable[..., Any]:
-    """Call SciPy's function on an array with duplicates summed: each would take an entry on the stack of its search."""
+    """Call SciPy's function on an array without parallel entries: each would take an entry on its search's stack."""
 
     @wraps(SCIPY[name])
     def function(array: Any, *args: Any, **kwargs: Any) -> Any:
-        if array_module(array) is np and getattr(array, "format", "") in ("csr", "csc"):
-            require_sound(array)
-            array = array.copy()
-            array.sum_duplicates()
-        return by_scipy(name, "passed through", array, *args, **kwargs)
+        return by_scipy(name, "passed through", without_parallels(array), *args, **kwargs)
 
     return function
 

@@ -12,10 +12,11 @@ from gasla.algorithms.paths.sssp import NegativeCycleError as Unbounded
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import bfs
 from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
-from gasla.arrays import array_module, module_of
+from gasla.arrays import array_module, device_of, module_of
 from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, most_edges, require_real, sources_of
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 
 NONE = -9999  # no predecessor
 FEW = 1 << 16  # edges times sources, below which SciPy is faster
@@ -222,6 +223,7 @@ def yen(
     lengths = xp.asarray([path.distance for path in found], dtype=np.float64)
     if not return_predecessors:
         return lengths
+    require_room("the predecessors have", len(found) * graph.n, 4, graph.device, "a smaller K")
     predecessors = xp.full((len(found), graph.n), NONE, np.int32)
     for row, (_, path, _) in zip(predecessors, found):
         row[path[1:]] = path[:-1]
@@ -230,6 +232,8 @@ def yen(
 
 def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
     """SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none returned."""
+    each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)  # SciPy makes room for K paths
+    require_room("the result has", K, each, "cpu", "a smaller K")
     found = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
     if K:
         return found
@@ -244,6 +248,9 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
+    each = 12 if is_alone else 8  # bytes of a distance, and of a predecessor
+    entries = rows * max(np.shape(csgraph), default=0)
+    require_room("the result has", entries, each, device_of(csgraph), "fewer indices at a time")
     edges = often * most_edges(csgraph)
     if edges * rows < FEW or (is_alone and edges < ALONE):
         return passthrough.sparing("few edges", csgraph)

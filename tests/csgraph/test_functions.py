@@ -466,3 +466,36 @@ def test_cupys_arrays_give_cupys() -> None:
         assert isinstance(labels, cupy.ndarray)
     with pytest.raises(TypeError, match="CuPy"):
         csgraph.floyd_warshall(there)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_parallel_entries_do_not_confuse_a_search_by_a_stack(kind: Any) -> None:
+    """SciPy's search for strong components returns 0 or does not end where entries are parallel."""
+    rng = np.random.default_rng(0)
+    for n, m in [(2, 2), (5, 40), (20, 60), (20, 400), (60, 3600)]:
+        rows, columns = rng.integers(0, n, (2, m))
+        order = np.argsort(rows, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        A = kind((np.ones(m), columns[order], indptr), shape=(n, n))
+        once = A.copy()
+        once.sum_duplicates()
+        before = A.data.copy(), A.indices.copy(), A.indptr.copy()
+        count, labels = csgraph.connected_components(A, connection="strong")
+        expected, theirs = scipys.connected_components(once, connection="strong")
+        assert count == expected
+        assert len({*zip(labels.tolist(), theirs.tolist())}) == count
+        src, dst = A.tocoo().coords
+        assert np.all(labels[src] >= labels[dst])  # no edge leads to a higher number
+        assert all(map(np.array_equal, before, (A.data, A.indices, A.indptr)))
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int64, np.float32, np.float64])
+def test_the_shortest_of_parallel_entries_counts_in_every_method_and_type(kind: Any, dtype: Any) -> None:
+    ends, starts = ([1, 1], [0, 2, 2]) if kind is sp.csr_array else ([0, 0], [0, 0, 2])
+    A = kind((np.array([2, 3], dtype), ends, starts), shape=(2, 2))
+    for method in ("auto", "D", "BF", "J", "FW"):
+        assert csgraph.shortest_path(A, method=method)[0, 1] == 2, method
+    for function in (csgraph.dijkstra, csgraph.bellman_ford, csgraph.johnson, csgraph.floyd_warshall):
+        assert function(A)[0, 1] == 2
+    assert csgraph.yen(A, 0, 1, 1).tolist() == [2]

@@ -84,6 +84,8 @@ def all_calls(G: Any, seed: int) -> list[bool]:
     made += [compare(name, G, default_weight=3) for name in ORDERS[1:]]
     made += [compare("k_truss", G, k) for k in (0, 2, 3, 4, 5)]
     made += [compare("ego_graph", G, nodes[0], 1.5, distance="weight")]
+    ends = [(u, v) for u in (*nodes[:2], "nobody") for v in (nodes[0], nodes[-1], "nobody")]
+    made += [compare("all_simple_paths", G, u, v, cutoff) for u, v in ends for cutoff in (-1, 0, 1.5, 3)]
     for weight in (None, "weight"):
         for u in [*nodes[:2], "nobody"]:
             made += [compare("all_shortest_paths", G, u, nodes[-1], weight=weight)]
@@ -212,3 +214,14 @@ def test_small_and_odd_graphs_have_networkxs_spectra() -> None:
             function(nx.empty_graph(1), backend="gasla")
         with pytest.raises(NotImplementedError):
             function(nx.path_graph(3), method="guess", backend="gasla")
+
+
+@pytest.mark.parametrize("name", ["wiener_index", "hyper_wiener_index", "schultz_index", "gutman_index"])
+@pytest.mark.parametrize("length", [1, 2**20, 2**31, 2**40, 2**50])
+def test_sums_of_products_of_distances_are_exact(name: str, length: int) -> None:
+    if not hasattr(nx, name):
+        pytest.skip("this NetworkX has no such function")
+    G = nx.path_graph(4)
+    nx.set_edge_attributes(G, length, "weight")
+    function = getattr(nx, name)
+    assert function(G, weight="weight", backend="gasla") == function.orig_func(G, weight="weight")

@@ -29,9 +29,12 @@ from gasla.backends.networkx import (  # noqa: F401 - each registers its functio
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
 from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
 from gasla.backends.networkx.expected_failures import on_start_tests
-from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted  # noqa: F401
+from gasla.backends.networkx.paths import distances, enumerated, flow_value, unweighted, weighted  # noqa: F401
+from gasla.backends.networkx_calls import print_at_exit
 
 __all__ = ["Converted", "can_run", "convert_from_nx", "convert_to_nx", "on_start_tests", "should_run"]
+
+print_at_exit()
 
 
 def __getattr__(name: str) -> Any:

@@ -57,9 +57,9 @@ def topological_sort(G: Converted) -> Iterator[Any]:
 
 def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
     """The vertices of the longest path that NetworkX chooses, and the weight of every adjacency entry."""
+    values = G.each(weight, default_weight)  # first, as NetworkX adds weights before it finds a cycle
     if _generations(G) is None:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
-    values = G.each(weight, default_weight)
     if not np.isfinite(values).all():
         raise NotImplementedError(f"{weight!r} of an edge is not finite")
     values = G.edges.combined(values, np.maximum)

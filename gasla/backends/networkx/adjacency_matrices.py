@@ -11,6 +11,7 @@ from scipy.sparse import coo_array
 
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.dispatch import ALL_NODES, by_name, compose, is_multigraph, register, when
+from gasla.graph.memory_limit import require_room
 
 WEIGHT = by_name("weight")
 COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
@@ -100,6 +101,8 @@ def to_numpy_array(
         raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
     if len(set(chosen)) < len(chosen):
         raise nx.NetworkXError("nodelist contains duplicates.")
+    kind = np.dtype(dtype if dtype is not None else np.float64)
+    require_room("the matrix has", len(chosen) ** 2, kind.itemsize, "cpu", "some nodes, or to_scipy_sparse_array")
     A = np.full((len(chosen), len(chosen)), nonedge, dtype, order)
     if A.dtype.kind not in "biufc":
         raise NotImplementedError(f"dtype is {A.dtype}: NetworkX writes Python objects into this matrix")

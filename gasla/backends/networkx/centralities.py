@@ -17,8 +17,8 @@ def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False)
     shortest, longest = graph.value_range or (1, 1)
     if not (shortest >= 0 and longest < np.inf):
         raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
-    if least > 0 and not shortest > 0:
-        raise NotImplementedError(f"{name!r} of an edge is 0, along which paths count otherwise")
+    if least > 0 and graph.n * float(longest) + float(shortest) == graph.n * float(longest):
+        raise NotImplementedError(f"{name!r} of an edge is 0, or vanishes in a sum, and paths along it count otherwise")
     if graph.n * float(longest) >= 2**53 and G.are_whole(name):
         raise NotImplementedError(f"sums of {name!r} may exceed what float64 holds exactly")
     return graph

@@ -2,7 +2,7 @@
 
 import inspect
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import networkx as nx
@@ -64,7 +64,9 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
     return _modularity(G, labels, weight, resolution)
 
 
-def _levels(G: Converted, weight: Any, resolution: float, seed: random.Random | None, refine: bool) -> list[Array]:
+def _levels(
+    G: Converted, weight: Any, find: Callable[..., Any], seed: random.Random | None, **options: Any
+) -> list[Array]:
     """The communities of each level, by Louvain's or Leiden's method.
 
     As in NetworkX, a loop counts twice in a degree.
@@ -74,7 +76,7 @@ def _levels(G: Converted, weight: Any, resolution: float, seed: random.Random | 
     out = graph.out
     graph = graph.with_values(np.where(out.owners() == out.indices, 2, 1) * graph.values)
     number = 0 if seed is None else seed.getrandbits(63)
-    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=number, refine=refine)
+    found = find(graph.to(G.device), seed=number, **options)
     return [np.asarray(moved(labels, "cpu"), np.int64) for labels in found.levels]
 
 
@@ -90,7 +92,7 @@ def louvain_partitions(
         yield [{name} for name in G.names]
         return
     before = _modularity(G, np.arange(len(G)), weight, resolution)
-    for labels in _levels(G, weight, resolution, seed, False):
+    for labels in _levels(G, weight, gasla.louvain_communities, seed, resolution=resolution):
         yield list(sets(G, labels))
         after = _modularity(G, labels, weight, resolution)
         if after - before <= threshold:
@@ -103,11 +105,11 @@ compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choi
 
 # NetworkX 3.7 has a Leiden's method of its own, which takes a metric; before, only backends have one.
 METRIC = inspect.signature(nx.community.leiden_partitions.orig_func).parameters.get("metric")
-MODULARITY, THETA = "modularity", 0.01
+METRICS, THETA = ("modularity", "cpm"), 0.01
 LEIDEN = (
     UNDIRECTED,
     WEIGHT,
-    when("another metric than modularity", lambda given: given.get("metric", MODULARITY) != MODULARITY),
+    when("an unknown metric", lambda given: given.get("metric", METRICS[0]) not in METRICS),
     when("theta", lambda given: given.get("theta", THETA) != THETA),
 )
 AT_LEAST, CHOICE = (0, None) if METRIC is None else (20_000, MOVES)
@@ -119,11 +121,11 @@ def leiden_partitions(
     weight: Any = "weight",
     resolution: float = 1,
     seed: Any = None,
-    metric: str = MODULARITY if METRIC is None else METRIC.default,
+    metric: str = METRICS[0] if METRIC is None else METRIC.default,
     theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
     """Communities by Leiden's method, level by level."""
-    for labels in _levels(G, weight, resolution, seed, True):
+    for labels in _levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
         yield list(sets(G, labels))
 
 

@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 from gasla.arrays import Device, index_dtype, moved
+from gasla.backends.networkx_calls import CONVERSION, GASLA, REPORT
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -87,6 +88,7 @@ class Converted:
     __networkx_backend__ = "gasla"
     device: Device = "cpu"
     is_placed = False  # whether a call has chosen the device, for the calls that it makes
+    has_served = False  # whether a call has had this graph
 
     def __init__(self, G: Any, wanted: Mapping[Any, Any], *, everything: bool, node_data: bool) -> None:
         self.names: list[Any] = list(G)
@@ -477,7 +479,8 @@ def convert_from_nx(
     kinds = {"everything": preserve_edge_attrs is True, "node_data": preserve_node_attrs is True or bool(node_attrs)}
     unconverted = Unconverted(partial(Converted, graph, edge_attrs or {}, **kinds))
     try:
-        return unconverted.convert()
+        with REPORT.measuring(CONVERSION, GASLA):
+            return unconverted.convert()
     except NotImplementedError:
         return unconverted
 

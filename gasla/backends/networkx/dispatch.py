@@ -5,6 +5,8 @@ If that only shows in the converted graph, the function raises NotImplementedErr
 """
 
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -15,6 +17,7 @@ import networkx as nx
 
 from gasla.arrays import Device
 from gasla.backends.networkx.conversion import PLAIN, Converted, Unconverted
+from gasla.backends.networkx_calls import GASLA, REPORT
 
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -35,6 +38,9 @@ class Offer:
 
 
 OFFERED: dict[str, Offer] = {}
+_has_warned = False  # of conversions that NetworkX keeps
+# NetworkX's own text of 15 lines comes in every call.
+warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'gasla' backend", UserWarning)
 
 
 def register(
@@ -48,10 +54,14 @@ def register(
     def note(function: Function) -> Function:
         @wraps(function)
         def called(G: Converted | Unconverted, *args: Any, device: Device | None = None, **kwargs: Any) -> Any:
-            G = G.convert() if isinstance(G, Unconverted) else G
-            return function(G.on(device or (G.device if G.is_placed else _setting("device", "cpu"))), *args, **kwargs)
+            with REPORT.measuring(title, GASLA):
+                G = G.convert() if isinstance(G, Unconverted) else G
+                _warn_of_cache(G)
+                where = device or (G.device if G.is_placed else _setting("device", "cpu"))
+                return function(G.on(where), *args, **kwargs)
 
-        OFFERED[name or function.__name__] = Offer(called, _with_device(function), conditions, least, choice)
+        title = name or function.__name__
+        OFFERED[title] = Offer(called, _with_device(function), conditions, least, choice)
         return function
 
     return note
@@ -87,8 +97,48 @@ def _setting(name: str, default: Any) -> Any:
     return getattr(nx.config.backends.get("gasla"), name, default)
 
 
+def _warn_of_cache(G: Converted) -> None:
+    """Warn once, in place of NetworkX's long warning in every call, that a kept conversion does not see all changes."""
+    global _has_warned
+    is_first, G.has_served = not G.has_served, True
+    if is_first or _has_warned or "cache" in nx.config.warnings_to_ignore:
+        return
+    _has_warned = True
+    warnings.warn(
+        "gasla reuses a converted graph, which has not seen changes like G[u][v]['weight'] = 2 (those by methods, such "
+        "as G.add_edge, it has): call G.__networkx_cache__.clear() after them. Said once; "
+        "nx.config.warnings_to_ignore.add('cache') says it never",
+        UserWarning,
+        stacklevel=_level_of_user(),
+    )
+
+
+def _level_of_user() -> int:
+    """The level of the first caller of the calling function that is neither NetworkX nor gasla."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("networkx", "gasla")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
     """Whether a call can return NetworkX's result; else the reason."""
+    return _noted(name, _can_run(name, args, kwargs))
+
+
+def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
+    """Whether a call, conversion included, is faster than NetworkX; else the reason."""
+    return _noted(name, _should_run(name, args, kwargs))
+
+
+def _noted(name: str, answer: bool | str) -> bool | str:
+    """The answer, of which the reason for a no is in the report."""
+    if isinstance(answer, str):
+        REPORT.decline(name, answer)
+    return answer
+
+
+def _can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
     offer = OFFERED.get(name)
     if offer is None:
         return f"{name} is not offered"
@@ -103,11 +153,10 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
     return next((why for condition in offer.conditions if (why := condition(bound.arguments))), True)
 
 
-def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call, conversion included, is faster than NetworkX; else the reason."""
+def _should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
     offer = OFFERED[name]
     if offer.choice is not None and not _setting("other_answers", False):
-        return f'{offer.choice}: say backend="gasla", or set nx.config.backends.gasla.other_answers'
+        return f'{offer.choice}: say backend="gasla", or set GASLA_OTHER_ANSWERS=1 for all calls'
     bound = offer.signature.bind(*args, **kwargs)
     G = bound.args[0]
     if isinstance(G, Converted) or _is_converted(G):

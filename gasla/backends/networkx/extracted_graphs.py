@@ -1,9 +1,9 @@
-"""Functions that return a graph: cores, trusses, ego graphs and spanning trees, as graphs of NetworkX's.
+"""Functions that return a graph: cores, trusses and ego graphs, as graphs of NetworkX's.
 
 Nodes and edges are inserted in the order of NetworkX's copies of its views, which the results show.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
@@ -11,7 +11,6 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx import kruskal
 from gasla.backends.networkx.conversion import Converted, add, induced, like
 from gasla.backends.networkx.dispatch import NEVER, SIMPLE, UNDIRECTED, compose, number, register, when
 from gasla.backends.networkx.triangles_and_cores import core_number as cores
@@ -63,28 +62,3 @@ compose(
     when("distance is a function", lambda given: callable(given["distance"])),
     least=NEVER,
 )
-
-
-def _tree(G: Converted, edges: Iterator[tuple[Any, ...]]) -> Any:
-    made = like(G, G.names)
-    made.add_edges_from(edges)
-    return made
-
-
-KRUSKAL = kruskal.CONDITIONS[:3]
-
-
-@register(*KRUSKAL, least=20_000)
-def minimum_spanning_tree(
-    G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
-) -> Any:
-    """A minimum spanning forest: the one that Kruskal's algorithm selects."""
-    return _tree(G, kruskal.minimum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))
-
-
-@register(*KRUSKAL, least=20_000)
-def maximum_spanning_tree(
-    G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
-) -> Any:
-    """A maximum spanning forest: the one that Kruskal's algorithm selects."""
-    return _tree(G, kruskal.maximum_spanning_edges(G, algorithm, weight, ignore_nan=ignore_nan))

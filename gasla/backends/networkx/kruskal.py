@@ -1,4 +1,4 @@
-"""Spanning trees: the edges that Kruskal's algorithm selects, in its order."""
+"""Spanning trees, and their edges: those that Kruskal's algorithm selects, in its order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,37 +7,40 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.conversion import Converted, like
 from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, only, register
 from gasla.graph.graph import Graph
 
 CONDITIONS = (UNDIRECTED, by_name("weight"), only("algorithm", "kruskal"), only("data", True, False))
 
 
-@register(*CONDITIONS, least=20_000)
-def minimum_spanning_edges(
-    G: Converted,
-    algorithm: str = "kruskal",
-    weight: Any = "weight",
-    keys: bool = True,
-    data: bool = True,
-    ignore_nan: bool = False,
-) -> Iterator[tuple[Any, ...]]:
-    """The edges of a minimum spanning forest."""
-    return _edges(G, weight, 1, keys, data, ignore_nan)
+def _offer(which: str, sign: int) -> None:
+    """Register the functions for forests of least weight, or of greatest weight for `sign` -1."""
+
+    @register(*CONDITIONS, least=20_000, name=f"{which}_spanning_edges")
+    def spanning_edges(
+        G: Converted,
+        algorithm: str = "kruskal",
+        weight: Any = "weight",
+        keys: bool = True,
+        data: bool = True,
+        ignore_nan: bool = False,
+    ) -> Iterator[tuple[Any, ...]]:
+        """The edges of a spanning forest, in the order in which Kruskal's algorithm selects them."""
+        return _edges(G, weight, sign, keys, data, ignore_nan)
+
+    @register(*CONDITIONS[:3], least=20_000, name=f"{which}_spanning_tree")
+    def spanning_tree(
+        G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
+    ) -> Any:
+        """A spanning forest as a graph: the one that Kruskal's algorithm selects."""
+        made = like(G, G.names)
+        made.add_edges_from(_edges(G, weight, sign, True, True, ignore_nan))
+        return made
 
 
-@register(*CONDITIONS, least=20_000)
-def maximum_spanning_edges(
-    G: Converted,
-    algorithm: str = "kruskal",
-    weight: Any = "weight",
-    keys: bool = True,
-    data: bool = True,
-    ignore_nan: bool = False,
-) -> Iterator[tuple[Any, ...]]:
-    """The edges of a maximum spanning forest."""
-    return _edges(G, weight, -1, keys, data, ignore_nan)
+_offer("minimum", 1)
+_offer("maximum", -1)
 
 
 def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:

@@ -37,8 +37,8 @@ def _weights(G: Converted, name: Any) -> Graph:
         least, largest = graph.value_range or (0, 0)
         if not (least >= 0 and largest < np.inf):
             raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
-        if 0 < largest < np.finfo(np.float64).tiny:
-            raise NotImplementedError(f"{name!r} of every edge is so small that its inverse overflows in NetworkX")
+        if bool(((graph.values > 0) & (graph.values < np.finfo(np.float64).tiny)).any()):
+            raise NotImplementedError(f"{name!r} of an edge is so small that its inverse overflows in NetworkX")
     return graph.to(G.device)
 
 

@@ -84,7 +84,10 @@ def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
     weights = G.values(weight, np.add).astype(np.float64)
     if not np.isfinite(weights).all() or (len(weights) and weights.max() == 0):
         raise NotImplementedError(f"{weight!r} of an edge is not finite, or 0 everywhere")
-    roots = np.cbrt(weights / (weights.max() if len(weights) else 1))
+    shares = weights / (weights.max() if len(weights) else 1)
+    if bool(((shares > 0) & (shares < 1e-102)).any()):
+        raise NotImplementedError(f"{weight!r} of an edge is so small that a product of three underflows in NetworkX")
+    roots = np.cbrt(shares)
     proper = tails != heads
     ends = tails[proper], heads[proper]
     one_way = csr_array((roots[proper], ends), shape=(n, n))

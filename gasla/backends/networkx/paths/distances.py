@@ -18,6 +18,7 @@ from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.both_ends import path_from_both_ends
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 
 METHODS = "dijkstra", "bellman-ford"
 
@@ -225,6 +226,13 @@ def global_efficiency(G: Converted) -> float:
     return _inverses(G, None) / (n * (n - 1)) if n > 1 else 0
 
 
+def _whole(rows: Array) -> Array:
+    """Whole distances as integers; as Python's where a sum of squares, or of products with degrees, may leave int64."""
+    is_small = rows.size == 0 or float(rows.max() * rows.shape[1]) ** 2 * rows.size < 2**61
+    found: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
+    return found
+
+
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
     """The sum of a measure of rows of distances, the first of which starts at a given node; inf if disconnected."""
     check_nodes(G)
@@ -234,7 +242,7 @@ def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Ar
     for rows in rows_of(G, list(range(len(G))), weight):
         if not np.isfinite(rows).all():
             return math.inf
-        total += (measure(rows.astype(np.int64) if whole else rows, first)).sum().item()
+        total += np.asarray(measure(_whole(rows) if whole else rows, first).sum()).item()
         first += len(rows)
     return total
 
@@ -280,6 +288,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     if nodelist is not None and (absent := set(nodelist) - set(G)):
         raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
     ids = list(range(len(G))) if nodelist is None else G.numbered(nodelist)
+    require_room("the matrix has", len(ids) ** 2, 8, "cpu", "a part of the graph, or distances from some nodes")
     found = np.empty((len(ids), len(ids)))
     first = 0
     for rows in rows_of(G, ids, weight):

@@ -54,34 +54,26 @@ def _solved(
     return int(found.value) if whole else float(found.value) or 0, found
 
 
-@register(*CONDITIONS, least=5_000)
-def maximum_flow_value(
-    flowG: Converted,
-    _s: Any,
-    _t: Any,
-    capacity: Any = "capacity",
-    flow_func: Any = None,
-    *,
-    residual: Any = MISSING,
-    cutoff: Any = MISSING,
-) -> float | int:
-    """The value of a maximum flow."""
-    return _solved(flowG, _s, _t, capacity, gasla.maximum_flow)[0]
+def _offer(name: str, solve: Any) -> None:
+    """Register a function that returns the value alone."""
+
+    @register(*CONDITIONS, least=5_000, name=name)
+    def value(
+        flowG: Converted,
+        _s: Any,
+        _t: Any,
+        capacity: Any = "capacity",
+        flow_func: Any = None,
+        *,
+        residual: Any = MISSING,
+        cutoff: Any = MISSING,
+    ) -> float | int:
+        """The value of a maximum flow, which is the capacity of a minimum cut."""
+        return _solved(flowG, _s, _t, capacity, solve)[0]
 
 
-@register(*CONDITIONS, least=5_000)
-def minimum_cut_value(
-    flowG: Converted,
-    _s: Any,
-    _t: Any,
-    capacity: Any = "capacity",
-    flow_func: Any = None,
-    *,
-    residual: Any = MISSING,
-    cutoff: Any = MISSING,
-) -> float | int:
-    """The capacity of a minimum cut."""
-    return _solved(flowG, _s, _t, capacity, gasla.minimum_cut)[0]
+_offer("maximum_flow_value", gasla.maximum_flow)
+_offer("minimum_cut_value", gasla.minimum_cut)
 
 
 @register(*CONDITIONS, least=5_000)

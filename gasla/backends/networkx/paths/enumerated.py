@@ -1,0 +1,52 @@
+"""All simple paths, cycles and maximal cliques, as iterators that search only as far as they are asked."""
+
+from collections.abc import Callable, Iterator
+from math import ceil
+from typing import Any
+
+import gasla
+from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, number, only, register, when
+
+WHOLE = when("a bound that is no whole number", lambda given: not isinstance(given["length_bound"], int | None))
+FIRST, GROWTH = 1 << 10, 32  # lists that are searched for at once: at first, and by what factor later
+
+
+def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
+    """Yield lists of nodes in the order of a search, which finds the first ones up to a limit."""
+    done, limit = 0, FIRST
+    while True:
+        found = search(G.plain(), limit=limit)
+        for i in range(done, len(found)):
+            yield G.called(found[i])
+        if len(found) < limit:
+            return
+        done, limit = limit, limit * GROWTH
+
+
+@register(SIMPLE, number("cutoff"), when("several targets", lambda given: given["target"] not in given["G"]), least=500)
+def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None) -> Iterator[list[Any]]:
+    """The paths between two nodes that visit no node twice, in the order of NetworkX's search."""
+    if source not in G or target not in G:
+        raise NotImplementedError("a node that is not in the graph")
+    most = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
+    if source == target:
+        return iter([[source]] if most >= 0 else [])
+    ends = G.numbers[source], G.numbers[target]
+    return _lists(G, lambda graph, limit: gasla.simple_paths(graph, *ends, max(most, 0), limit=limit))
+
+
+@register(SIMPLE, WHOLE, least=500, choice="NetworkX gives cycles in another order and from other nodes")
+def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]:
+    """The cycles that visit no node twice, each from its first node, in another order than NetworkX."""
+    if length_bound is not None and length_bound < 0:
+        raise NotImplementedError("a negative bound")
+    most = len(G) if length_bound is None else min(length_bound, len(G))
+    directed = G.is_directed()
+    return _lists(G, lambda graph, limit: gasla.simple_cycles(graph, most, directed=directed, limit=limit))
+
+
+@register(UNDIRECTED, only("nodes", None), least=500, choice="NetworkX gives cliques in another order")
+def find_cliques(G: Converted, nodes: Any = None) -> Iterator[list[Any]]:
+    """The maximal cliques, nodes in the order of the graph, in another order than NetworkX."""
+    return _lists(G, lambda graph, limit: gasla.maximal_cliques(graph, limit=limit))

@@ -1,0 +1,165 @@
+"""`networkx_report`: which of NetworkX's functions ran on gasla and which on NetworkX, how long, and why not.
+
+Calls that gasla runs or declines are counted always, by the hooks of the backend. NetworkX's own runs have no hook, so
+they are measured from the first call of `networkx_report` on, by a function around each of NetworkX's.
+"""
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from time import perf_counter
+from typing import Any, NamedTuple
+
+GASLA, NETWORKX = "gasla", "networkx"
+CONVERSION = "(conversion)"
+
+
+class Call(NamedTuple):
+    """The calls of a function that one library ran for one reason."""
+
+    function: str  # NetworkX's name; "(conversion)" of graphs for gasla
+    ran_on: str  # "gasla" or "networkx"
+    calls: int
+    seconds: float | None  # without calls of other functions in them; None if it was not measured
+    reason: str  # why not on gasla
+
+
+class Report:
+    """The calls until now, which prints as a table, the slowest first; it grows while the program runs."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str, str], list[Any]] = {}
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._measures = False
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls until now, the slowest first."""
+        with self._lock:
+            found = [Call(name, where, count, took, why) for (name, where, why), (count, took) in self._counts.items()]
+        return sorted(found, key=lambda call: (-(call.seconds or 0), -call.calls, call.function))
+
+    def clear(self) -> None:
+        """Forget the calls until now."""
+        with self._lock:
+            self._counts.clear()
+
+    def __repr__(self) -> str:
+        rows = [("function", "ran on", "calls", "seconds", "why not on gasla")]
+        for name, where, calls, seconds, why in self.calls:
+            rows.append((name, where, f"{calls:,}", "?" if seconds is None else f"{seconds:.3f}", why))
+        if len(rows) == 1:
+            return "no call of NetworkX has reached gasla; expected NETWORKX_BACKEND_PRIORITY=gasla, or backend='gasla'"
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = [
+            f"{name:{widths[0]}}  {where:{widths[1]}}  {calls:>{widths[2]}}  {seconds:>{widths[3]}}  {why}".rstrip()
+            for name, where, calls, seconds, why in rows
+        ]
+        if any(call.seconds is None for call in self.calls):
+            lines.append("? not measured: call gasla.networkx_report() first, or set GASLA_NETWORKX_REPORT=1")
+        return "\n".join(lines)
+
+    # --- for the backend ----------------------------------------------------------------------------------------------
+
+    def add(self, name: str, where: str, seconds: float | None, why: str = "") -> None:
+        """Count one call."""
+        with self._lock:
+            count = self._counts.setdefault((name, where, why), [0, None if seconds is None else 0.0])
+            count[0] += 1
+            if seconds is not None:
+                count[1] = (count[1] or 0.0) + seconds
+
+    def decline(self, name: str, why: str) -> None:
+        """Note that NetworkX is going to run a call, and why."""
+        if self._measures:
+            self._reasons()[name] = why
+        else:
+            self.add(name, NETWORKX, None, why)
+
+    def _reasons(self) -> dict[str, str]:
+        found: dict[str, str] = self._local.__dict__.setdefault("reasons", {})
+        return found
+
+    @contextmanager
+    def measuring(self, name: str, where: str, why: str = "") -> Iterator[None]:
+        """Count one call, which takes the time of the block without that of other calls in it."""
+        inner: list[float] = self._local.__dict__.setdefault("inner", [])
+        inner.append(0.0)
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            took, others = perf_counter() - start, inner.pop()
+            if inner:
+                inner[-1] += took
+            self.add(name, where, max(0.0, took - others), why)
+
+    def measure_networkx(self) -> None:
+        """Measure NetworkX's own runs from now on."""
+        if self._measures:
+            return
+        try:
+            from networkx.utils import backends
+        except ImportError:
+            raise ImportError("networkx_report needs NetworkX: pip install 'gasla[networkx]'") from None
+
+        self._measures = True
+        for name, function in getattr(backends, "_registered_algorithms", {}).items():
+            if name.endswith("__new__"):  # classes of graphs
+                continue
+            dispatcher = function.__wrapped__  # NetworkX's object that chooses the backend
+            dispatcher.orig_func = self._measured(name, dispatcher)
+
+    def _measured(self, name: str, dispatcher: Any) -> Callable[..., Any]:
+        run, unasked = dispatcher.orig_func, "gasla was not asked" if GASLA in dispatcher.backends else "not offered"
+
+        @wraps(run)
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            with self.measuring(name, NETWORKX, self._reasons().pop(name, unasked)):
+                return run(*args, **kwargs)
+
+        return measured
+
+
+REPORT = Report()
+
+
+def networkx_report() -> Report:
+    """Say which of NetworkX's functions ran on gasla and which on NetworkX, how long they took, and why.
+
+    Returns
+    -------
+    Report
+        `calls` is a list of named tuples (function, ran_on, calls, seconds, reason); the text is a table of them, the
+        slowest first. It goes on to grow while the program runs; `clear()` empties it.
+
+    Notes
+    -----
+    Call it before the program begins, or set the environment variable ``GASLA_NETWORKX_REPORT=1``, which prints the
+    table when the program ends: times of NetworkX's own runs are measured from then on, by a function around each of
+    NetworkX's functions, which costs about a microsecond a call. Without that, such calls of functions that gasla
+    has are counted, with reasons, and not measured. The time of a call does not include other calls of NetworkX's
+    functions in it, so times add up; for functions that return iterators, it ends when the iterator is returned.
+
+    Examples
+    --------
+    >>> import gasla, networkx as nx
+    >>> report = gasla.networkx_report()
+    >>> _ = nx.pagerank(nx.path_graph(5), backend="gasla")
+    >>> [(call.function, call.ran_on, call.calls) for call in report.calls if call.function == "pagerank"]
+    [('pagerank', 'gasla', 1)]
+    """
+    REPORT.measure_networkx()
+    return REPORT
+
+
+def print_at_exit() -> None:
+    """Print the report when the program ends, if the environment asks for it."""
+    if os.environ.get("GASLA_NETWORKX_REPORT", "0") not in ("", "0"):
+        networkx_report()
+        atexit.register(lambda: print(REPORT, file=sys.stderr))
