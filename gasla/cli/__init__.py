@@ -15,7 +15,7 @@ from itertools import takewhile
 from gasla import __version__
 from gasla.cli import answer_table, bench, compute, link_tables, made_graphs, picture, tools
 from gasla.cli.parser import Parser
-from gasla.graph.validate import physical_memory
+from gasla.graph.memory_limit import available
 from gasla.verify import VerificationError
 
 WRONG_ANSWER, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BAD_INPUT
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: _say(f"warning: {options.parser.in_options(str(message))}")
         warnings.simplefilter("always", UserWarning)  # such as no convergence, or skipped rows
         try:
             return int(options.run(options))
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say(f"the answer is wrong: {error}")
             return WRONG_ANSWER
         except (ValueError, OSError, ImportError, MemoryError) as error:
-            _say(_one_line(error))
+            _say(options.parser.in_options(_one_line(error)))
             return BAD_INPUT
 
 
@@ -89,8 +89,8 @@ def _one_line(error: BaseException) -> str:
         return text
     if "not enough memory" in text:
         return text
-    available = "" if text else f"{physical_memory() or 0:,} bytes are available; use a smaller graph"
-    return f"not enough memory: {text}{available}"
+    there = "" if text else f"{available('cpu') or 0:,} bytes are available; use a smaller graph"
+    return f"not enough memory: {text}{there}"
 
 
 def _say(text: str) -> None:

@@ -4,8 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from gasla.cli import compute, data
-from gasla.cli.algorithms import ALGORITHMS
-from gasla.cli.verbs import Verb
+from gasla.cli.verbs import ALGORITHMS, Verb
 from gasla.graph.exchange import vertex_table
 from gasla.names import meant
 from gasla.progress import bar

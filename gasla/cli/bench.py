@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,8 @@ algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations)
             personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); shortest_path, maximum_flow,
             minimum_cut, k_shortest_paths (5) (between the first two sources); ego_graph (radius 2); bipartite, bridges,
             articulation_points; minimum_spanning_forest; aggregate_features (64 per vertex); label_propagation,
-            louvain_communities; modularity (of groups of consecutive ids); edge_support, clustering, k_truss (k = 6);
+            louvain_communities, leiden_communities; modularity (of groups of consecutive ids); edge_support,
+            clustering, k_truss (k = 6);
             directed_clustering (neighborhoods, of a random half of the edges), synchronous_labels (10 iterations);
             four_cliques; jaccard, adamic_adar and shared_nearest_neighbors (of the ends of each edge);
             top_k_similar (10), square_clustering, scan_statistics; spectral_embedding (one vector);
@@ -95,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
     for name in options.graphs:
         graphs.check(name)
+    files = {name: load_file(name, options.device) for name in options.graphs if Path(name).is_file()}
     algorithms = check_names("--algorithms", options.algorithms or peers.ALGORITHMS, tasks.ALGORITHMS)
     rivals = choose_peers(options.peers, options.device)
     functions = cells.functions_of(Path(options.functions)) if options.functions else {}
@@ -103,26 +104,17 @@ def run(options: argparse.Namespace) -> int:
             options.rounds or ROUNDS[options.device], options.budget, ceilings.measure(options.device)
         )
     report = Report.begin(settings.ceilings)
-    say(*table.introduction(report), "", table.HEADER)
-    for name in options.graphs:
-        graph = load_graph(name, options.device)
-        for cell in report.measure(graph, partial(cells.measure, graph, algorithms, rivals, settings, functions)):
-            say(table.line(cell))
-            if json:  # after each cell, so that an interrupted run keeps its results
-                report.write(json)
-        if json:  # again, with the notes on disturbances
-            report.write(json)
-    say("", *table.explanation())
+    loaded = (files.get(name) or load_graph(name, options.device) for name in options.graphs)
+
+    def measure(graph: Any) -> Iterable[Any]:
+        return cells.measure(graph, algorithms, rivals, settings, functions)
+
+    all_right = table.show(report, loaded, measure, json)
     if picture:
         plot.draw(report, picture)
-    say(*(f"wrote {target}" for target in (json, picture) if target))
-    return 1 if any(cell.wrong for cell in report.cells) else 0
-
-
-def say(*lines: str) -> None:
-    """Print lines, flushed, because the next line may take a while."""
-    for line in lines:
-        print(line, flush=True)
+    for target in filter(None, (json, picture)):
+        print(f"wrote {target}")
+    return 0 if all_right else 1
 
 
 def load_graph(name: str, device: Device) -> Any:
@@ -131,6 +123,15 @@ def load_graph(name: str, device: Device) -> Any:
 
     with bar(f"making {name}"):
         return load(name).on(device)
+
+
+def load_file(name: str, device: Device) -> Any:
+    """The graph in a file, on a device."""
+    try:
+        return load_graph(name, device)
+    except ValueError as error:
+        hint = "; these are options of gasla convert, which makes a file that bench can read"
+        raise ValueError(f"{error}{hint * ('; pass ' in str(error))}") from None
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
@@ -150,7 +151,7 @@ def choose_peers(wanted: list[str], device: Device) -> list[str]:
     there = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_installed(name)]
     for name in wanted:
         if name not in there:
-            say(f"{name} is left out: {peers.PEERS[name].package} is not installed")
+            print(f"{name} is left out: {peers.PEERS[name].package} is not installed")
         elif device not in peers.PEERS[name].beside:
             raise ValueError(f"--peers {name}: available for comparison on the GPU only; add --device gpu")
     return there

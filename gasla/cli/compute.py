@@ -8,9 +8,9 @@ from typing import Any
 
 from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
-from gasla.cli.algorithms import ALGORITHMS
-from gasla.cli.verbs import Answered, Verb
-from gasla.cli.views import traversed
+from gasla.cli.verbs import ALGORITHMS, Verb
+from gasla.cli.views import Answered, traversed
+from gasla.graph.exchange import vertex_table
 from gasla.graph.graph import Graph
 from gasla.progress import bar
 
@@ -77,7 +77,12 @@ def run(verb: Verb, options: Namespace) -> int:
         lines.append("check: the answer is correct")
     if target is not None:
         with bar(f"writing {target}"):
-            data.write_table(target, verb.saved(found.answer, named.graph), named)
+            if found.pairs is None:
+                data.write_table(target, verb.saved(found.answer, named.graph), named)
+            else:
+                ends = zip(("src", "dst"), map(named.graph.name, found.pairs))
+                columns = {title: found[name] for name, title in verb.answers.items()}
+                vertex_table.write(vertex_table.check_file(target), {**dict(ends), **columns})
         lines.append(f"wrote {target}")
     print("\n".join(lines))
     return 0

@@ -1,7 +1,7 @@
 """Input and output of the command line: graphs with names of vertices, and tables of answers."""
 
 import re
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gasla.graph.datasets import Airports
+from gasla.graph.dates import clock_of
 from gasla.graph.exchange import vertex_table
+from gasla.graph.exchange.libraries import undirected
 from gasla.graph.graph import Graph
+from gasla.graph.io.formats import FORMATS
 from gasla.names import meant
 from gasla.output import replacing
 
@@ -66,18 +69,23 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument(
         "graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads, town"
     )
-    formats = "mtx, edges, gr, metis, npz, graphml, gml, csv, parquet or feather"
-    parser.add_argument("--format", metavar="F", help=f"file format: {formats} (default: by the suffix of the file)")
-    columns = "columns of a table, by name or position from 0 (default: by usual names such as source, else 0,1)"
+    known = f"file format: {', '.join(FORMATS)} (default: by the suffix of the file)"
+    parser.add_argument("--format", metavar="F", help=known)
+    parser.add_argument("--undirected", action="store_true", help="read every edge of the file in both directions")
+    rows = "file with a row for each vertex: names in order, isolated ones too, and attributes"
+    parser.add_argument("--vertex-table", metavar="FILE", help=rows)
+    columns = "columns of a table, by name or position from 0 (default: by usual titles, such as source and target)"
     parser.add_argument("--columns", metavar="SRC,DST[,WEIGHT]", help=columns)
-    weight = "column of weights, by name or position; or an attribute of a folder, .npz, GraphML or GML file"
+    weight = "column of weights, by name or position; or an attribute of a file that names its attributes"
     parser.add_argument("--weight", metavar="W", help=weight)
     attributes = "further columns to keep, by name or position, for convert"
     parser.add_argument("--attributes", metavar="A,B,…", help=attributes)
-    within = "use only the edges whose attribute is from START to END; either may be empty"
+    within = "use only the edges whose attribute is from START to END, numbers or dates; either may be empty"
     parser.add_argument("--within", metavar="NAME,START,END", help=within)
     vertices = "whether ids in a table are names or numbers of vertices (default: strings and large integers are names)"
     parser.add_argument("--vertices", choices=("names", "numbers"), help=vertices)
+    kinds = "the two columns of a table hold two kinds of vertices, such as users and items"
+    parser.add_argument("--bipartite", action=BooleanOptionalAction, help=kinds)
     separator = "character between columns of a text file, such as ; or tab (default: detected)"
     parser.add_argument("--separator", metavar="S", help=separator)
     bad = "whether malformed rows of a text file are an error, or skipped with a warning (default: error)"
@@ -90,16 +98,22 @@ def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
         return _loaded(options, attributes)
     column, comma, bounds = options.within.partition(",")
     if not comma:
-        raise ValueError(f"--within {options.within}: expected an attribute and two numbers, as in time,7,20")
-    start, end = window(bounds, f"--within {column}:")
+        raise ValueError(f"--within {options.within}: expected an attribute and two numbers or dates, as in time,7,20")
+    given = window(bounds, f"--within {column}:")
     named = _loaded(options, [*attributes, column])
     edges = named.graph.edge_attributes
     edges.require(name := named.columns.get(column, column), "--within")
-    inside = np.ones(named.graph.m, bool)
+    clock = clock_of(edges, name, 0)
+    if clock is None and isinstance(text := next((end for end in given if isinstance(end, str)), None), str):
+        raise ValueError(
+            f"--within {options.within}: {text!r}; expected numbers, as {column!r} holds {edges.types[name]}"
+        )
+    start, end = given if clock is None else clock.bounds(given)
+    inside, numbers = np.ones(named.graph.m, bool), edges.numbers(name)
     if start is not None:
-        inside &= edges[name] >= start
+        inside &= numbers >= start
     if end is not None:
-        inside &= edges[name] <= end
+        inside &= numbers <= end
     return named._replace(graph=named.graph.select(inside))
 
 
@@ -111,16 +125,21 @@ def _loaded(options: Namespace, attributes: Sequence[str]) -> Named:
     if name in SHIPPED and format is None and not path.exists():
         if name == "openflights":
             flights = datasets.openflights()
-            return Named(name, Graph(flights.matrix), flights.airports)
-        return Named(name, Graph(datasets.town().matrix if name == "town" else datasets.ny_roads()))
+            return Named(name, _directed(Graph(flights.matrix), options), flights.airports)
+        return Named(name, _directed(Graph(datasets.town().matrix if name == "town" else datasets.ny_roads()), options))
     if not path.exists():
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: no such file, and not one of the included graphs {', '.join(SHIPPED)}{hint}")
     if io.format_of(path, format) not in (*io.TABLES, "edges"):
         attributes = ()  # other formats are read with all that they have
-    graph = Graph(io.read(path, format, **reading(options, attributes)))
+    graph = io.read(path, format, **reading(options, attributes))
     return Named(name, graph, columns=dict(zip(_attributes(options, attributes), graph.edge_attributes)))
+
+
+def _directed(graph: Graph, options: Namespace) -> Graph:
+    """An included graph as it is, or with `--undirected` in both directions."""
+    return undirected(graph) if options.undirected else graph
 
 
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
@@ -137,6 +156,12 @@ def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any
         found["attributes"] = [_column(word) for word in words]
     if options.vertices is not None:
         found["names"] = options.vertices == "names"
+    if options.bipartite is not None:
+        found["bipartite"] = options.bipartite
+    if options.undirected:
+        found["undirected"] = True
+    if options.vertex_table is not None:
+        found["vertices"] = options.vertex_table
     if options.separator is not None:
         found["separator"] = tabs.get(options.separator, options.separator)
     if options.on_bad_rows != "error":
@@ -150,25 +175,27 @@ def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
     return [*dict.fromkeys([*given, *more])]
 
 
-def window(given: str, option: str) -> tuple[float | None, float | None]:
-    """Parse two bounds, each of which may be empty.
+def window(given: str, option: str) -> tuple[Any, Any]:
+    """Parse two bounds, numbers or dates, each of which may be empty.
 
     Examples
     --------
-    >>> window("7,", "--window")
-    (7, None)
+    >>> window("7,", "--window"), window(",2026-01-31 12:00", "--window")
+    ((7, None), (None, '2026-01-31 12:00'))
     """
-    try:
-        start, end = (_bound(word) for word in given.split(","))
-    except ValueError:
-        raise ValueError(f"{option} {given}: expected two numbers, as in 7,20; either may be empty") from None
+    words = given.split(",")
+    if len(words) != 2:
+        raise ValueError(f"{option} {given}: expected two numbers or dates, as in 7,20; either may be empty")
+    start, end = map(_bound, words)
     return start, end
 
 
-def _bound(word: str) -> float | None:
-    if not word:
-        return None
-    return int(word) if word.removeprefix("-").isdecimal() else float(word)  # dates are integers beyond 2**53
+def _bound(word: str) -> Any:
+    """A number; the text if it may be a date."""
+    try:
+        return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None  # exact beyond 2**53
+    except ValueError:
+        return word
 
 
 def _columns(text: str | None) -> dict[str, Any]:

@@ -28,7 +28,6 @@ def add_commands(commands: Any) -> None:
     said = descriptions(gasla.negative_edges)
     negative.add_argument("output", metavar="OUT", help=OUTPUT)
     negative.add_argument("--count", type=text.count, required=True, metavar="N", help=said["count"])
-    negative.add_argument("--undirected", action="store_true", help=said["undirected"])
     negative.set_defaults(run=run_negative)
     for parser in (split, negative):
         parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed (default: 0)")

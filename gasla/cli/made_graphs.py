@@ -39,7 +39,7 @@ def run_nearest(options: Namespace) -> int:
     """`gasla nearest-neighbors-graph`."""
     from gasla import io
 
-    io.format_of(data.check_target(options.output))
+    io.format_of(data.check_target(options.output), to_write=True)
     points = numbers(options.points, options.points, "one row per point")
     with bar("computing neighbors"):
         graph = gasla.nearest_neighbors_graph(points, options.k, metric=options.metric, symmetric=options.symmetric)
@@ -49,9 +49,10 @@ def run_nearest(options: Namespace) -> int:
 def run_project(options: Namespace) -> int:
     """`gasla project`."""
     from gasla import io
-    from gasla.graph.io import NAMES_OF_VERTICES, unstored
+    from gasla.graph.io import unstored
+    from gasla.graph.io.formats import NAMES_OF_VERTICES
 
-    format = io.format_of(data.check_target(options.output))
+    format = io.format_of(data.check_target(options.output), to_write=True)
     with bar(f"reading {options.graph}"):
         graph = data.load(options).graph
     if NAMES_OF_VERTICES in unstored(graph, format):
@@ -59,7 +60,8 @@ def run_project(options: Namespace) -> int:
             f"{options.output} can't store the names of {options.graph}; expected .csv, .parquet, .npz or .graphml"
         )
     with bar("projecting"):
-        projected = gasla.project(graph, (graph.out_degrees if options.side == "src" else graph.in_degrees) > 0)
+        is_side = (graph.out_degrees if options.side == "src" else graph.in_degrees) > 0
+        projected = gasla.project(graph, is_side if graph.sides is None else ("src", "dst").index(options.side))
     return _write(options.output, projected)
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from gasla.algorithms.patterns.pattern import Pattern
 from gasla.cli.data import Named, window
+from gasla.graph.dates import length
+from gasla.graph.io import read_ends
 
 Array = NDArray[Any]
 DEGREES = "its in-degree and out-degree"
@@ -107,6 +109,20 @@ def _pattern(given: str) -> str:
     raise ValueError(f"--pattern {given}: {error}")
 
 
+def _pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
+    """The ends of the pairs in the rows of a table."""
+    if path is None:
+        return None
+    try:
+        pairs = read_ends(path, names=True)
+    except ValueError as error:
+        said = str(error).partition("; pass ")[0]
+        raise ValueError(f"--pairs {said}; expected a table with the columns src and dst") from None
+    vertices = np.array([graph.vertex(str(name)) for name in pairs.names.tolist()], np.int64)  # type: ignore[union-attr]
+    src, dst = pairs.edges()
+    return vertices[src], vertices[dst]
+
+
 def _each(graph: Named, names: list[str] | None) -> Array:
     """The vertices with these names; by default all."""
     return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
@@ -146,9 +162,18 @@ READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
         {"metavar": "X|NAME", "type": _duration, "default": 0, "help": "{duration} (default: %(default)s)"},
         lambda graph, given: graph.columns.get(given, given),
     ),
+    "delta": ({"metavar": "X", "type": _duration, "help": "{delta}"}, lambda _, given: given),
+    "pairs": (
+        {"metavar": "FILE", "help": "table with a pair of vertices in each row (default: the ends of each edge)"},
+        _pairs,
+    ),
     "window": (
-        {"metavar": "START,END", "help": "use only edges that depart and arrive within it; either may be empty"},
-        lambda _, given: None if given is None else window(given, "--window"),
+        {
+            "metavar": "START,END",
+            "help": "use only edges that depart and arrive within it, numbers or dates; either may be empty; or a "
+            "duration, such as 24h",
+        },
+        lambda _, given: given if given is None or length(given) is not None else window(given, "--window"),
     ),
     "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
     "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),

@@ -1,10 +1,16 @@
-"""The parser of the command line: errors are one line, with a suggestion for misspelled words."""
+"""The parser of the command line: errors are one line, with a suggestion for misspelled words.
+
+Messages of gasla's functions name arguments of Python; `Parser.in_options` says them as options of the command.
+"""
 
 import re
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser, BooleanOptionalAction
 from typing import Any, NoReturn
 
 from gasla.names import meant
+
+ALIKE = {"--source", "--sources", "--starts", "--ids"}  # options of which a command has one
+_VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # what follows name= in a message
 
 
 class Parser(ArgumentParser):
@@ -25,5 +31,56 @@ class Parser(ArgumentParser):
             if word.startswith("-"):
                 name = word.partition("=")[0]
                 known = re.findall(r"(?<![\w-])--?[a-z][\w-]*", self.format_usage())
-                self.error(f"there is no option {name!r}{meant(name, known)}")
+                alike = [option for option in known if name in ALIKE and option in ALIKE]
+                hint = f"; did you mean {alike[0]!r}?" if alike else meant(name, known)
+                self.error(f"there is no option {name!r}{hint}")
+        options.parser = getattr(options, "parser", self)  # that of the command, which comes first
         return options, unknown
+
+    def in_options(self, message: str) -> str:
+        """Return a message with the options of the command line in place of arguments of Python.
+
+        Examples
+        --------
+        >>> parser = Parser()
+        >>> _ = parser.add_argument("--weight"), parser.add_argument("--directed", action="store_true")
+        >>> parser.in_options("pass weight=2 if they are weights, or src=0 and dst=1; pass directed=True")
+        'pass --weight 2 if they are weights, or --columns 0,1; pass --directed'
+        """
+        options = {action.dest: action for action in self._actions if action.option_strings}
+        for words, ours in _PHRASES.items():
+            message = re.sub(words, ours, message)
+        message = re.sub(rf"\bsrc={_VALUE},? (?:and )?dst={_VALUE}", _columns, message)
+
+        def named(found: re.Match[str]) -> str:
+            action = options.get(found[1])
+            return found[0] if action is None else _with_value(action, found[2])
+
+        message = re.sub(rf"\b([a-z]\w*)={_VALUE}", named, message)
+        first, _, rest = message.partition(" is ")
+        return f"{options[first].option_strings[-1]} is {rest}" if rest and first in options else message
+
+
+_PHRASES = {
+    r"\bnames=True": "--vertices names",
+    r"\bnames=False": "--vertices numbers",
+    r"\bsrc, dst, weight, attributes, names and": "--columns, --weight, --attributes, --vertices and",
+    r"\bseparator and on_bad_rows\b": "--separator and --on-bad-rows",
+    r"\bgasla\.io\.convert\b": "gasla convert",
+    r"pass the result to Graph\.from_networkx, or ": "",
+    r"; add it: graph\..*": "",
+}
+
+
+def _with_value(action: Action, value: str | None) -> str:
+    """Format an option with the value that a message gives an argument of Python, if it gives one."""
+    option = action.option_strings[-1]
+    if action.nargs != 0 or value is None:
+        return option if value is None else f"{option} {value}"
+    if isinstance(action, BooleanOptionalAction):
+        return action.option_strings[value == "False"]
+    return option if str(action.const) == value else f"no {option}"
+
+
+def _columns(ends: re.Match[str]) -> str:
+    return "--columns" + (f" {ends[1]},{ends[2]}" if ends[1] and ends[2] else " SRC,DST")

@@ -24,6 +24,8 @@ def add_commands(commands: Any) -> None:
     score = "a vertex attribute, or a command with one value per vertex, such as pagerank; a beginning will do"
     parser.add_argument("--color", metavar="SCORE", help=f"score that colors vertices: {score}")
     parser.add_argument("--size", metavar="SCORE", help="score that the area of vertices grows with, as for --color")
+    bands = "limits between scores that have different colors, such as 5,10,15"
+    parser.add_argument("--bands", metavar="LIMITS", help=bands)
     labels = "number of the most important vertices to name (default: 10)"
     parser.add_argument("--labels", type=text.count, default=10, metavar="N", help=labels)
     parser.add_argument("--arrows", action="store_true", help="show directions; only where edges are lines")
@@ -38,6 +40,7 @@ def run(options: Namespace) -> int:
     positions = None if options.positions is None else tuple(options.positions.split(","))
     if positions is not None and len(positions) != 2:
         raise ValueError(f"--positions {options.positions}: expected two vertex attributes, as in --positions x,y")
+    bands = None if options.bands is None else [_number("--bands", word) for word in options.bands.split(",")]
     compute.use_device(options.device, options.threads)
     with bar(f"reading {options.graph}"):
         named = with_places(data.load(options))
@@ -53,13 +56,21 @@ def run(options: Namespace) -> int:
     with bar(f"drawing {options.graph}"):
         figure, ax = canvas()
         graph = named.graph.to(options.device)
-        marks = {part: scores.get(name, name) for part, name in given.items()}
-        gasla.draw(graph, positions, ax=ax, labels=options.labels, arrows=options.arrows, seed=options.seed, **marks)
+        marks: dict[str, Any] = {part: scores.get(name, name) for part, name in given.items()}
+        marks |= {"bands": bands, "labels": options.labels, "arrows": options.arrows, "seed": options.seed}
+        gasla.draw(graph, positions, ax=ax, **marks)
         with replacing(target) as stream:
             figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150, bbox_inches="tight")
     said = ax.get_title(loc="left")
     print(f"wrote {target}: {graph.n:,} vertices, {graph.m:,} edges{f' ({said})' * bool(said)}")
     return 0
+
+
+def _number(option: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(f"{option} has {word!r}; expected numbers, as in {option} 5,10,15") from None
 
 
 def canvas() -> tuple[Any, Any]:

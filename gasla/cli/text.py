@@ -36,10 +36,27 @@ def aligned(rows: Mapping[str, object]) -> Iterator[str]:
         yield f"{name:{width}}  {value:,}" if isinstance(value, int) else f"{name:{width}}  {value}"
 
 
-def ranking(graph: Named, scores: NDArray[Any], top: int) -> Iterator[str]:
-    """The vertices with the highest scores."""
+def of_time(value: Any) -> str:
+    """A date, or a duration in days, hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> of_time(np.datetime64("2026-01-31T12:00:00.000")), of_time(np.timedelta64(93_600_500, "ms"))
+    ('2026-01-31 12:00:00', '1 day, 2:00:00.500000')
+    """
+    if isinstance(value, np.timedelta64):
+        return str(value.astype("m8[us]").item())
+    day, _, clock = str(value).partition("T")
+    return f"{day} {clock.rstrip('0').rstrip('.') if '.' in clock else clock}".strip()
+
+
+def ranking(graph: Named, scores: NDArray[Any], top: int, dates: NDArray[Any] | None = None) -> Iterator[str]:
+    """The vertices with the highest scores, which may be `dates` as integers."""
     for place, v in enumerate(np.argsort(-scores, kind="stable")[:top].tolist(), 1):
         score = scores[v].item()
+        if dates is not None:
+            yield f"{place:4}  {of_time(dates[v]):>14}  {graph.label(v)}"
+            continue
         shown = f"{score:>14,}" if isinstance(score, int) else f"{score:14.6g}"
         yield f"{place:4}  {shown}  {graph.label(v)}"
 

@@ -105,7 +105,7 @@ def run_generate(options: Namespace) -> int:
     """`gasla generate`."""
     from gasla import datasets, io
 
-    io.format_of(data.check_target(options.output))
+    io.format_of(data.check_target(options.output), to_write=True)
     with bar(f"making {options.family} {options.scale}"):
         matrix = getattr(datasets, options.family)(options.scale)
         fingerprint = datasets.fingerprint(matrix)
@@ -118,11 +118,12 @@ def run_generate(options: Namespace) -> int:
 def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
-    from gasla.graph.io import NAMES_OF_VERTICES, unstored
+    from gasla.graph.io import unstored
+    from gasla.graph.io.formats import NAMES_OF_VERTICES
 
     if Path(options.output).suffix.lower() == ".gasla":
         return convert_to_folder(options)
-    format = io.format_of(data.check_target(options.output))
+    format = io.format_of(data.check_target(options.output), to_write=True)
     names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
         named = data.load(options)

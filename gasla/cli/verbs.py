@@ -8,9 +8,9 @@ have no option.
 import inspect
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -23,62 +23,18 @@ from gasla.cli import text
 from gasla.cli.data import Named
 from gasla.cli.option_values import READ, default_source
 from gasla.graph.arguments import chosen_sources
+from gasla.graph.dates import length
+from gasla.rows import Command, rows
 
 Array = NDArray[Any]
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
 
-@dataclass(frozen=True)
-class Answered:
-    """The arguments and the result of a command; `found["levels"]` is the part of the result with that name."""
+@dataclass(frozen=True, kw_only=True)
+class Verb(Command):
+    """A command with the function of gasla that it calls."""
 
-    named: Named
-    arguments: Mapping[str, Any]  # of the function
-    answer: Mapping[str, Any]  # the result, by name
-    top: int  # length of rankings
-
-    def __getitem__(self, name: str) -> Any:
-        return self.answer[name]
-
-    @property
-    def graph(self) -> gasla.Graph:
-        """The graph, on the host."""
-        return self.named.graph
-
-    def label(self, vertex: int) -> str:
-        """The text for a vertex."""
-        return self.named.label(vertex)
-
-    def end(self, name: str) -> str:
-        """The text for the vertex given as an argument."""
-        return self.label(self.arguments[name])
-
-
-View = Callable[[Answered], Iterable[str]]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """A command for one algorithm.
-
-    Saved files have one value per vertex. `shape` says how they are made from the answer: "vertex", the answer has one
-    value per vertex; "rows", one row per vertex, whose columns are saved; "edge", one value per edge, summed over the
-    out-edges of each vertex; "ids", vertex ids, of which the number of occurrences is saved.
-    """
-
-    name: str
-    function: Callable[..., Any]  # of gasla
-    answers: Mapping[str, str]  # the parts of the answer to save, and their titles in files
-    heading: Callable[[Answered], str]  # the first line of output
-    view: View = lambda _: ()  # all other lines
-    shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
-    checked_by: Callable[..., None] | None = None  # by default the function of this name in gasla.verify, if any
-    options: Mapping[str, str] = field(default_factory=dict)  # options with another name than their parameter
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # for parameters without a default
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments without an option
-    edges: Callable[[Answered], int] | None = None  # number of edges traversed; by default `views.traversed`
-    iterations: Callable[[Answered], int | None] = lambda f: f.answer.get("iterations")
-    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # makes the parts of the answer, from graph and result
+    function: Callable[..., Any]
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -99,8 +55,10 @@ class Verb:
             _add_sources(parser, is_required=self._needs_sources)
         for name, (about, _) in READ.items():
             if name in self.parameters:
-                parser.add_argument(f"--{name}", **{"metavar": "VERTEX", **about, "help": about["help"].format(**said)})
-        others = {"sources", "k", "seed"} if "sources" in self.parameters else set()
+                plain = {"metavar": "VERTEX", "default": self.defaults.get(name)}
+                parser.add_argument(f"--{name}", **{**plain, **about, "help": about["help"].format(**said)})
+        others = {"undirected"}  # an option of reading
+        others |= {"sources", "k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
             if name not in others and name not in READ:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
@@ -133,7 +91,7 @@ class Verb:
     def edge_attributes(self, options: Namespace) -> list[str]:
         """The attributes of edges that options name."""
         given = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
-        return [name for name in given if isinstance(name, str)]
+        return [name for name in given if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
         """The titles of the columns to save; parts with an option of their own only if it is given."""
@@ -149,7 +107,8 @@ class Verb:
     @cached_property
     def verifier(self) -> Callable[..., None] | None:
         """The function that verifies an answer, if any; it gets the arguments and parts that it has parameters for."""
-        return self.checked_by or getattr(verify, self.name.replace("-", "_"), None)
+        function = getattr(verify, self.checked_by or self.name.replace("-", "_"), None)
+        return function and partial(function, **self.checked_with)
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Raise `verify.VerificationError` if the answer is wrong."""
@@ -200,7 +159,8 @@ def _plain(sentence: str) -> str:
 
 
 def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
-    """Add the option for one parameter, if its type allows."""
+    """Add the option for one parameter, if its type allows. That of one letter has one hyphen or two."""
+    options = [f"-{name}"] * (len(name) == 1) + [option]
     said = said.replace("%", "%%")
     kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]
     kinds = [k for k in kinds if get_origin(k) is not Sequence]
@@ -213,15 +173,18 @@ def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any
         else:
             parser.add_argument(option, dest=name, action="store_true", help=said)
     elif get_origin(kind) is Literal:
-        parser.add_argument(option, dest=name, choices=get_args(kind), default=default, help=help)
+        parser.add_argument(*options, dest=name, choices=get_args(kind), default=default, help=help)
     elif kind in NUMBERS:
         read, metavar = NUMBERS[kind]
-        parser.add_argument(option, dest=name, type=read, metavar=metavar, default=default, help=help)
+        parser.add_argument(*options, dest=name, type=read, metavar=metavar, default=default, help=help)
 
 
 def _add_sources(parser: ArgumentParser, is_required: bool) -> None:
     default = "the vertex of largest out-degree" if is_required else "all"
     some = parser.add_mutually_exclusive_group()
     some.add_argument("--sources", nargs="+", metavar="VERTEX", help=f"source vertices (default: {default})")
-    some.add_argument("-k", type=int, metavar="N", help="use N random source vertices")
+    some.add_argument("-k", "--k", type=int, metavar="N", help="use N random source vertices")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed for -k (default: 0)")
+
+
+ALGORITHMS = tuple(Verb(**vars(command), function=row.function) for row in rows() for command in row.commands)

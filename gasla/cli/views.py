@@ -1,263 +1,257 @@
 """Text output of answers by their shape: scores of vertices, values of edges, sets, groups and rows of vertices, paths.
 
-A heading is the first line of output, and a view yields the other lines. Both are functions of an `Answered`; most
-functions here make one, given the name of the part of the answer to show.
+A heading is the first line of output, and a view yields the other lines. Both are functions of an `Answered`, which
+rows of functions (`gasla/rows.py`) write by its methods.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain, pairwise
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import gasla
 from gasla.cli import text
-from gasla.cli.verbs import Answered, Array, View
+from gasla.cli.data import Named
 from gasla.progress import track
 
-Pick = Callable[[Answered], Any]  # a part of an answer, or a line about it
+Array = NDArray[Any]
 
 
-def several(*views: View) -> View:
-    """Several views in sequence."""
-    return lambda f: chain.from_iterable(view(f) for view in views)
+@dataclass(frozen=True)
+class Answered:
+    """The arguments and the result of a command. `f["levels"]` of an `Answered` f is the part `levels` of the result.
 
+    Methods that yield text yield a line for each item, up to `top` items.
+    """
 
-def line(heading: Pick) -> View:
-    """A view of one line."""
-    return lambda f: [heading(f)]
+    names: Named
+    arguments: Mapping[str, Any]  # the arguments of the function, by name
+    answer: Mapping[str, Any]  # the parts of the result, by name
+    top: int  # maximum number of items that are printed
 
+    def __getitem__(self, name: str) -> Any:
+        return self.answer[name]
 
-# --- one number per vertex --------------------------------------------------------------------------------------------
+    @property
+    def graph(self) -> gasla.Graph:
+        """The graph, on the host."""
+        return self.names.graph
 
+    @property
+    def pairs(self) -> tuple[Array, Array] | None:
+        """The ends of the pairs of vertices given as an argument; None if the answer is about edges."""
+        return self.arguments.get("pairs")
 
-def ranking(name: str) -> View:
-    """The vertices with the highest scores."""
-    return lambda f: text.ranking(f.named, f[name], f.top)
+    def label(self, vertex: int) -> str:
+        """Return the text for a vertex."""
+        return self.names.label(vertex)
 
+    def end(self, name: str) -> str:
+        """Return the text for the vertex given as the argument `name`."""
+        return self.label(self.arguments[name])
 
-def times_named(name: str) -> View:
-    """The vertices that occur most often in an array."""
-    return lambda f: text.ranking(f.named, np.bincount(f[name], minlength=f.graph.n), f.top)
+    @property
+    def ends(self) -> str:
+        """The text for the source and the target."""
+        return f"{self.end('source')} to {self.end('target')}"
 
+    # --- one number per vertex ----------------------------------------------------------------------------------------
 
-def histogram(name: str, word: str) -> View:
-    """The number of vertices with each value, from 0."""
+    def ranking(self, name: str) -> Iterator[str]:
+        """Yield the vertices with the highest scores."""
+        return text.ranking(self.names, self[name], self.top)
 
-    def view(f: Answered) -> Iterator[str]:
-        counts = np.bincount(f[name][f[name] >= 0]).tolist()
+    def times_named(self, name: str) -> Iterator[str]:
+        """Yield the vertices that occur most often in an array."""
+        return text.ranking(self.names, np.bincount(self[name], minlength=self.graph.n), self.top)
+
+    def histogram(self, name: str, word: str) -> Iterator[str]:
+        """Yield the number of vertices with each value, from 0."""
+        counts = np.bincount(self[name][self[name] >= 0]).tolist()
         names, counts = text.shortened([*map(str, range(len(counts)))], counts, 20)
         return text.histogram([f"{word} {name}" for name in names], counts, "vertices")
 
-    return view
+    def counts(self, name: str, titles: Mapping[int, str]) -> Iterator[str]:
+        """Yield the number of vertices with each value in `titles`."""
+        return text.histogram([*titles.values()], [int((self[name] == x).sum()) for x in titles], "vertices")
 
+    def spread(self, name: str, title: str, which: Any = None) -> Iterator[str]:
+        """Yield a histogram of distances or times, and the vertices with the highest.
 
-def counts(name: str, titles: Mapping[int, str]) -> View:
-    """The number of vertices with each of some values."""
-    return lambda f: text.histogram([*titles.values()], [int((f[name] == x).sum()) for x in titles], "vertices")
-
-
-def spread(name: str, title: str, which: Pick | None = None) -> View:
-    """A histogram of the distances or times of the vertices in a mask, by default the reached ones, and the highest."""
-
-    def view(f: Answered) -> Iterator[str]:
-        values = f[name]
-        some = is_reached(values) if which is None else which(f)
+        `which` is a mask of the vertices to read, by default of those reached.
+        """
+        values, dates = self[name], None
+        some = is_reached(values) if which is None else which
+        if values.dtype.kind in "mM":
+            values, dates = values.view(np.int64), values
         if some.any() and np.ptp(values[some]) > 0:
             is_float = values.dtype.kind == "f"
             found, bounds = np.histogram(values[some], bins=10 if is_float else min(10, int(np.ptp(values[some]))))
             shown = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
+            if dates is not None:
+                shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
             yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], found.tolist(), "vertices")
         yield title
         lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # whose negation fits
-        yield from text.ranking(f.named, np.where(some, values, lowest), min(f.top, int(some.sum())))
+        yield from text.ranking(self.names, np.where(some, values, lowest), min(self.top, int(some.sum())), dates)
 
-    return view
+    def coordinates(self, name: str, which: Any = None) -> Iterator[str]:
+        """Yield the coordinates of the first vertices, of all or in `which`."""
+        for v in range(self.graph.n)[: self.top] if which is None else which[: self.top].tolist():
+            yield f"      {' '.join(f'{x:12.4f}' for x in self[name][v].tolist())}  {self.label(v)}"
 
-
-def coordinates(name: str, which: Pick | None = None) -> View:
-    """The coordinates of the first vertices, or of the first ones of some."""
-
-    def view(f: Answered) -> Iterator[str]:
-        for v in range(f.graph.n)[: f.top] if which is None else which(f)[: f.top].tolist():
-            yield f"      {' '.join(f'{x:12.4f}' for x in f[name][v].tolist())}  {f.label(v)}"
-
-    return view
-
-
-def per_source(name: str) -> View:
-    """For each source, the number of vertices reached, and the largest distance, if there are distances."""
-
-    def view(f: Answered) -> Iterator[str]:
-        for source, row in list(zip(f.arguments["sources"], f[name]))[: f.top]:
+    def per_source(self, name: str) -> Iterator[str]:
+        """Yield the number of vertices reached from each source, and the largest distance, if there are distances."""
+        for source, row in list(zip(self.arguments["sources"], self[name]))[: self.top]:
             some = row[is_reached(row)]
             farthest = "" if row.dtype == bool else f", largest distance {some.max(initial=0).item():,.6g}"
-            yield f"      {some.size:>14,} reached from {f.label(source)}{farthest}"
+            yield f"      {some.size:>14,} reached from {self.label(source)}{farthest}"
 
-    return view
+    def cells(self) -> Iterator[str]:
+        """Yield the sources with the largest cells, and the largest distance in each cell."""
+        sources, which, distance = self.arguments["sources"], self["nearest"], self["distances"]
+        sizes = np.bincount(which[which >= 0], minlength=len(sources))
+        for place, i in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
+            name, farthest = self.label(sources[i]), distance[which == i].max(initial=0).item()
+            yield f"{place:4}  {sizes[i]:>14,} vertices nearest to {name}, largest distance {farthest:,.6g}"
 
+    def groups(self) -> Iterator[str]:
+        """Yield the largest groups, each with one of its vertices."""
+        _, first, sizes = np.unique(self["labels"], return_index=True, return_counts=True)
+        for place, c in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
+            yield f"{place:4}  {sizes[c]:>14,} vertices, among them {self.label(int(first[c]))}"
 
-def cells(f: Answered) -> Iterator[str]:
-    """The sources with the largest cells, and the farthest vertex of each."""
-    sources, which, distance = f.arguments["sources"], f["nearest"], f["distances"]
-    sizes = np.bincount(which[which >= 0], minlength=len(sources))
-    for place, i in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
-        farthest = distance[which == i].max(initial=0).item()
-        yield f"{place:4}  {sizes[i]:>14,} vertices nearest to {f.label(sources[i])}, largest distance {farthest:,.6g}"
+    def features(self) -> Iterator[str]:
+        """Yield the minimum, mean and maximum of each feature."""
+        numbers = np.atleast_2d(self["aggregated"].T)
+        for i, one in enumerate(numbers[: self.top] if numbers.size else []):
+            yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
 
+    # --- vertices, rows of vertices, and edges ------------------------------------------------------------------------
 
-def groups(f: Answered) -> Iterator[str]:
-    """The largest groups, each with one of its vertices."""
-    _, first, sizes = np.unique(f["labels"], return_index=True, return_counts=True)
-    for place, c in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
-        yield f"{place:4}  {sizes[c]:>14,} vertices, among them {f.label(int(first[c]))}"
+    def listed(
+        self, vertices: Array, numbers: Any = None, places: bool = True, between: str = " – ", more: str = ""
+    ) -> Iterator[str]:
+        """Yield the first vertices, or rows of vertices, with optional numbers.
 
+        With `places` lines are counted from 1. `more` says what the items are that are not printed.
+        """
+        rows = (vertices.reshape(-1, 1) if vertices.ndim == 1 else vertices)[: self.top].tolist()
+        texts = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers[: self.top].tolist()]
+        for place, (row, number) in enumerate(zip(rows, texts), 1):
+            yield f"{f'{place:4}  ' if places else ''}{number}{between.join(map(self.label, row))}"
+        if more and len(vertices) > self.top:
+            yield f"      and {len(vertices) - self.top:,} {more}"
 
-def features(f: Answered) -> Iterator[str]:
-    """Minimum, mean and maximum of each feature."""
-    numbers = np.atleast_2d(f["aggregated"].T)
-    for i, one in enumerate(numbers[: f.top] if numbers.size else []):
-        yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
+    def named(self, vertices: Array) -> Iterator[str]:
+        """Yield the first vertices, or rows of vertices, without numbers."""
+        return (f"      {line}" for line in self.listed(vertices, places=False))
 
+    def edges(self, numbers: Any) -> Iterator[str]:
+        """Yield the ends of the first edges with the given numbers."""
+        return self.named(np.stack([ends[numbers[: self.top]] for ends in self.pairs or self.graph.edges()], axis=1))
 
-# --- vertices, and rows of vertices -----------------------------------------------------------------------------------
+    def members(self, name: str) -> Array:
+        """Return the positions where a mask is True."""
+        return np.flatnonzero(self[name])
 
+    def highest(self, name: str) -> Array:
+        """Return the numbers of the edges, by descending values."""
+        return np.argsort(-self[name], kind="stable")
 
-def listed(
-    ids: str | Pick, numbers: Pick | None = None, places: bool = True, between: str = " – ", more: Pick | None = None
-) -> Callable[[Answered], Iterator[str]]:
-    """The first vertices, or rows of vertices, numbered, with optional values; then the number of `more`."""
+    def along_path(self) -> Array:
+        """Return the distance of each vertex of a shortest path from the start of the path."""
+        numbers, values = self["edges"], self.graph.values
+        lengths = np.ones(len(numbers)) if values is None else values[numbers]
+        return np.append(0, lengths.cumsum(dtype=np.float64))[: len(self["path"])]
 
-    def view(f: Answered) -> Iterator[str]:
-        found = f[ids] if isinstance(ids, str) else ids(f)
-        rows = (found.reshape(-1, 1) if found.ndim == 1 else found)[: f.top].tolist()
-        some = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers(f)[: f.top].tolist()]
-        for place, (row, number) in enumerate(zip(rows, some), 1):
-            yield f"{f'{place:4}  ' if places else ''}{number}{between.join(map(f.label, row))}"
-        if more is not None and len(found) > f.top:
-            yield f"      and {len(found) - f.top:,} {more(f)}"
+    def paths(self) -> Iterator[str]:
+        """Yield the length and the vertices of each path, without the middle of a long one."""
+        for place, (distance, path, _) in enumerate(self["paths"][: self.top], 1):
+            labels = [self.label(v) for v in path.tolist()]
+            shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
+            yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown)}"
 
-    return view
+    def similar(self) -> Iterator[str]:
+        """Yield the vertices most similar to another vertex, each with the vertex most similar to it."""
+        first, scores = self["vertices"][:, :1], self["scores"].max(axis=1, initial=0)
+        order = np.argsort(-scores, kind="stable")
+        order = order[(first[order] >= 0).any(axis=1)]
+        return self.listed(np.concatenate([order[:, None], first[order]], axis=1), scores[order], places=False)
 
+    # --- headings -----------------------------------------------------------------------------------------------------
 
-def named(ids: str | Pick) -> View:
-    """The first vertices, or rows of vertices, without numbers."""
-    view = listed(ids, places=False)
-    return lambda f: (f"      {line}" for line in view(f))
+    def convergence(self, title: str) -> str:
+        """Return a heading that says whether an iteration converged, its residual, and a title."""
+        return (
+            f"{'converged' if self['converged'] else 'did NOT converge'} after {self['iterations']} iterations, "
+            f"residual {self['residual']:.3g}; the {title}:"
+        )
 
+    def reached(self, name: str) -> str:
+        """Return a heading with the number of vertices reached from the source."""
+        return f"{is_reached(self[name]).sum():,} of {self.graph.n:,} vertices reached from {self.end('source')}"
 
-def edges(numbers: Pick) -> View:
-    """The ends of the first edges."""
-    return named(lambda f: np.stack([ends[numbers(f)[: f.top]] for ends in f.graph.edges()], axis=1))
+    def from_sources(self, title: str) -> str:
+        """Return a title with the number of sources."""
+        some = self.arguments["sources"]
+        return f"{title} from {self.graph.n if some is None else len(some):,} sources:"
 
+    def inside(self, name: str, what: str) -> str:
+        """Return a heading with the number of vertices or edges in a mask."""
+        found = self[name]
+        return f"{found.sum():,} of {len(found):,} {what}{', among them' * bool(found.any())}"
 
-def members(name: str) -> Pick:
-    """The positions where a mask is True."""
-    return lambda f: np.flatnonzero(f[name])
+    def of_degree(self, what: str) -> str:
+        """Return the words that vertices or edges are in a core or truss, such as "are in the 3-core"."""
+        k = self.arguments["k"]
+        return f"are in the main {what}" if k is None else f"are in the {k:,}-{what}"
 
+    def positive(self, name: str, what: str) -> str:
+        """Return a heading with the number of edges, or pairs, with a value above 0."""
+        found = self[name]
+        of = f"{len(found):,} {'stored edges' if self.pairs is None else 'pairs'}"
+        return f"{(found > 0).sum():,} of {of} {what}{', most' * bool(len(found))}"
 
-def highest(name: str) -> Pick:
-    """The edge numbers, by descending values."""
-    return lambda f: np.argsort(-f[name], kind="stable")
+    def counted(self, name: str, what: str, title: str) -> str:
+        """Return the length of an array, and a title if it is not empty."""
+        return f"{len(self[name]):,} {what}{title * bool(len(self[name]))}"
 
-
-def along_path(f: Answered) -> Array:
-    """The distance of each vertex of a shortest path from its start."""
-    numbers, values = f["edges"], f.graph.values
-    lengths = np.ones(len(numbers)) if values is None else values[numbers]
-    return np.append(0, lengths.cumsum(dtype=np.float64))[: len(f["path"])]
-
-
-def paths(f: Answered) -> Iterator[str]:
-    """The length of each path, and its vertices: the first three and the last two of more than five."""
-    for place, (distance, path, _) in enumerate(f["paths"][: f.top], 1):
-        labels = [f.label(v) for v in path.tolist()]
-        shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
-        yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown)}"
-
-
-def similar(f: Answered) -> Iterator[str]:
-    """The most similar pairs of each vertex and the most similar other vertex."""
-    first, scores = f["vertices"][:, :1], f["scores"].max(axis=1, initial=0)
-    order = np.argsort(-scores, kind="stable")
-    order = order[(first[order] >= 0).any(axis=1)]
-    pairs = np.concatenate([order[:, None], first[order]], axis=1)
-    return listed(lambda _: pairs, lambda _: scores[order], places=False)(f)
-
-
-# --- headings ---------------------------------------------------------------------------------------------------------
-
-
-def convergence(title: str) -> Pick:
-    """Whether an iteration converged, its residual, and a title."""
-    return lambda f: (
-        f"{'converged' if f['converged'] else 'did NOT converge'} after {f['iterations']} iterations, residual "
-        f"{f['residual']:.3g}; the {title}:"
-    )
-
-
-def reached(name: str) -> Pick:
-    """The number of vertices reached from the source."""
-    return lambda f: f"{is_reached(f[name]).sum():,} of {f.graph.n:,} vertices reached from {f.end('source')}"
-
-
-def from_sources(title: str) -> Pick:
-    """A title with the number of sources."""
-    return lambda f: f"{title.format(f.graph.n if (some := f.arguments['sources']) is None else len(some))}:"
-
-
-def inside(name: str, what: str, where: Pick) -> Pick:
-    """The number of vertices or edges in a mask."""
-    return lambda f: f"{f[name].sum():,} of {len(f[name]):,} {what} {where(f)}{', among them' * bool(f[name].any())}"
-
-
-def positive(name: str, what: str) -> Pick:
-    """The number of edges with a value above 0."""
-    return lambda f: f"{(f[name] > 0).sum():,} of {len(f[name]):,} stored edges {what}{', most' * bool(len(f[name]))}"
-
-
-def counted(name: str, what: str, title: str) -> Pick:
-    """The length of an array, and a title if it is not empty."""
-    return lambda f: f"{len(f[name]):,} {what}{title * bool(len(f[name]))}"
-
-
-def grouped(what: str) -> Pick:
-    """The number of groups."""
-
-    def heading(f: Answered) -> str:
-        _, sizes = np.unique(f["labels"], return_counts=True)
+    def grouped(self, what: str) -> str:
+        """Return a heading with the number of groups."""
+        _, sizes = np.unique(self["labels"], return_counts=True)
         return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
-    return heading
+    # --- masks --------------------------------------------------------------------------------------------------------
 
-
-# --- edges ------------------------------------------------------------------------------------------------------------
+    def happens(self, name: str) -> Array:
+        """Return a mask of the finite times. Of integers, the two extremes of their dtype stand for infinite times."""
+        times = self[name]
+        if times.dtype.kind in "mM":
+            return ~np.isnat(times)
+        if times.dtype.kind == "f":
+            return np.isfinite(times)
+        extremes = np.iinfo(times.dtype)
+        happening: Array = (times > extremes.min) & (times < extremes.max)
+        return happening
 
 
 def is_reached(values: Array) -> Array:
-    """A mask of the levels, distances or truth values that belong to reached vertices."""
+    """Return a mask of the levels, distances or bools that belong to reached vertices."""
     if values.dtype == bool:
         return values
     reached: Array = values >= 0 if values.dtype.kind == "i" else np.isfinite(values)
     return reached
 
 
-def happens(times: Array) -> Array:
-    """A mask of the times that are neither infinite nor an extreme of their type, which stands for it."""
-    if times.dtype.kind == "f":
-        return np.isfinite(times)
-    extremes = np.iinfo(times.dtype)
-    happening: Array = (times > extremes.min) & (times < extremes.max)
-    return happening
-
-
-def is_placed(locations: Array) -> Array:
-    """A mask of the vertices with a location."""
-    return ~np.isnan(locations[:, 0])
-
-
 def traversed(f: Answered) -> int:
-    """The number of stored edges that a call traverses: for searches, edges whose source is reached; else all edges."""
+    """Return the number of stored edges that a call traverses: for a search, the edges whose source is reached.
+
+    Other calls traverse all edges.
+    """
     reached = next((f[name] for name in ("levels", "distances", "reached") if name in f.answer), None)
     if reached is not None and {"source", "sources"} & f.arguments.keys():
         return sum(_edges_from(f, is_reached(row)) for row in np.atleast_2d(reached))

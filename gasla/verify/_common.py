@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gasla.graph.arguments import are_names, several_vertices, source_vertex
-from gasla.graph.exchange.vertex_names import translate_vertices
+from gasla.graph.arguments import are_names, several_vertices, weight_range
+from gasla.graph.exchange.vertex_names import translate_vertex, translate_vertices
 from gasla.graph.graph import Graph, as_graph
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ class VerificationError(AssertionError):
 
 
 def _numbered(graph: Graph, given: Any, name: str) -> Any:
-    """A mapping of vertices to numbers, or a list of equally likely vertices; an array of numbers as it is."""
+    """Return a value for each vertex number, from a mapping of vertices, or 1 for each vertex in a list of names.
+
+    An array of numbers is returned as it is.
+    """
     if isinstance(given, Mapping):
         return dict(zip(several_vertices(graph, name, given, "vertex"), given.values()))
     if getattr(given, "ndim", 1) == 0 or not are_names(given):
@@ -42,28 +45,57 @@ def _pairs(graph: Graph, given: Any, name: str) -> Any:
 
 
 VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give vertices, by their names
-    **dict.fromkeys(("source", "target"), source_vertex),
-    **dict.fromkeys(("sources", "starts", "ids", "nodes"), translate_vertices),
+    **dict.fromkeys(("source", "target"), translate_vertex),
+    **dict.fromkeys(("sources", "starts", "ids", "nodes", "terminals"), translate_vertices),
     **dict.fromkeys(("personalization", "dangling", "beta"), _numbered),
     "pairs": _pairs,
 }
 
 
-def takes_names(verify: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a verifier: like the algorithm, it then accepts vertices by name, which it receives as numbers."""
-    bind = signature(verify).bind
+Weights = Literal["any", "numbers", "lengths", "shares", "positive"]
 
-    @wraps(verify)
-    def translated(*args: P.args, **kwargs: P.kwargs) -> None:
-        given = bind(*args, **kwargs)
-        graph = as_graph(given.arguments["graph"])
-        if graph.naming is not None:
-            for name, translate in VERTICES.items():
-                if given.arguments.get(name) is not None:
-                    given.arguments[name] = translate(graph, given.arguments[name], name)
-        verify(*given.args, **given.kwargs)
 
-    return translated
+def require_weights(graph: Any, weights: Weights) -> None:
+    """Raise the algorithm's error for weights that it refuses, as in `verifier`."""
+    if weights != "any":
+        least, _ = weight_range(as_graph(graph), positive=weights == "positive", shares=weights == "shares")
+        if weights == "lengths" and least < 0:
+            raise VerificationError(f"a weight is {least}; expected an error instead of an answer")
+
+
+def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Decorate a function that verifies: it takes vertices by name, like the algorithm, and receives them as numbers.
+
+    NumPy's warnings are off, since infinite and NaN sums are compared like others.
+
+    Parameters
+    ----------
+    weights
+        Which weights the algorithm takes where it reads them, as in `weight_range`: "lengths" are numbers of 0 or more.
+        Others are an error, since no answer is right.
+    """
+
+    def decorated(verify: Callable[P, None]) -> Callable[P, None]:
+        bind = signature(verify).bind
+
+        @wraps(verify)
+        def called(*args: P.args, **kwargs: P.kwargs) -> None:
+            given = bind(*args, **kwargs)
+            given.apply_defaults()
+            values, graph = given.arguments, as_graph(given.arguments["graph"])
+            if graph.naming is not None:
+                for name, translate in VERTICES.items():
+                    if values.get(name) is not None:
+                        values[name] = translate(graph, values[name], name)
+            asked = [values[name] for name in ("weighted", "distance") if name in values]
+            if not asked or any(asked):
+                require_weights(graph, weights)
+            with np.errstate(all="ignore"):
+                verify(*given.args, **given.kwargs)
+
+        return called
+
+    return decorated
 
 
 class Edges(NamedTuple):
@@ -108,17 +140,39 @@ class Edges(NamedTuple):
 
 
 def near_one(weight: Array) -> Array:
-    """The weights, scaled by a power of two if their sum is infinite or close to underflow."""
-    with np.errstate(over="ignore"):
-        total = float(weight.sum())
+    """Return the weights, scaled by a power of two if their sum is infinite or close to underflow.
+
+    No weight above 0 becomes 0.
+    """
+    total = float(weight.sum())
     if 2.0**-900 < total < np.inf or not (weight > 0).any():
         return weight
     scaled: Array = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    return scaled
+    return np.where(weight > 0, np.maximum(scaled, 5e-324), scaled)
+
+
+def scores_of(name: str, values: ArrayLike, n: int) -> Array:
+    """Verify that an answer has a finite number of 0 or more for each vertex, and return it as float64."""
+    score = vertex_answer(name, values, n, "f").astype(np.float64)
+    require(
+        np.isfinite(score) & (score >= 0),
+        lambda v: f"vertex {v} has the {'negative ' if score[v] < 0 else ''}score {score[v]} among the {name}",
+    )
+    return score
+
+
+def vector_of(given: Any, n: int) -> Array:
+    """Return a number for each vertex, from an array, from one number, or from a mapping that lacks zeros."""
+    vector = np.zeros(n)
+    if isinstance(given, Mapping):
+        vector[list(given.keys())] = list(given.values())
+    else:
+        vector += np.asarray(given, np.float64)
+    return vector
 
 
 def edges_by_id(graph: Any) -> tuple[Array, Array, Array]:
-    """Both ends and the weight of every edge, by edge id."""
+    """Return both ends and the weight of every edge, in the order of edge ids."""
     edges, order = edges_of(graph), np.argsort(as_graph(graph).out.numbers(), kind="stable")
     return edges.src[order].astype(np.int64), edges.dst[order].astype(np.int64), edges.weight[order]
 
@@ -138,7 +192,7 @@ def require(holds: Array, message: Callable[[int], str]) -> None:
 
 
 def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
-    """Check that an answer has one value of the right kind (`dtype.kind`) per vertex; returns it as an array."""
+    """Check that an answer has one value of the right kind (`dtype.kind`) per vertex, and return it as an array."""
     array = np.asarray(values)
     if array.shape != (n,):
         raise VerificationError(
@@ -151,7 +205,7 @@ def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
 
 
 def edge_answer(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
-    """Check that an answer has one value per stored edge; returns it in the order of `Edges`, grouped by source."""
+    """Check that an answer has one value per stored edge, and return it in the order of `Edges`, grouped by source."""
     graph = as_graph(graph)
     array = np.asarray(values)
     if array.shape != (graph.m,) or array.dtype.kind not in kinds:
@@ -170,19 +224,19 @@ def check_source(source: int, n: int) -> int:
 
 
 def check_sources(sources: Iterable[Any] | None, n: int) -> Array:
-    """The sources as an array; by default all vertices."""
+    """Return the sources as an array, or all vertices if `sources` is None."""
     return np.arange(n) if sources is None else np.array([check_source(s, n) for s in sources], np.int64)
 
 
 def edge_name(edges: Edges, e: int) -> str:
-    """The name of an edge in a message."""
+    """Return the name of an edge in a message."""
     return f"edge {edges.src[e]} → {edges.dst[e]}"
 
 
 def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
-    """The total weight of the common neighbors of u[i] and v[i], or their number, as float64.
+    """Return the total weight, or the number, of the common neighbors of u[i] and v[i], as float64.
 
-    The neighbors of the vertex of lower degree are searched among those of the other.
+    The neighbors of the vertex of lower degree are searched among those of the other vertex.
     """
     degree = np.diff(simple.indptr)
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
@@ -199,42 +253,55 @@ def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | Non
 
 
 def sample(count: int, samples: int) -> Array:
-    """The indices to look at: all of them, or as many as `samples` says, drawn at random."""
+    """Return `samples` of `count` indices, drawn at random, or all if there are no more."""
     every = np.arange(count)
     return every if count <= samples else np.random.default_rng(0).choice(every, samples, replace=False)
 
 
-def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Array:
-    """Whether each vertex is one of `starts` or reachable from one of them, by SciPy."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
+def sparse(n: int, src: Array, dst: Array, data: Array | None = None) -> "csr_array":
+    """Return a SciPy matrix whose entries are the sums of `data`, or the numbers of edges, for each pair of ends."""
+    from scipy.sparse import coo_array
 
-    starts = np.unique(np.asarray(starts, np.int64))
-    ends = np.append(src, np.full(len(starts), n)), np.append(dst, starts)  # one more vertex leads to all starts
-    matrix = csr_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
-    found = np.zeros(n + 1, bool)
-    found[breadth_first_order(matrix, n, return_predecessors=False)] = True
-    return found[:-1]
+    return coo_array((np.ones(len(src)) if data is None else data, (src, dst)), shape=(n, n)).tocsr()
 
 
-def strong_components_of(n: int, src: Array, dst: Array) -> Array:
-    """The strong component of each vertex, by SciPy."""
-    from scipy.sparse import csr_array
+def distances_from(matrix: "csr_array", source: int | Array, **options: Any) -> Array:
+    """Return the distance from a vertex to each vertex, by SciPy. It is infinite if there is no path."""
+    from scipy.sparse.csgraph import dijkstra
+
+    search: Any = dijkstra
+    distances: Array = search(matrix, indices=source, **options)
+    return distances
+
+
+def components_of(matrix: "csr_array", connection: Literal["weak", "strong"] = "weak") -> Array:
+    """Return the component of each vertex, by SciPy."""
     from scipy.sparse.csgraph import connected_components
 
-    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
-    matrix.sum_duplicates()  # SciPy's search is slow with parallel edges
-    component: Array = connected_components(matrix, connection="strong")[1]
+    matrix.sum_duplicates()  # SciPy's search for strong components never ends on parallel edges
+    component: Array = connected_components(matrix, connection=connection)[1]
     return component
 
 
-def odd_components(edges: Edges) -> tuple[Array, Array]:
-    """The component of each vertex, and whether it has an odd cycle: then its bipartite double cover is connected."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Array:
+    """Return whether each vertex is in `starts` or reachable from a vertex in `starts`, by SciPy."""
+    from scipy.sparse.csgraph import breadth_first_order
 
+    starts = np.unique(np.asarray(starts, np.int64))
+    matrix = sparse(n + 1, np.append(src, np.full(len(starts), n)), np.append(dst, starts))  # vertex n leads to them
+    is_reached = np.zeros(n + 1, bool)
+    is_reached[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    return is_reached[:-1]
+
+
+def two_sides(edges: Edges) -> tuple[Array, Array, Array]:
+    """Return for each vertex its component, whether that has an odd cycle, and on which side the vertex is.
+
+    The side is True if a path of even length leads to the smallest vertex of the component. A component has an odd
+    cycle if its bipartite double cover is connected. Otherwise each half of the cover has one copy of every vertex.
+    """
     n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
-    ends = np.r_[src, src + n], np.r_[dst + n, dst]
-    _, side = connected_components(coo_array((np.ones(2 * len(src)), ends), shape=(2 * n, 2 * n)), directed=False)
-    _, component = connected_components(coo_array((np.ones(len(src)), (src, dst)), shape=(n, n)), directed=False)
-    return component, side[:n] == side[n:]
+    half = components_of(sparse(2 * n, np.r_[src, src + n], np.r_[dst + n, dst]))
+    component = components_of(sparse(n, src, dst))
+    first = np.unique(component, return_index=True)[1]
+    return component, half[:n] == half[n:], half[:n] == half[first][component]

@@ -5,21 +5,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, edges_of, require, vertex_answer
+from gasla.verify._common import Array, VerificationError, edges_of, require, verifier, vertex_answer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+@verifier()
 def core_number(graph: Any, numbers: ArrayLike) -> None:
-    """Verify the core number of every vertex of a graph, read as simple and undirected.
+    """Verify `numbers` of `gasla.core_number`.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.core_number`.
-    numbers : array of int
-        The core number of each vertex.
+    A vertex of number k has k neighbors of number k or more, and can be peeled off where no more of them are left.
 
     Examples
     --------
@@ -47,15 +43,9 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
         )
 
 
+@verifier()
 def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
-    """Verify the vertices of the k-core of a graph, read as simple and undirected.
-
-    Parameters
-    ----------
-    graph, k
-        As for `gasla.k_core`.
-    members : array of bool
-        Whether each vertex is in the core.
+    """Verify `members` of `gasla.k_core`: inside, all have k neighbors or more; outside, all can be peeled off.
 
     Examples
     --------

@@ -8,16 +8,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import (
-    Array,
-    Edges,
-    VerificationError,
-    check_source,
-    edges_by_id,
-    edges_of,
-    require,
-    takes_names,
-)
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_by_id, edges_of, require, verifier
 from gasla.verify.partitions import strong_components
 
 SLACK = 1e-6  # relative tolerance of a radius, for distances rounded to float32
@@ -28,19 +19,14 @@ COMBINES = {  # NumPy's ufunc, and its identity
 }
 
 
+@verifier()
 def condensation(
     graph: Any, condensed: Graph, labels: ArrayLike | None = None, *, combine: semirings.Monoid = semirings.plus
 ) -> None:
-    """Verify a condensation: a vertex per strongly connected component, an edge wherever an edge joins two of them.
+    """Verify `condensed` of `gasla.condensation`.
 
-    Sums of floats may differ by rounding.
-
-    Parameters
-    ----------
-    graph, labels, combine
-        As for `gasla.condensation`.
-    condensed : Graph
-        What `gasla.condensation` returned.
+    It has a vertex for each strong component, and an edge wherever an edge joins two of them, with its combined value
+    up to rounding.
 
     Examples
     --------
@@ -68,7 +54,10 @@ def condensation(
     if condensed.values is None and combine is semirings.plus:
         raise VerificationError("the condensation has no values; expected sums, or counts of edges")
     if condensed.values is not None:
-        _check_values(edges.weight[across], place, found.weight[order], pairs, found.n, combine)
+        kind = condensed.values.dtype
+        values = found.weight[order].astype(kind if kind.kind == "f" else np.float64)
+        is_or = kind.kind == "b" and combine is semirings.plus  # a sum of bools is "or"
+        _check_values(edges.weight[across], place, values, pairs, found.n, semirings.max if is_or else combine)
 
 
 def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
@@ -79,13 +68,14 @@ def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: in
     right, size = np.full(len(pairs), start), np.zeros(len(pairs))
     add.at(right, place, weight)
     np.add.at(size, place, np.abs(weight))
+    right = right.astype(found.dtype)  # float32 sums may overflow
     require(
-        (found == right) | (np.abs(found - right) <= 1e-5 * size),
+        _equal(found, right) | (np.abs(found - right) <= 1e-5 * size),
         lambda p: f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {found[p]}, not {right[p]}",
     )
 
 
-@takes_names
+@verifier("numbers")
 def ego_graph(
     graph: Any,
     source: Any,
@@ -96,14 +86,7 @@ def ego_graph(
     undirected: bool = False,
     weighted: bool = False,
 ) -> None:
-    """Verify an ego graph: its vertices are those within the radius by SciPy, its edges are all between them.
-
-    Parameters
-    ----------
-    graph, source, radius, center, undirected, weighted
-        As for `gasla.ego_graph`.
-    ego : Graph
-        What `gasla.ego_graph` returned.
+    """Verify `ego` of `gasla.ego_graph`: its vertices are those within the radius by SciPy, its edges all between them.
 
     Examples
     --------
@@ -156,8 +139,12 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
 
 def _same(what: str, found: Array, right: Array) -> None:
     """Verify an attribute of each edge."""
-    same = (found == right) | (np.isnan(found) & np.isnan(right))
-    require(same, lambda e: f"edge {e} has the {what} {found[e]}, not {right[e]}")
+    require(_equal(found, right), lambda e: f"edge {e} has the {what} {found[e]}, not {right[e]}")
+
+
+def _equal(found: Array, right: Array) -> Array:
+    """Whether numbers are equal, or both NaN."""
+    return np.asarray((found == right) | (np.isnan(found) & np.isnan(right)))
 
 
 def _new_vertices(part: Graph, n: int) -> Array:
@@ -172,11 +159,18 @@ def _new_vertices(part: Graph, n: int) -> Array:
 
 def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> Array:
     """The distance of each vertex from the source."""
-    from scipy.sparse.csgraph import shortest_path
+    from scipy.sparse.csgraph import NegativeCycleError, shortest_path
 
     src, dst, weight = edges.src, edges.dst, edges.weight if weighted else np.ones(edges.dst.size)
     if undirected:
         src, dst, weight = np.r_[src, dst], np.r_[dst, src], np.r_[weight, weight]
     search: Any = shortest_path
-    found: Array = search(edges._replace(src=src, dst=dst, weight=weight).lightest(), indices=source)
+    try:
+        lengths, method = (
+            edges._replace(src=src, dst=dst, weight=weight).lightest(),
+            "BF" if (weight < 0).any() else "D",
+        )
+        found: Array = search(lengths, method=method, indices=source)
+    except NegativeCycleError:
+        raise VerificationError("a cycle has a negative length; expected an error instead of a graph") from None
     return found

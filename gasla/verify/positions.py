@@ -5,24 +5,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import SAMPLES, Array, VerificationError, edges_of, require, sample
+from gasla.verify._common import SAMPLES, Array, VerificationError, distances_from, edges_of, require, sample, verifier
 
 STEPS = 10.0 ** np.arange(-4, 1)  # to the places that are tried, relative to the farthest neighbor
 DIRECTIONS = 16
 
 
+@verifier()
 def layout(graph: Any, positions: ArrayLike) -> None:
-    """Verify positions of vertices by the lengths of edges.
+    """Verify `positions` of `gasla.layout` by the lengths of edges.
 
     The squared distances of all pairs of vertices have a mean that does not depend on which vertex is where. A layout
     places neighbors closer together, so the mean of edges is at most that of pairs, and equal if all are neighbors.
-
-    Parameters
-    ----------
-    graph
-        As for `gasla.layout`.
-    positions : (n, 2) array of float
-        The position of each vertex.
 
     Examples
     --------
@@ -46,20 +40,21 @@ def layout(graph: Any, positions: ArrayLike) -> None:
     require(is_apart, lambda i: f"vertices {order[i]} and {order[i + 1]} have one position")
     extent = np.abs(places).max(initial=0)
     middle = np.abs(places.mean(axis=0)).max() if n else 0.0
-    if middle > 1e-9 * extent:
+    if not middle <= 1e-9 * extent:
         raise VerificationError(f"the mean of the positions is {middle:g} from 0")
     if not edges:
         return
     length = float(((places[simple.row] - places[simple.col]) ** 2).sum()) / edges
-    if abs(length - 1) > 1e-6:
+    if not abs(length - 1) <= 1e-6:
         raise VerificationError(f"the squared lengths of edges have the mean {length:g}; expected 1")
     distance = 2 * float((places**2).sum()) / (n - 1)  # the mean of all pairs, as that of the positions is 0
-    if distance < 1 - 1e-6:
+    if not distance >= 1 - 1e-6:
         raise VerificationError(
             f"squared distances of all pairs have the mean {distance:g}, less than 1, that of edges"
         )
 
 
+@verifier()
 def geolocate(
     graph: Any,
     locations: ArrayLike,
@@ -69,18 +64,9 @@ def geolocate(
     tolerance: float = 1e-7,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify estimated locations: given ones are kept, and sampled ones are medians of their neighbors' locations.
+    """Verify `found`, the locations of `gasla.geolocate`: given ones are kept, and `samples` others are medians.
 
-    Parameters
-    ----------
-    graph, sphere
-        As for `gasla.geolocate`.
-    locations, found : (n, 2) arrays
-        The given locations, NaN where unknown, and the answer.
-    tolerance : float
-        By how much the mean distance to the neighbors may exceed the least, relative to all given locations.
-    samples : int
-        Number of vertices to check.
+    The mean distance to the neighbors may exceed the least by `tolerance`, relative to all given locations.
 
     Examples
     --------
@@ -119,12 +105,9 @@ def geolocate(
 
 def _steps(simple: Any, known: Array) -> Array:
     """The distance in edges from the nearest vertex with a known location, by SciPy; infinite if there is none."""
-    from scipy.sparse.csgraph import dijkstra
-
     if not known.any():
         return np.full(len(known), np.inf)
-    found: Array = dijkstra(simple, indices=np.flatnonzero(known), unweighted=True, min_only=True)
-    return found
+    return distances_from(simple, np.flatnonzero(known), unweighted=True, min_only=True)
 
 
 def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:

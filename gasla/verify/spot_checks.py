@@ -17,13 +17,16 @@ from gasla.verify._common import (
     VerificationError,
     check_sources,
     common_weights,
+    distances_from,
     edge_answer,
     edge_name,
     edges_by_id,
     edges_of,
+    near_one,
     require,
+    require_weights,
     sample,
-    takes_names,
+    verifier,
     vertex_answer,
 )
 
@@ -38,7 +41,7 @@ EDGES = 20_000_000  # edges visited in searches, unless `samples` is given
 TOLERANCE = 1e-9  # relative error of scores
 
 
-@takes_names
+@verifier("lengths")
 def closeness(
     graph: Any,
     scores: ArrayLike,
@@ -47,17 +50,11 @@ def closeness(
     wf_improved: bool = True,
     sources: Iterable[Any] | None = None,
     samples: int | None = None,
+    weighted: bool = False,
 ) -> None:
-    """Check the closeness of sampled vertices by their distances from all sources.
+    """Verify `scores` of `gasla.closeness_centrality` for `samples` vertices, by their distances from all sources.
 
-    Parameters
-    ----------
-    graph, distance, wf_improved, sources
-        As for `gasla.closeness_centrality`, or the sources it drew.
-    scores : array of float
-        The answer.
-    samples : int, optional
-        Number of vertices to check; by default as many as 2e7 edges allow, at least one.
+    By default there are as many samples as 2e7 edges allow, at least one.
 
     Examples
     --------
@@ -73,10 +70,10 @@ def closeness(
         mean = lengths.size / lengths.sum() if lengths.sum() > 0 else 0.0
         return mean * lengths.size / count if wf_improved and count else mean
 
-    _by_distances(graph, scores, distance, sources, score, samples)
+    _by_distances(graph, scores, "weight" if weighted else distance, sources, score, samples)
 
 
-@takes_names
+@verifier("lengths")
 def harmonic(
     graph: Any,
     scores: ArrayLike,
@@ -85,15 +82,9 @@ def harmonic(
     sources: Iterable[Any] | None = None,
     k: int | None = None,
     samples: int | None = None,
+    weighted: bool = False,
 ) -> None:
-    """Check the harmonic centrality of sampled vertices by their distances from all sources.
-
-    Parameters
-    ----------
-    graph, distance, sources, k
-        As for `gasla.harmonic_centrality`; with `k`, the sources it drew.
-    scores, samples
-        As for `closeness`.
+    """Verify `scores` of `gasla.harmonic_centrality` for `samples` vertices, as for `closeness`.
 
     Examples
     --------
@@ -106,7 +97,7 @@ def harmonic(
         total = (1 / lengths[lengths > 0]).sum()
         return total if k is None else total * (n - 1) / count if count else 0.0
 
-    _by_distances(graph, scores, distance, sources, score, samples)
+    _by_distances(graph, scores, "weight" if weighted else distance, sources, score, samples)
 
 
 def _by_distances(
@@ -117,42 +108,29 @@ def _by_distances(
     score: Callable[[Array, int], float],
     samples: int | None,
 ) -> None:
-    """Compare sampled scores with those computed from the distances to a vertex, and the number of other sources."""
-    from scipy.sparse.csgraph import dijkstra
-
+    """Compare sampled scores with `score`, called with the distances to a vertex and the number of other sources."""
     edges = edges_of(graph)
     given = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
-    require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]}")
+    require(~np.isnan(given), lambda v: f"vertex {v} has the score NaN")
     require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]:g}")
     chosen = check_sources(sources, edges.n)
     length = np.ones(edges.dst.size) if distance is None else edges.weight
     backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), given.copy()
     some = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
     for v in some.tolist():
-        found = dijkstra(backwards, indices=[v])[0][chosen[chosen != v]]
-        right[v] = score(found[np.isfinite(found)], found.size)
+        distances = distances_from(backwards, v)[chosen[chosen != v]]
+        right[v] = score(distances[np.isfinite(distances)], distances.size)
     require(
-        np.abs(given - right) <= 1e-6 * right,
+        np.isclose(given, right, rtol=1e-6, atol=0),
         lambda v: f"vertex {v} has the score {given[v]:.9g}, but its distances give {right[v]:.9g}",
     )
 
 
-@takes_names
+@verifier()
 def similarity(
     graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None, *, samples: int = 1 << 12
 ) -> None:
-    """Check a similarity measure for sampled edges, or for sampled pairs.
-
-    Parameters
-    ----------
-    graph, pairs
-        As for `gasla.jaccard`.
-    scores : array of float
-        The answer, one score per stored edge in input order, or per pair.
-    measure : str
-        The name of the measure.
-    samples : int
-        Number of pairs to check.
+    """Verify `scores` of a `measure`, as of `gasla.jaccard`, for `samples` edges or pairs.
 
     Examples
     --------
@@ -161,33 +139,19 @@ def similarity(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the jaccard of 0 and 2 is 1, not 0.5
     """
-    score, edges = np.asarray(scores), edges_of(graph)
-    u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
-    if score.shape != u.shape or score.dtype.kind != "f":
-        raise VerificationError(
-            f"scores: {len(u)} floating-point numbers were expected, one per pair, not {score.dtype}{score.shape}"
-        )
-    some, simple = sample(len(u), samples), edges.simple()
-    u, v, degree = u[some], v[some], np.diff(simple.indptr).astype(np.float64)
+    u, v, score = _sampled_pairs(graph, "scores", scores, "f", pairs, samples)
+    simple = edges_of(graph).simple()
+    degree = np.diff(simple.indptr).astype(np.float64)
     right = scored(measure, degree[u], degree[v], common_weights(simple, u, v, weights_of(measure, degree)))
     require(
-        np.isclose(score[some], right, rtol=TOLERANCE, atol=0),
-        lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
+        np.isclose(score, right, rtol=TOLERANCE, atol=0),
+        lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[i]:.6g}",
     )
 
 
-@takes_names
+@verifier()
 def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *, samples: int = 1 << 12) -> None:
-    """Check the numbers of common out-neighbors of sampled edges, or of sampled pairs.
-
-    Parameters
-    ----------
-    graph, pairs
-        As for `gasla.shared_nearest_neighbors`.
-    counts : array of int
-        The answer, one number per stored edge in input order, or per pair.
-    samples : int
-        Number of pairs to check.
+    """Verify `counts` of `gasla.shared_nearest_neighbors` for `samples` edges or pairs.
 
     Examples
     --------
@@ -196,25 +160,28 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     Traceback (most recent call last):
     gasla.verify.VerificationError: 1 and 2 have 0 common neighbors, not 1
     """
-    given, edges = np.asarray(counts), edges_of(graph)
-    u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
-    if given.shape != u.shape or given.dtype.kind not in "iu":
-        raise VerificationError(
-            f"counts: {len(u)} integers were expected, one per pair, not {given.dtype}{given.shape}"
-        )
-    pattern = edges.matrix()
+    u, v, given = _sampled_pairs(graph, "counts", counts, "iu", pairs, samples)
+    pattern = edges_of(graph).matrix()
     pattern.sum_duplicates()
-    some = sample(len(u), samples)
-    u, v = u[some], v[some]
     right = common_weights(pattern, u, v).astype(np.int64)
-    require(
-        given[some] == right,
-        lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {given[some[i]]}",
-    )
+    require(given == right, lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {given[i]}")
+
+
+def _sampled_pairs(
+    graph: Any, name: str, values: ArrayLike, kinds: str, pairs: Any, samples: int
+) -> tuple[Array, Array, Array]:
+    """Return both vertices of sampled pairs, by default of sampled edges, and the answers for these pairs."""
+    given = np.asarray(values)
+    u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
+    if given.shape != u.shape or given.dtype.kind not in kinds:
+        wanted = f"{len(u)} {'floating-point numbers' if kinds == 'f' else 'integers'}"
+        raise VerificationError(f"{name}: {wanted} were expected, one per pair, not {given.dtype}{given.shape}")
+    some = sample(len(u), samples)
+    return u[some], v[some], given[some]
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
-    """The weight of each vertex as a common neighbor."""
+    """Return the weight of each vertex as a common neighbor."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
             return 1 / np.log(np.maximum(degree, 1))
@@ -222,7 +189,7 @@ def weights_of(measure: Measure, degree: Array) -> Array:
 
 
 def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
-    """The score from both degrees and the total weight of the common neighbors."""
+    """Return the scores of pairs, from the degrees of both vertices and the total weight of the common neighbors."""
     if measure in ("adamic_adar", "resource_allocation"):
         return common
     if measure == "preferential_attachment":
@@ -232,17 +199,11 @@ def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
     return np.divide(common, size, out=np.zeros(len(a)), where=size > 0)
 
 
+@verifier()
 def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check triangle counts: they sum to three times the total, and those of sampled vertices are counted again.
+    """Verify `total` and `per_vertex` of `gasla.triangle_count`.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.triangle_count`.
-    total, per_vertex : int, array of int
-        The answer.
-    samples : int
-        Number of vertices to check.
+    All counts sum to three times the total. For `samples` vertices the count is the number of edges among neighbors.
 
     Examples
     --------
@@ -259,7 +220,8 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
         raise VerificationError(
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
         )
-    some, right, degree = _around(simple, samples)
+    some, degree = sample(len(count), samples), np.diff(simple.indptr).astype(np.int64)
+    right = edges_among_neighbors(simple, some)
     require(count[some] == right, lambda i: f"vertex {some[i]} is in {right[i]} triangles, not {count[some[i]]}")
     require(
         (count >= 0) & (count <= degree * (degree - 1) // 2),
@@ -267,17 +229,11 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     )
 
 
-def clustering(graph: Any, scores: ArrayLike, *, mode: str = "undirected", samples: int = SAMPLES) -> None:
-    """Check the clustering coefficients of sampled vertices: the fraction of pairs of neighbors that are adjacent.
-
-    Parameters
-    ----------
-    graph, mode
-        As for `gasla.clustering`.
-    scores : array of float
-        The answer.
-    samples : int
-        Number of vertices to check.
+@verifier()
+def clustering(
+    graph: Any, scores: ArrayLike, *, mode: str = "undirected", weighted: bool = False, samples: int = SAMPLES
+) -> None:
+    """Verify `scores` of `gasla.clustering` for `samples` vertices.
 
     Examples
     --------
@@ -289,28 +245,16 @@ def clustering(graph: Any, scores: ArrayLike, *, mode: str = "undirected", sampl
     edges = edges_of(graph)
     score = vertex_answer("scores", scores, edges.n, "f")
     some = sample(edges.n, samples)
-    if mode == "undirected":
-        some, count, degree = _around(edges.simple(), samples)
-        right = count / np.maximum(degree * (degree - 1) // 2, 1)[some]
-    else:
-        right = _of_directed(edges, some, mode)
+    right = _intensities(edges, some) if weighted else _coefficients(edges, some, mode)
     require(
         np.abs(score[some] - right) <= 1e-12,
         lambda i: f"the clustering of vertex {some[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
     )
 
 
+@verifier()
 def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check the scan statistics of sampled vertices: the number of edges among the vertex and its neighbors.
-
-    Parameters
-    ----------
-    graph
-        As for `gasla.scan_statistics`.
-    counts : array of int
-        The answer.
-    samples : int
-        Number of vertices to check.
+    """Verify `counts` of `gasla.scan_statistics` for `samples` vertices.
 
     Examples
     --------
@@ -321,18 +265,22 @@ def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) ->
     """
     simple = edges_of(graph).simple()
     given = vertex_answer("counts", counts, simple.shape[0], "iu")
-    some, closed, degree = _around(simple, samples)
-    right = closed + degree[some]
+    some = sample(len(given), samples)
+    right = edges_among_neighbors(simple, some) + np.diff(simple.indptr)[some]
     require(
         given[some] == right,
         lambda i: f"{right[i]} edges are among vertex {some[i]} and its neighbors, not {given[some[i]]}",
     )
 
 
-def _of_directed(edges: Edges, some: Array, mode: str) -> Array:
-    """The clustering coefficients of some vertices by a definition for directed graphs."""
+def _coefficients(edges: Edges, some: Array, mode: str) -> Array:
+    """Return the clustering coefficients of the vertices `some`."""
     from scipy.sparse import csr_array
 
+    if mode == "undirected":
+        simple = edges.simple()
+        degree = np.diff(simple.indptr).astype(np.int64)[some]
+        return np.asarray(edges_among_neighbors(simple, some) / np.maximum(degree * (degree - 1) // 2, 1))
     one_way = edges.matrix(keep=edges.src != edges.dst)
     one_way.sum_duplicates()
     one_way.data[:] = 1
@@ -351,26 +299,41 @@ def _of_directed(edges: Edges, some: Array, mode: str) -> Array:
     return ratio
 
 
-def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
-    """Sampled vertices, the number of edges among the neighbors of each, and the degrees of all vertices."""
-    degree = np.diff(simple.indptr).astype(np.int64)
-    some = sample(len(degree), samples)
-    rows = simple[some]
-    closed = np.asarray((rows @ simple).multiply(rows).sum(axis=1)).ravel()
-    return some, closed.astype(np.int64) // 2, degree
+def _intensities(edges: Edges, some: Array) -> Array:
+    """Return the weighted clustering coefficients of the vertices `some`."""
+    from scipy.sparse import csr_array
+
+    stays = edges.src != edges.dst
+    src, dst, weight = edges.src[stays], edges.dst[stays], edges.weight[stays].astype(np.float64)
+    if not weight.max(initial=0) > 0:
+        return np.zeros(len(some))
+    keys, places = np.unique(np.minimum(src, dst) * edges.n + np.maximum(src, dst), return_inverse=True)
+    largest = np.zeros(len(keys))
+    np.maximum.at(largest, places, weight)
+    ends, roots = np.divmod(keys, edges.n), np.cbrt(largest / largest.max())
+    upper = csr_array((roots, ends), shape=(edges.n, edges.n))
+    sides = csr_array(upper + upper.T)
+    closed = np.asarray((sides[some] @ sides).multiply(sides[some]).sum(axis=1)).ravel() / 2
+    degree = np.bincount(np.concatenate(ends), minlength=edges.n)[some]
+    found: Array = closed / np.maximum(degree * (degree - 1) / 2, 1)
+    return found
 
 
+def edges_among_neighbors(simple: "csr_array", some: Array) -> Array:
+    """Return the number of edges among the neighbors of each vertex in `some`.
+
+    An edge between the neighbors u and w of v makes w a common neighbor of v and u, and u one of v and w. So the sum
+    over v's edges is halved.
+    """
+    degree = np.diff(simple.indptr)[some]
+    place = np.repeat(np.arange(len(some)), degree)
+    shared = common_weights(simple, some[place], simple[some].indices)
+    return np.bincount(place, shared, len(some)).astype(np.int64) // 2
+
+
+@verifier()
 def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check the support of sampled edges: the number of common neighbors of their ends.
-
-    Parameters
-    ----------
-    graph
-        As for `gasla.edge_support`.
-    support : array of int
-        The answer, one count per stored edge in input order.
-    samples : int
-        Number of edges to check.
+    """Verify `support` of `gasla.edge_support` for `samples` edges: the common neighbors of their ends.
 
     Examples
     --------
@@ -384,11 +347,11 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
     src, dst = edges.src[some], edges.dst[some]
     right = np.where(src == dst, 0, common_weights(edges.simple(), src, dst)).astype(np.int64)
     require(
-        count[some] == right,
-        lambda i: f"{edge_name(edges, some[i])} is in {right[i]} triangles, not {count[some[i]]}",
+        count[some] == right, lambda i: f"{edge_name(edges, some[i])} is in {right[i]} triangles, not {count[some[i]]}"
     )
 
 
+@verifier()
 def aggregate_features(
     graph: Any,
     features: ArrayLike,
@@ -398,16 +361,7 @@ def aggregate_features(
     weighted: bool = True,
     samples: int = SAMPLES,
 ) -> None:
-    """Check the aggregated features of sampled vertices, up to rounding.
-
-    Parameters
-    ----------
-    graph, reduce, weighted
-        As for `gasla.aggregate_features`.
-    features, aggregated : (n, k) or (n,) arrays
-        The features, and the answer.
-    samples : int
-        Number of vertices to check.
+    """Verify `aggregated` of `gasla.aggregate_features` for `samples` vertices, up to rounding.
 
     Examples
     --------
@@ -417,21 +371,26 @@ def aggregate_features(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the features of vertex 1 come to [5.]; expected [2.]
     """
+    if weighted and reduce == "mean":
+        require_weights(graph, "shares")
     edges, rows, given = edges_of(graph), np.asarray(features), np.asarray(aggregated)
     if given.shape != rows.shape:
         raise VerificationError(f"the answer has shape {given.shape}; expected that of the features, {rows.shape}")
-    kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
+    weights = near_one(edges.weight) if reduce == "mean" else edges.weight
+    eps = np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps
+    reduction, is_sum = {"max": np.max, "min": np.min}.get(reduce, np.sum), reduce in ("sum", "mean")
     some = sample(edges.n, samples)
-    leading = np.flatnonzero(np.isin(edges.dst, some))
-    for v in some.tolist():
-        entering = leading[edges.dst[leading] == v]
-        weight = edges.weight[entering] if weighted else np.ones(len(entering))
-        with np.errstate(all="ignore"):
-            messages = (rows[edges.src[entering]].astype(np.float64).T * weight).T
-            total = weight.sum() if reduce == "mean" and weight.any() else 1.0
-            reduction = {"max": np.max, "min": np.min}.get(reduce, np.sum)
-            right = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
-            slack = (2 + len(messages)) * np.finfo(kind).eps * np.abs(messages).sum(axis=0) / abs(total)
-            near = np.isclose(given[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
+    order = np.flatnonzero(np.isin(edges.dst, some))
+    order = order[np.argsort(edges.dst[order], kind="stable")]
+    starts, ends = (np.searchsorted(edges.dst[order], some, side) for side in ("left", "right"))
+    for v, start, end in zip(some.tolist(), starts, ends):
+        entering = order[start:end]
+        weight = weights[entering] if weighted else np.ones(len(entering))
+        messages = (rows[edges.src[entering]].astype(np.float64).T * weight).T
+        total = weight.sum() if reduce == "mean" and weight.any() else 1.0
+        right = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
+        sizes = np.where(np.isfinite(messages), np.abs(messages / total), 0)
+        slack = ((2 + len(messages)) * eps * sizes).sum(axis=0) if is_sum else 2 * eps * np.abs(right)
+        near = np.isclose(given[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
         if not near.all():
             raise VerificationError(f"the features of vertex {v} come to {given[v]}; expected {right}")

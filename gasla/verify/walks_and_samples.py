@@ -6,20 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import Array, Edges, VerificationError, edges_of, require, takes_names
+from gasla.verify._common import Array, Edges, VerificationError, edges_by_id, edges_of, require, verifier
 
 
-@takes_names
+@verifier("shares")
 def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: bool = False) -> None:
-    """Verify random walks, plain or node2vec: each begins at its start, follows edges, and ends only without out-edges.
-
-    Parameters
-    ----------
-    graph, starts, weighted
-        As for `gasla.random_walks`.
-    walks : (walkers, length + 1) array of integers
-        The answer.
+    """Verify `walks` of `gasla.random_walks`: each begins at its start, follows edges, and ends only without out-edges.
 
     Examples
     --------
@@ -53,7 +47,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     require(right, lambda i: f"{describe(i)}; there is no such edge")
 
 
-@takes_names
+@verifier("shares")
 def sample_neighbors(
     graph: Any,
     ids: ArrayLike,
@@ -64,14 +58,7 @@ def sample_neighbors(
     weighted: bool = False,
     replace: bool = False,
 ) -> None:
-    """Verify sampled neighbors: their number, that edges lead to them, and that none is sampled more often than edges.
-
-    Parameters
-    ----------
-    graph, ids, k, direction, weighted, replace
-        As for `gasla.sample_neighbors`.
-    sampled : (rows, k) array of integers, or NeighborSample if `k` is a list
-        The answer.
+    """Verify `sampled` of `gasla.sample_neighbors`: as many as wanted, along edges, none more often than its edges.
 
     Examples
     --------
@@ -99,13 +86,23 @@ def sample_neighbors(
 
 
 def _drawn_edges(graph: Any, direction: str, weighted: bool) -> Edges:
-    """The edges that may be drawn, from the vertex that draws: reversed for "in"; if weighted those of weight > 0."""
-    edges = edges_of(graph)
-    src, dst = (edges.src, edges.dst) if direction == "out" else (edges.dst, edges.src)
+    """The edges that may be drawn, from the vertex that draws: reversed for "in".
+
+    If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
+    """
+    n, (src, dst, weight) = as_graph(graph).n, edges_by_id(graph)
+    if direction == "in":
+        src, dst = dst, src
     order = np.argsort(src, kind="stable")
-    order = order[edges.weight[order] > 0] if weighted else order
-    indptr = np.searchsorted(src[order], np.arange(edges.n + 1))
-    return Edges(edges.n, indptr, src[order], dst[order], edges.weight[order])
+    src, dst, weight = src[order], dst[order], weight[order]
+    if weighted:
+        counts = weight > 0
+        is_small = weight <= np.finfo(np.float64).eps * np.bincount(src, weight, n)[src]
+        for v in np.unique(src[counts & is_small]).tolist():
+            row = slice(*np.searchsorted(src, (v, v + 1)))
+            counts[row] = np.diff(np.cumsum(weight[row]), prepend=0) > 0
+        src, dst, weight = src[counts], dst[counts], weight[counts]
+    return Edges(n, np.searchsorted(src, np.arange(n + 1)), src, dst, weight)
 
 
 def _require_layers(
@@ -170,15 +167,9 @@ def _pairs(n: int, src: Array, dst: Array) -> Array:
     return src.astype(np.int64) * n + dst
 
 
+@verifier()
 def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool = False) -> None:
-    """Verify pairs without an edge: their number, and that they are distinct, of different vertices, and no edges.
-
-    Parameters
-    ----------
-    graph, count, undirected
-        As for `gasla.negative_edges`.
-    found : (2, count) array of integers
-        The answer.
+    """Verify `found`, the pairs of `gasla.negative_edges`: distinct, of different vertices, and without an edge.
 
     Examples
     --------
@@ -195,6 +186,11 @@ def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool
     i, j = pairs.astype(np.int64)
     right = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
     wanted = "i < j" if undirected else "different vertices"
+    if (sides := as_graph(graph).sides) is not None:
+        sides = np.append(moved(sides, "cpu"), [2])  # of a vertex that is none
+        within = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
+        right, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
+        undirected = True
     require(np.asarray(right), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
     stored = edges.src.astype(np.int64) * edges.n + edges.dst
     back = edges.dst.astype(np.int64) * edges.n + edges.src
@@ -204,15 +200,47 @@ def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool
         raise VerificationError("a pair occurs twice; expected distinct pairs")
 
 
-def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike]) -> None:
-    """Verify edges split into sets: each edge is in one set, with all edges between its ends; the sizes of the sets.
+@verifier()
+def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
+    """Verify `made` of `gasla.randomized`: it has the degrees or the number of edges, and the directions of the graph.
 
-    Parameters
-    ----------
-    graph, fractions
-        As for `gasla.split_edges`.
-    sets : sequence of arrays of integers
-        The answer.
+    Examples
+    --------
+    >>> import gasla
+    >>> ring = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    >>> randomized(ring, ring.reversed())
+    >>> randomized(ring, gasla.Graph.from_edges([0, 1, 2, 3], [1, 0, 3, 0]))
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 0 has 2 in-edges; expected 1
+    """
+    given, found = as_graph(graph), edges_of(made)
+    if found.n != given.n:
+        raise VerificationError(f"the random graph has {found.n} vertices; expected {given.n}")
+    edges, undirected = edges_of(given), given.is_symmetric
+    there, back = (np.sort(_pairs(found.n, *ends)) for ends in ((found.src, found.dst), (found.dst, found.src)))
+    if undirected and not np.array_equal(there, back):
+        raise VerificationError("an edge has no reverse; expected both directions, as in the graph")
+    stored = _pairs(edges.n, edges.src, edges.dst)
+    kept = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
+    if model != "configuration":
+        first = np.zeros(len(stored), bool)
+        first[np.unique(stored, return_index=True)[1]] = True
+        kept &= first
+        require(found.src != found.dst, lambda e: f"edge {e} is a loop of vertex {found.src[e]}; expected none")
+        if (there[1:] == there[:-1]).any():
+            raise VerificationError("two edges have the same ends; expected no parallel edges")
+    if model == "erdos_renyi":
+        if len(found.src) != kept.sum():
+            raise VerificationError(f"the random graph has {len(found.src)} edges; expected {kept.sum()}")
+        return
+    for name, ends, others in (("out-edges", found.src, edges.src), ("in-edges", found.dst, edges.dst)):
+        degrees, expected = (np.bincount(each, minlength=edges.n) for each in (ends, others[kept]))
+        require(degrees == expected, lambda v: f"vertex {v} has {degrees[v]} {name}; expected {expected[v]}")  # noqa: B023
+
+
+@verifier()
+def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike]) -> None:
+    """Verify `sets` of `gasla.split_edges`: each edge is in one, with all edges between its ends, and sizes fit.
 
     Examples
     --------

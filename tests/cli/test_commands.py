@@ -15,24 +15,15 @@ from scipy.sparse import load_npz
 
 import gasla
 from gasla import datasets
-from gasla.cli import algorithms, main, verbs
+from gasla.cli import main, verbs
 from gasla.cli.verbs import Verb
 
-ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
-UNCHECKED = {verb.name for verb in algorithms.ALGORITHMS if verb.verifier is None}
-NUMBER = (
-    "count-cliques",
-    "effective-diameter",
-    "count-matches",
-    "motif-counts",
-    "triadic-census",
-    "transitivity",
-    "average-clustering",
-    "modularity",
-)  # whose answer is one number or a few
+ALGORITHMS = [verb.name for verb in verbs.ALGORITHMS]
+UNCHECKED = {verb.name for verb in verbs.ALGORITHMS if verb.verifier is None}
+NUMBER = [verb.name for verb in verbs.ALGORITHMS if not verb.answers]  # whose answer is one number or a few
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths", "temporal-reachability")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
-TEMPORAL = ("earliest-arrival", "latest-departure", "fastest-durations", "temporal-reachability")
+TEMPORAL = [verb.name for verb in verbs.ALGORITHMS if "time" in verb.parameters]
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
 
 
@@ -77,7 +68,7 @@ def needed(name: str, folder: Path, n: int = 7) -> list[object]:
     """The options that a command needs for the small graph; files are written into the folder."""
     if name in TEMPORAL:
         return ["--columns", "0,1", "--time", "2"]
-    if name == "modularity":
+    if name in ("modularity", "partition-quality", "partition-table"):
         np.save(folder / "labels.npy", np.arange(n) // 3)
         return ["--labels", folder / "labels.npy"]
     if name == "geolocate":
@@ -122,7 +113,7 @@ def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
         assert command(name, "--help").code == 0
 
 
-@pytest.mark.parametrize("verb", algorithms.ALGORITHMS, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", verbs.ALGORITHMS, ids=lambda verb: verb.name)
 def test_every_option_has_a_help_text(verb: Verb) -> None:
     parser = ArgumentParser()
     verb.add_options(parser)
@@ -139,10 +130,12 @@ def _family(one: Any) -> bool:
 
 
 def test_every_algorithm_has_a_command() -> None:
-    found = {verb.function.__name__ for verb in algorithms.ALGORITHMS}
+    found = {verb.function.__name__ for verb in verbs.ALGORITHMS}
     public = {name: getattr(gasla, name) for name in gasla.__all__}
     missing = {name for name, one in public.items() if _family(one) and callable(one)} - found
-    assert missing == {"draw", "project"}  # which write a picture and a graph
+    # Those that give a picture, graphs, a tree, edges in an order or ranks of some, or take a function or two graphs.
+    given = {"draw", "project", "randomized", "steiner_tree", "temporal_cycles", "top_k_pagerank"}
+    assert missing == given | {"null_model", "is_isomorphic", "isomorphisms"}
 
 
 @pytest.mark.thorough
@@ -161,8 +154,9 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 def test_what_has_no_property_is_not_checked(command: Callable[..., Outcome]) -> None:
     assert sorted(UNCHECKED) == [
-        *("average-clustering", "count-cliques", "count-matches", "k-truss", "motif-counts", "square-clustering"),
-        *("subgraph-matches", "top-k-similar", "transitivity", "triadic-census"),
+        *("average-clustering", "count-cliques", "count-cycles", "count-matches", "k-truss", "motif-counts"),
+        *("square-clustering", "subgraph-matches", "temporal-motif-counts", "top-k-similar"),
+        *("transitivity", "triadic-census", "weisfeiler-lehman-colors", "weisfeiler-lehman-hash"),
     ]
     complains(command("count-cliques", "openflights", "--check"), "there is no option '--check'")
 
@@ -172,7 +166,7 @@ REFUSED = {
     **dict.fromkeys(TEMPORAL, "'time' is no edge attribute"),
     "fiedler-vector": "components; expected one",
     "maximum-bipartite-matching": "the graph is not bipartite",
-    "modularity": "--labels is missing",
+    **dict.fromkeys(("modularity", "partition-quality", "partition-table"), "--labels is missing"),
     "geolocate": "--locations is missing",
 }  # on the airports, without further options
 
@@ -380,7 +374,7 @@ def test_directed_patterns_motifs_and_triads(command: Callable[..., Outcome], sm
     listed = command("subgraph-matches", small, "--pattern", "cycle3", "--directed").out
     assert "vertex 0 – vertex 1 – vertex 2" in listed
     complains(command("count-matches", small, "--pattern", "triangel"), "did you mean 'triangle'?")
-    complains(command("count-matches", small, "--pattern", "clique7"), "of 7 vertices")
+    complains(command("count-matches", small, "--pattern", "clique9"), "of 9 vertices")
     complains(command("count-matches", small, "--pattern", "diamond", "--directed"), "no directed form")
     assert "4  triangle" in command("motif-counts", small).out
     assert "1  clique4" in command("motif-counts", small).out
@@ -630,7 +624,13 @@ def test_a_file_comes_before_a_shipped_graph_of_its_name(
 def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "empty.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n")
-    for name in set(ALGORITHMS) - {*TEMPORAL, "fiedler-vector", "modularity"}:  # refuse it
+    for name in set(ALGORITHMS) - {
+        *TEMPORAL,
+        "fiedler-vector",
+        "modularity",
+        "partition-quality",
+        "partition-table",
+    }:  # refuse it
         options = needed(name, tmp_path, n=3)
         outcome = command(name, path, *options, *["--check"] * (name not in UNCHECKED), "--stats")
         assert outcome.code == 0, outcome
@@ -688,7 +688,8 @@ def test_times_may_be_a_column_without_a_name(command: Callable[..., Outcome], s
     ("words", "said"),
     [
         (["--time", "leavs"], "column 'leavs' does not exist"),
-        (["--time", "leaves", "--window", "7"], "--window 7: expected two numbers, as in 7,20"),
+        (["--time", "leaves", "--window", "7"], "--window 7: expected two numbers or dates, as in 7,20"),
+        (["--time", "leaves", "--window", "2026-01-01,"], "window[0] is '2026-01-01'; expected a number"),
         (["--time", "leaves", "--window", "9,7"], "expected a start that is not after the end"),
         (["--time", "leaves", "--duration", "-1"], "duration is -1"),
         (["--time", "leaves", "--duration", "rid"], "did you mean 'ride'?"),
@@ -714,6 +715,28 @@ def test_any_command_may_use_the_edges_within_a_window(command: Callable[..., Ou
     for wrong, said in (("leaves", "expected an attribute and two"), ("leaves,7", "--within leaves: 7: expected two")):
         complains(command("info", buses, *options[:2], "--within", wrong), said)
     complains(command("info", "openflights", "--within", "time,1,2"), "--within: 'time' is no edge attribute")
+
+
+DATED = "from,to,at,ride\na,b,2026-01-01 10:00,PT1H\nb,c,2026-01-01 12:30,90min\nc,d,2026-01-02 09:00,5min\n"
+
+
+def test_dates_are_taken_and_printed(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    trips, target = tmp_path / "trips.csv", tmp_path / "answer.parquet"
+    trips.write_text(DATED)
+    options = [trips, "--columns", "from,to", "--time", "at", "--source", "a", "--duration", "ride", "--check"]
+    arrivals = command("earliest-arrival", *options, "--window", "2026-01-01 09:00,2026-01-01 14:00", "-o", target)
+    assert "check: the answer is correct" in arrivals.out, arrivals
+    assert re.search("1 +2026-01-01 14:00:00  c\n +2 +2026-01-01 11:00:00  b\n", arrivals.out), arrivals
+    column = pq.read_table(target)["arrival"]
+    assert str(column.type) == "timestamp[ms]"
+    assert column.null_count == 1
+    durations = command("fastest-durations", *options, "--window", "24h", "-o", target.with_suffix(".csv"))
+    assert re.search("1 +23:05:00  d\n", durations.out), durations
+    assert target.with_suffix(".csv").read_text().splitlines()[4] == "3,PT83100S,d"
+    assert "edges             2\n" in command("info", *options[:3], "--within", "at,2026-01-01 11:00,").out
+    complains(command("info", *options[:3], "--within", "at,5,"), "window[0] is 5; expected a date")
+    complains(command("info", trips, "--weight", "ride", "--within", "at,x,"), "column 'ride' holds")
 
 
 @pytest.mark.thorough

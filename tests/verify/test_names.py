@@ -43,6 +43,8 @@ CHECKS: dict[str, Callable[[Graph, Vertices], None]] = {
         g, (v(2), v(0)), gasla.multi_source_shortest_paths(PLAIN, [2, 0])
     ),
     "shortest_path": lambda g, v: verify.shortest_path(g, v(0), v(4), *gasla.shortest_path(PLAIN, 0, 4)),
+    "steiner_tree": lambda g, v: verify.steiner_tree(g, [v(0), v(4)], *gasla.steiner_tree(PLAIN, [0, 4])),
+    "alternative_paths": lambda g, v: verify.alternative_paths(g, v(0), v(4), gasla.alternative_paths(PLAIN, 0, 4)),
     "k_shortest_paths": lambda g, v: verify.k_shortest_paths(g, v(0), v(4), 2, gasla.k_shortest_paths(PLAIN, 0, 4, 2)),
     "maximum_flow": lambda g, v: verify.maximum_flow(g, v(0), v(4), *gasla.maximum_flow(PLAIN, 0, 4)[:2]),
     "minimum_cut": lambda g, v: verify.minimum_cut(g, v(0), v(4), *gasla.minimum_cut(PLAIN, 0, 4)[:2]),
@@ -69,6 +71,7 @@ CHECKS: dict[str, Callable[[Graph, Vertices], None]] = {
     "similarity": lambda g, v: verify.similarity(
         g, gasla.jaccard(PLAIN, ([0, 1], [2, 3])), pairs=([v(0), v(1)], [v(2), v(3)])
     ),
+    "simple_paths": lambda g, v: verify.simple_paths(g, v(2), v(0), 3, gasla.simple_paths(PLAIN, 2, 0, 3)),
     "shared_nearest_neighbors": lambda g, v: verify.shared_nearest_neighbors(
         g, gasla.shared_nearest_neighbors(PLAIN, ([0, 1], [2, 3])), ([v(0), v(1)], [v(2), v(3)])
     ),

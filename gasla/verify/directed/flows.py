@@ -7,29 +7,18 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, reachable, require, takes_names, vertex_answer
+from gasla.verify._common import Array, VerificationError, reachable, require, sparse, verifier, vertex_answer
 
 TOLERANCE = 1e-9  # relative, for floats
 BITS = 29  # of int32 capacities for SciPy, which adds two of them
 
 
-@takes_names
+@verifier()
 def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) -> None:
-    """Verify a maximum flow: it respects capacities, is conserved at vertices, and no augmenting path exists.
+    """Verify `value` and `flow` of `gasla.maximum_flow`.
 
-    Parameters
-    ----------
-    graph, source, target
-        As for `gasla.maximum_flow`.
-    value : int or float
-        The value of the flow.
-    flow : (m,) array of int or float
-        The flow along each edge, in input order.
-
-    Notes
-    -----
-    Integers must be exact. For floats, capacities must be respected exactly, conservation up to 1e-9 of the flow
-    through a vertex, and the remaining flow must be at most 1e-9 of the value, however large capacities are elsewhere.
+    The flow respects capacities, is conserved at vertices, and no augmenting path exists: integers exactly. Floats are
+    conserved up to 1e-9 of the flow through a vertex, and augmenting paths carry at most 1e-9 of the value.
 
     Examples
     --------
@@ -48,6 +37,8 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
             f"flow: {len(src)} values of {capacity.dtype} were expected, one per edge, not {sent.dtype}{sent.shape}"
         )
     require(sent >= 0, lambda e: f"{name(e)} carries {sent[e]}; expected 0 or more")
+    require((sent == 0) | (src != dst), lambda e: f"{name(e)} carries {sent[e]}; expected 0, as it is a loop")
+    require(sent < np.inf, lambda e: f"{name(e)} carries {sent[e]}; expected a finite number")
     require(sent <= capacity, lambda e: f"{name(e)} carries {sent[e]}; its capacity is {capacity[e]}")
     if not 0 <= value < np.inf:
         raise VerificationError(f"the value is {value}; expected a finite number, 0 or more")
@@ -62,18 +53,11 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
         raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, path))}")
 
 
-@takes_names
+@verifier()
 def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: Any) -> None:
-    """Verify a minimum cut: it separates source and target, has the given capacity, and equals SciPy's maximum flow.
+    """Verify `value` and `source_side` of `gasla.minimum_cut`: the cut separates both, and has this capacity.
 
-    Parameters
-    ----------
-    graph, source, target
-        As for `gasla.minimum_cut`.
-    value : int or float
-        The capacity of the cut.
-    source_side : (n,) array of bool
-        Marks the vertices on the source's side.
+    That no cut is cheaper shows only in a flow of this value, which SciPy computes.
 
     Examples
     --------
@@ -105,6 +89,7 @@ def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
+    require(capacity >= 0, lambda e: f"{_names(src, dst)(e)} has the capacity {capacity[e]}; expected an error")
     if capacity.dtype.kind == "f":
         return graph.n, src, dst, capacity.astype(np.float64)
     return graph.n, src, dst, np.minimum(capacity.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
@@ -142,18 +127,14 @@ def _check_balance(
     is_whole = sent.dtype.kind == "i"
     right = value if is_whole else math.ldexp(value, scale)
     arrives, leaves = (_sums(n, at, sent, scale) for at in (dst, src))
-    with np.errstate(invalid="ignore"):
-        excess = arrives - leaves
+    excess = arrives - leaves
     is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
     if is_known[target] and not abs(excess[target] - right) <= _slack(is_whole, right + most[target] / 2**20):
         came = excess[target].item() * 2**-scale
         raise VerificationError(f"the value is {value}, but {came} arrives at target {target}")
     excess[[source, target]] = 0
     balanced = abs(excess) <= _slack(is_whole, most + right / 2**20)
-    require(
-        balanced | ~is_known,
-        lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}",
-    )
+    require(balanced | ~is_known, lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}")
     return here & ~is_known
 
 
@@ -163,11 +144,9 @@ def _names(src: Array, dst: Array) -> Callable[[int], str]:
 
 def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
     """The vertices of a path along residual edges; empty if there is none."""
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    ones = np.ones(int(is_residual.sum()))
-    matrix = coo_array((ones, (tails[is_residual], heads[is_residual])), shape=(n, n)).tocsr()
+    matrix = sparse(n, tails[is_residual], heads[is_residual])
     before, path = breadth_first_order(matrix, source)[1], [target]
     if before[target] < 0:
         return []
@@ -184,22 +163,19 @@ def _largest_flow(
     By SciPy, whose capacities have 31 bits: in rounds of decreasing units, each on the residual capacities of the last.
     The result is complete once the edges of the saturated cut have lost nothing by rounding.
     """
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_flow as scipy_flow
 
     is_whole = capacity.dtype.kind == "i"
-    tails, heads, left = _both_directions(n, src, dst, capacity if is_whole else _shares(capacity, most))
+    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # of `most`, and none much larger
+    tails, heads, left = _both_directions(n, src, dst, shares)
     found, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
-    tails, heads = (
-        np.append(tails, [n, source]),
-        np.append(heads, [source, n]),
-    )  # n sends at most the limit
+    tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])  # n sends at most the limit
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - BITS)
         unit = max(1, int(unit)) if is_whole else unit
         parts = np.append(np.minimum(left, limit) // unit, [-(-limit // unit), 0]).astype(np.int32)
-        sent = scipy_flow(coo_array((parts, (tails, heads)), shape=(n + 1, n + 1)).tocsr(), n, target)
+        sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
         along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
         found += type(found)(sent.flow_value) * unit
         left = left - along[:-2] * unit
@@ -210,12 +186,6 @@ def _largest_flow(
             return min(found, bound) * (1 if is_whole else most)
         limit = type(limit)(rest)
         bound = min(bound, found + limit)
-
-
-def _shares(capacity: Array, most: float) -> Array:
-    """Capacities as fractions of the requested maximum; larger ones are limited to twice that."""
-    with np.errstate(over="ignore"):
-        return np.minimum(capacity / most, 2.0)
 
 
 def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:

@@ -9,25 +9,22 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
+    components_of,
     edge_name,
     edges_of,
     require,
-    strong_components_of,
+    sparse,
+    verifier,
     vertex_answer,
 )
 
 
+@verifier()
 def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = None) -> None:
-    """Verify a topological order, and the levels if given.
+    """Verify `order` of `gasla.topological_order`, and `levels` if given.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.topological_order`.
-    order : array of int
-        A permutation of the vertices.
-    levels : array of int, optional
-        For each vertex the number of edges on a longest path that ends there.
+    Every vertex is there once, and every edge leads forward. Levels rise along each edge, by one along some edge to
+    each vertex that is not at level 0.
 
     Examples
     --------
@@ -69,6 +66,7 @@ def _levels(edges: Edges, level: Array) -> None:
     require(supported, lambda v: f"vertex {v} is at level {level[v]}, but has no in-edge from level {level[v] - 1}")
 
 
+@verifier("numbers")
 def longest_path(
     graph: Any,
     lengths: ArrayLike,
@@ -78,22 +76,10 @@ def longest_path(
     *,
     weighted: bool = True,
 ) -> None:
-    """Verify the lengths of longest paths of an acyclic graph, the predecessors on them, and the longest path.
+    """Verify `lengths` and `parents` of `gasla.longest_path`, and `path` and `length` if given.
 
-    Lengths may differ from the sums along the paths by rounding in their own type.
-
-    Parameters
-    ----------
-    graph, weighted
-        As for `gasla.longest_path`.
-    lengths : array of float
-        For each vertex the length of a longest path that ends there.
-    parents : array of int
-        For each vertex its predecessor on such a path; itself if the path begins there.
-    path : array of int, optional
-        The vertices of a longest path.
-    length : float, optional
-        Its length.
+    No edge offers a longer way, and each length is attained by way of the parent, or 0 where a path begins. Sums may
+    differ by rounding in the type of the lengths.
 
     Examples
     --------
@@ -115,23 +101,19 @@ def longest_path(
     require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, not a vertex")
 
     before, offered = far[edges.src], far[edges.src] + edges.weight
-    with np.errstate(invalid="ignore"):  # inf - inf is NaN
-        rounding = 4 * np.finfo(given.dtype).eps * (before + np.abs(edges.weight))
-        excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
-        require(
-            ~(excess > rounding),
-            lambda e: (
-                f"vertex {edges.dst[e]} has the length {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
-                f"offers {offered[e]}"
-            ),
-        )
-        attains = ~(np.abs(excess) > rounding)
+    rounding = 4 * np.finfo(given.dtype).eps * (before + np.abs(edges.weight))
+    excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
+    require(
+        ~(excess > rounding),
+        lambda e: (
+            f"vertex {edges.dst[e]} has the length {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
+            f"offers {offered[e]}"
+        ),
+    )
+    attains = ~(np.abs(excess) > rounding)
     right = (parent == np.arange(edges.n)) & (far == 0)  # where a path begins
     right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
-    require(
-        right,
-        lambda v: f"vertex {v} has the length {given[v]}, but no path through its parent {parent[v]} has",
-    )
+    require(right, lambda v: f"vertex {v} has the length {given[v]}, but no path through its parent {parent[v]} has")
     if path is not None:
         _path(np.asarray(path), far, parent)
     if length is not None and length != far.max(initial=0):
@@ -154,7 +136,7 @@ def _path(path: Array, far: Array, parent: Array) -> None:
 
 def _require_acyclic(edges: Edges) -> None:
     require(edges.src != edges.dst, lambda e: f"{edge_name(edges, e)} is a cycle")
-    label = strong_components_of(edges.n, edges.src, edges.dst)
+    label = components_of(sparse(edges.n, edges.src, edges.dst), "strong")
     size = np.bincount(label, minlength=1)
     if size.max(initial=0) > 1:
         raise VerificationError(f"vertex {int((label == size.argmax()).argmax())} is on a cycle")

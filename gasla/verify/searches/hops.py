@@ -1,34 +1,34 @@
 """Verifiers of numbers of hops: eccentricities, sizes of neighborhoods, effective diameters."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import SAMPLES, Array, Edges, VerificationError, edges_of, sample, vertex_answer
+from gasla.verify._common import (
+    SAMPLES,
+    Array,
+    Edges,
+    VerificationError,
+    distances_from,
+    edges_of,
+    sample,
+    verifier,
+    vertex_answer,
+)
 
 
 def _levels(edges: Edges, samples: int) -> Iterator[tuple[int, Array]]:
     """Sampled vertices, and the distance in edges from each to every vertex, by SciPy; inf is out of reach."""
-    from scipy.sparse.csgraph import dijkstra
-
-    matrix, search = edges.matrix(), cast(Any, dijkstra)
-    for v in sample(edges.n, samples):
-        yield int(v), search(matrix, indices=int(v), unweighted=True)
+    matrix = edges.matrix()
+    for v in sample(edges.n, samples).tolist():
+        yield v, distances_from(matrix, v, unweighted=True)
 
 
+@verifier()
 def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify eccentricities: searches from sampled vertices by SciPy agree.
-
-    Parameters
-    ----------
-    graph
-        As for `gasla.eccentricity`.
-    distances : array of int
-        For each vertex, the distance in edges to the farthest vertex that it reaches.
-    samples : int
-        Number of vertices to search from.
+    """Verify `distances` of `gasla.eccentricity` for `samples` vertices, by searches of SciPy.
 
     Examples
     --------
@@ -49,19 +49,11 @@ def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) ->
             )
 
 
+@verifier()
 def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0, samples: int = SAMPLES) -> None:
-    """Verify numbers of vertices within k hops: searches from sampled vertices by SciPy agree.
+    """Verify `counts` of `gasla.k_hop_counts` for `samples` vertices, by searches of SciPy.
 
-    Parameters
-    ----------
-    graph, k
-        As for `gasla.k_hop_counts`.
-    counts : array of float
-        For each vertex, the number of vertices within k hops, itself included.
-    tolerance : float, default 0
-        The largest relative error; for estimates some times 1.04 / sqrt(registers).
-    samples : int
-        Number of vertices to search from.
+    The largest relative error is `tolerance`: for estimates some times 1.04 / sqrt(registers).
 
     Examples
     --------
@@ -82,21 +74,13 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
             )
 
 
+@verifier()
 def effective_diameter(
     graph: Any, diameter: float, *, share: float = 0.9, tolerance: float = 1e-9, samples: int = SAMPLES
 ) -> None:
-    """Verify an effective diameter: of the pairs from sampled vertices, the given share are within it.
+    """Verify `diameter` of `gasla.effective_diameter`: the given share of pairs from `samples` vertices are within it.
 
-    Parameters
-    ----------
-    graph, share
-        As for `gasla.effective_diameter`.
-    diameter : float
-        The distance.
-    tolerance : float
-        The largest error of the share; more for estimates, and for graphs of more vertices than `samples`.
-    samples : int
-        Number of vertices to search from.
+    The share may be off by `tolerance`: more for estimates, and for graphs of more vertices than `samples`.
 
     Examples
     --------
@@ -114,10 +98,12 @@ def effective_diameter(
     for _, level in _levels(edges, samples):
         counts += np.bincount(level[np.isfinite(level)].astype(int), minlength=len(counts))
     within = counts.cumsum()
-    total = max(within[-1], 1)
-    found = float(np.interp(diameter, np.arange(len(within)), within)) / total
     longest = int(np.argmax(within == within[-1]))
     if edges.n <= samples and diameter > longest:
         raise VerificationError(f"the distance is {diameter}, but no pair is farther apart than {longest}")
-    if abs(found - share) > tolerance and not (diameter == 0 and within[0] / total >= share - tolerance):
+    if not edges.n:  # no pairs
+        return
+    total = within[-1]
+    found = float(np.interp(diameter, np.arange(len(within)), within)) / total
+    if not abs(found - share) <= tolerance and not (diameter == 0 and within[0] / total >= share - tolerance):
         raise VerificationError(f"{found:.4g} of the pairs are within the distance {diameter}; expected {share}")

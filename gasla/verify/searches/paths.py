@@ -19,26 +19,19 @@ from gasla.verify._common import (
     edges_of,
     reachable,
     require,
-    takes_names,
+    verifier,
     vertex_answer,
 )
 
 
 @deprecated("depth_limit", since="0.2", parameter="max_depth")
-@takes_names
+@verifier()
 def bfs(
     graph: Any, source: Any, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
 ) -> None:
-    """Verify the levels of a breadth-first search, and the parents if given.
+    """Verify `levels` of `gasla.bfs`, and `parents` if given.
 
-    Parameters
-    ----------
-    graph, source, depth_limit
-        As for `gasla.bfs`.
-    levels : array of int
-        The distance of each vertex in edges, or -1.
-    parents : array of int, optional
-        The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
+    Only the source is at level 0, no edge skips a level, and each reached vertex has an in-neighbor one level up.
 
     Examples
     --------
@@ -81,22 +74,14 @@ def bfs(
         _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
 
 
-@takes_names
+@verifier("numbers")
 def sssp(
     graph: Any, source: Any, distances: ArrayLike, parents: ArrayLike | None = None, *, cutoff: float | None = None
 ) -> None:
-    """Verify shortest distances, and the parents if given; weights may be negative.
+    """Verify `distances` of `gasla.sssp`, and `parents` if given; weights may be negative.
 
-    Distances may differ from the sums along the paths by rounding in their own type.
-
-    Parameters
-    ----------
-    graph, source, cutoff
-        As for `gasla.sssp`.
-    distances : array of float
-        The distance of each vertex; inf if unreachable.
-    parents : array of int, optional
-        The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
+    No edge offers a shorter way, and edges that attain the distances of their ends lead from the source to each reached
+    vertex. Sums may differ by rounding in the type of the distances.
 
     Examples
     --------
@@ -120,22 +105,13 @@ def sssp(
         _tree(edges, source, parents, reached, attains, "is not on a shortest path")
 
 
-@takes_names
+@verifier("numbers")
 def nearest_source(
     graph: Any, sources: Iterable[Any], distances: ArrayLike, nearest: ArrayLike, *, cutoff: float | None = None
 ) -> None:
-    """Verify the distance from the nearest of several sources, and which source it is.
+    """Verify `distances` and `nearest` of `gasla.nearest_source`.
 
-    Distances may differ from the sums along the paths by rounding in their own type.
-
-    Parameters
-    ----------
-    graph, sources, cutoff
-        As for `gasla.nearest_source`.
-    distances : array of float
-        The distance of each vertex from the nearest source; inf if unreachable.
-    nearest : array of int
-        The position of this source among the sources, the smallest of those equally near; -1 if unreachable.
+    As for `sssp`; such edges lead to each vertex from the source that is named, and none brings a smaller position.
 
     Examples
     --------
@@ -157,20 +133,21 @@ def nearest_source(
         lambda v: f"vertex {v} is at distance {given[v]}, but its nearest source is said to be {which[v]}",
     )
     same = attains & (which[edges.src] == which[edges.dst])
-    of_itself = chosen[which[chosen] == np.arange(len(chosen))]
+    own = which[chosen] == np.arange(len(chosen))
+    begins = given[chosen] == 0  # else another source leads there, by negative lengths
+    require(begins | ~own, lambda i: f"source {i}, vertex {chosen[i]}, is at distance {given[chosen[i]]} from itself")
     require(
-        reachable(edges.n, edges.src[same], edges.dst[same], of_itself) | ~reached,
+        reachable(edges.n, edges.src[same], edges.dst[same], chosen[own]) | ~reached,
         lambda v: (
             f"vertex {v} is said to be nearest to source {which[v]}, vertex {chosen[which[v]]}, but no shortest path "
             "leads from there"
         ),
     )
     require(
-        which[chosen] <= np.arange(len(chosen)),
+        (which[chosen] <= np.arange(len(chosen))) | ~begins,
         lambda i: f"source {i}, vertex {chosen[i]}, is said to be nearest to source {which[chosen[i]]}",
     )
-    with np.errstate(over="ignore"):
-        is_tight = (given[edges.src] + edges.weight).astype(given.dtype) == given[edges.dst]
+    is_tight = (given[edges.src] + edges.weight).astype(given.dtype) == given[edges.dst]
     require(
         ~(is_tight & reached[edges.dst]) | (which[edges.dst] <= which[edges.src]),
         lambda e: (
@@ -183,13 +160,15 @@ def nearest_source(
 def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
     """Verify that no edge offers a shorter distance; returns which edges attain the distance of their end."""
     distance = given.astype(np.float64)
-    for source in sources:
-        if distance[source] != 0:
+    is_negative, distinct = bool((edges.weight < 0).any()), {*map(int, sources)}
+    for source in distinct:
+        if distance[source] and not (distance[source] < 0 and is_negative and len(distinct) > 1):
             raise VerificationError(f"the source {source} is at distance {given[source]}, not 0")
+    if is_negative and cutoff is not None:
+        raise VerificationError("a weight is negative, and a cutoff was given; expected an error instead of an answer")
     require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
     require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
-    with np.errstate(over="ignore"):
-        limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)  # as the distances are rounded
+    limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)  # as the distances are rounded
     require(
         (given <= limit) | (distance == np.inf),
         lambda v: f"vertex {v} is at distance {given[v]}, past the cutoff of {cutoff}",
@@ -197,18 +176,18 @@ def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: floa
 
     before, after = distance[edges.src], distance[edges.dst]
     offered = before + edges.weight
-    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN
-        is_within = offered.astype(given.dtype) <= limit
-        rounding = 4 * np.finfo(given.dtype).eps * (np.abs(before) + np.abs(edges.weight))
-        excess = np.where(np.isinf(before) | ~is_within, -np.inf, after - offered)
-        require(
-            ~(excess > rounding),
-            lambda e: (
-                f"vertex {edges.dst[e]} is at distance {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
-                f"offers {offered[e]}"
-            ),
-        )
-        attains: Array = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
+    is_within = offered.astype(given.dtype) <= limit
+    about = np.finfo(given.dtype)
+    rounding = 4 * about.eps * (np.abs(before) + np.abs(edges.weight)) + about.smallest_subnormal
+    excess = np.where(np.isinf(before) | ~is_within, -np.inf, after - offered)
+    require(
+        ~(excess > rounding),
+        lambda e: (
+            f"vertex {edges.dst[e]} is at distance {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
+            f"offers {offered[e]}"
+        ),
+    )
+    attains: Array = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
     return attains
 
 
@@ -236,16 +215,9 @@ def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed
     require(ancestor == source, lambda v: f"vertex {v}: its parents form a cycle and never reach the source")
 
 
-@takes_names
+@verifier()
 def multi_source_bfs(graph: Any, sources: Iterable[Any], levels: ArrayLike, *, depth_limit: int | None = None) -> None:
-    """Verify the levels of breadth-first searches from many sources.
-
-    Parameters
-    ----------
-    graph, sources, depth_limit
-        As for `gasla.multi_source_bfs`.
-    levels : (len(sources), n) array of int
-        The distance in edges of each vertex from each source, or -1.
+    """Verify `levels` of `gasla.multi_source_bfs`: each row as for `bfs`.
 
     Examples
     --------
@@ -259,18 +231,11 @@ def multi_source_bfs(graph: Any, sources: Iterable[Any], levels: ArrayLike, *, d
     _each(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
 
 
-@takes_names
+@verifier("numbers")
 def multi_source_shortest_paths(
     graph: Any, sources: Iterable[Any], distances: ArrayLike, *, cutoff: float | None = None
 ) -> None:
-    """Verify shortest distances from many sources; weights may be negative.
-
-    Parameters
-    ----------
-    graph, sources, cutoff
-        As for `gasla.multi_source_shortest_paths`.
-    distances : (len(sources), n) array of float
-        The distance of each vertex from each source; inf if unreachable.
+    """Verify `distances` of `gasla.multi_source_shortest_paths`: each row as for `sssp`.
 
     Examples
     --------

@@ -1,32 +1,31 @@
 """Verifiers of one shortest path between two vertices, or of several."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.arrays import moved
-from gasla.verify._common import SAMPLES, VerificationError, check_source, edges_by_id, edges_of, sample, takes_names
+from gasla.verify._common import (
+    SAMPLES,
+    VerificationError,
+    check_source,
+    distances_from,
+    edges_by_id,
+    edges_of,
+    sample,
+    sparse,
+    verifier,
+)
 
 
-@takes_names
+@verifier("lengths")
 def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
-    """Verify a shortest path: its vertices and edges, and that SciPy finds no shorter one.
+    """Verify `distance`, `path` and `edges` of `gasla.shortest_path`.
 
-    The length may differ from the sum along the path, and from the distance, by rounding in float32.
-
-    Parameters
-    ----------
-    graph, source, target
-        As for `gasla.shortest_path`.
-    distance : float
-        Its length; inf if there is no path.
-    path : array of int
-        Its vertices in order.
-    edges : array of int
-        The ids of the edges between them.
+    The edges lead along the path and add up to its length, up to rounding in float32; SciPy finds no shorter way.
 
     Examples
     --------
@@ -37,12 +36,9 @@ def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: A
     Traceback (most recent call last):
     gasla.verify.VerificationError: the path from 0 to 2 has length 5.0, but there is one of length 3.0
     """
-    from scipy.sparse.csgraph import dijkstra
-
     every = edges_of(graph)
     source, target = check_source(source, every.n), check_source(target, every.n)
-    search: Any = dijkstra
-    least = search(every.lightest(), indices=source)[target]
+    least = distances_from(every.lightest(), source)[target]
     if len(path := _ids("path", path)) == 0:
         if distance != np.inf or len(_ids("edges", edges)):
             raise VerificationError(
@@ -58,7 +54,7 @@ def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: A
         )
 
 
-@takes_names
+@verifier("lengths")
 def k_shortest_paths(
     graph: Any,
     source: Any,
@@ -68,18 +64,9 @@ def k_shortest_paths(
     *,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify the k shortest paths that visit no vertex twice: each of them, their order, and that none is missing.
+    """Verify `paths` of `gasla.k_shortest_paths`: each of them, their order, and that none is missing.
 
-    Every other path leaves the given ones at some vertex. For sampled such vertices, SciPy finds the shortest way on.
-
-    Parameters
-    ----------
-    graph, source, target, k
-        As for `gasla.k_shortest_paths`.
-    paths : list of (length, vertices, edges)
-        The paths in order.
-    samples : int
-        The number of places at which to look for a missing path.
+    Every other path leaves the given ones at some vertex. For `samples` such vertices, SciPy finds the shortest way on.
 
     Examples
     --------
@@ -121,6 +108,56 @@ def k_shortest_paths(
         _check_next(lightest, target, begin, length, known, limit)
 
 
+@verifier("lengths")
+def alternative_paths(
+    graph: Any,
+    source: Any,
+    target: Any,
+    paths: Sequence[tuple[float, ArrayLike, ArrayLike]],
+    *,
+    k: int = 3,
+    max_overlap: float = 0.5,
+    stretch: float = 1.5,
+) -> None:
+    """Verify `paths` of `gasla.alternative_paths`: a shortest one first, none too long, and no two too similar.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> triangle = csr_array([[0, 1.0, 4.0], [0, 0, 2.0], [0, 0, 0]])
+    >>> alternative_paths(triangle, 0, 2, [(3.0, [0, 1, 2], [0, 2]), (4.0, [0, 2], [1])])
+    >>> alternative_paths(triangle, 0, 2, [(4.0, [0, 2], [1])])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the first path has length 4.0, but there is one of length 3.0
+    """
+    every, numbered = edges_of(graph), edges_by_id(graph)
+    source, target = check_source(source, every.n), check_source(target, every.n)
+    least = distances_from(every.lightest(), source)[target]
+    if len(paths) > k or (k > 0 and bool(paths) != bool(np.isfinite(least))):
+        raise VerificationError(f"there are {len(paths)} paths; expected {k} at most, and one if there is any")
+    lengths, chosen = [], []
+    for distance, vertices, edges in paths:
+        path, steps = _ids("path", vertices), _ids("edges", edges)
+        if len(path) == 0 or np.ndim(distance):
+            raise VerificationError("a path has no vertices, or several lengths")
+        lengths.append(_length(numbered, source, target, distance, path, steps))
+        chosen.append(set(steps.tolist()))
+        if len(set(path.tolist())) < len(path):
+            raise VerificationError(f"the path {path.tolist()} visits a vertex twice")
+    if lengths and not np.isclose(lengths[0], least, rtol=1e-5, atol=0):
+        raise VerificationError(f"the first path has length {lengths[0]}, but there is one of length {least}")
+    if (np.diff(lengths) < 0).any() or (lengths and lengths[-1] > stretch * least * (1 + 1e-6)):
+        raise VerificationError(
+            f"the paths have lengths {lengths}; expected ascending ones, {stretch} * {least} at most"
+        )
+    for a, b in combinations(range(len(paths)), 2):
+        common = sum(numbered[2][e].item() for e in chosen[a] & chosen[b])
+        if common > max_overlap * min(lengths[a], lengths[b]) * (1 + 1e-6) or chosen[a] == chosen[b]:
+            raise VerificationError(
+                f"paths {a} and {b} have a length of {common} in common; expected {max_overlap} of it"
+            )
+
+
 def _check_lengths(lightest: Any, paths: Any) -> None:
     """Verify that the paths take the shortest of parallel edges."""
     least = lightest.tocsr()
@@ -134,14 +171,9 @@ def _check_next(
     lightest: Any, target: int, begin: tuple[int, ...], length: float, known: set[int], last: tuple[float, Any]
 ) -> None:
     """Verify that no path with this beginning, and with an unknown next vertex, comes before the last one."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
     (src, dst), weight, n = lightest.coords, lightest.data, lightest.shape[0]
     free = ~(np.isin(src, begin) | np.isin(dst, begin))
-    back = csr_array((weight[free], (dst[free], src[free])), shape=(n, n))
-    search: Any = dijkstra
-    rest = search(back, indices=target)
+    rest = distances_from(sparse(n, dst[free], src[free], weight[free]), target)
     leaves = (src == begin[-1]) & ~np.isin(dst, [*begin, *known]) & np.isfinite(rest[dst])
     for u, total in zip(dst[leaves].tolist(), (length + weight[leaves] + rest[dst[leaves]]).tolist()):
         is_same = np.isclose(total, last[0], rtol=1e-12, atol=0)

@@ -1,12 +1,16 @@
 """Verifiers of arrivals, departures and durations of time-respecting paths."""
 
+import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.dates import NAT, Clock, clock_of
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import differences
 from gasla.verify._common import (
     SAMPLES,
     Array,
@@ -15,21 +19,28 @@ from gasla.verify._common import (
     reachable,
     require,
     sample,
-    takes_names,
+    verifier,
     vertex_answer,
 )
 
-Window = tuple[float | None, float | None]
+Duration = str | float | timedelta | np.timedelta64
+Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
 
 class Trips(NamedTuple):
-    """The edges of a temporal graph that are in a window: their ends, departures and arrivals."""
+    """The edges of a temporal graph that are in a window: their ends, departures and arrivals.
+
+    `start` and `end` are the first and the last time of the window, in the type of the times.
+    """
 
     n: int
     src: Array
     dst: Array
     departure: Array
     arrival: Array
+    start: Any
+    end: Any
+    has_dates: bool = False
 
     @property
     def limits(self) -> tuple[Any, Any]:
@@ -40,7 +51,16 @@ class Trips(NamedTuple):
 
     def backward(self) -> "Trips":
         """The trips with ends swapped, on a clock that runs backward."""
-        return Trips(self.n, self.dst, self.src, flipped(self.arrival), flipped(self.departure))
+        departure, arrival, start, end = map(flipped, (self.arrival, self.departure, self.end, self.start))
+        return self._replace(src=self.dst, dst=self.src, departure=departure, arrival=arrival, start=start, end=end)
+
+    def answer(self, name: str, given: ArrayLike, never: Any) -> Array:
+        """The times in an answer, in the type of the times; dates as integers, of which NaT is the one for never."""
+        if not self.has_dates:
+            return vertex_answer(name, given, self.n, self.arrival.dtype.kind).astype(self.arrival.dtype)
+        dates = np.asarray(given)
+        numbers = vertex_answer(name, dates.view(np.int64) if dates.dtype.kind in "mM" else dates, self.n, "i")
+        return np.where(numbers == NAT, never, numbers)
 
     def arrivals(self, source: int, start: Any) -> Array:
         """The earliest arrival at each vertex, improved by all trips until none improves any."""
@@ -56,46 +76,81 @@ class Trips(NamedTuple):
             found = better
 
 
-def flipped(times: Array) -> Array:
+def flipped(times: Any) -> Any:
     """Times in the opposite order; of integers the bits are inverted, which never overflows."""
     return -times if times.dtype.kind == "f" else ~times
 
 
-def _trips(graph: Any, time: str, duration: str | float, window: Window | None) -> Trips:
+def _trips(graph: Any, time: str, duration: Duration, window: Window | None, begin: int | None, leaves: bool) -> Trips:
+    """The trips in a window; one that is a duration begins when the vertex `begin` is left, or ends when reached."""
     graph = as_graph(graph)
     src, dst = graph.edges()
+    clock = clock_of(graph.edge_attributes, time, duration)
+    if clock is not None:
+        return _dated(graph, time, duration, window, (begin, leaves), clock)
     departure = np.asarray(graph.edge_attributes[time])
     length = np.asarray(graph.edge_attributes[duration] if isinstance(duration, str) else duration)
     kind = np.float64 if "f" in (departure.dtype.kind, length.dtype.kind) else np.int64
     departure = departure.astype(kind)
     arrival = departure + length.astype(kind)
-    start, end = window or (None, None)
-    used = np.ones(len(src), bool)
-    if start is not None:
-        used &= departure >= start
-    if end is not None:
-        used &= arrival <= end
-    return Trips(graph.n, src[used], dst[used], departure[used], arrival[used])
+    start, end = (_bound(bound, np.dtype(kind), i) for i, bound in enumerate(cast(Any, window) or (None, None)))
+    used = (departure >= start) & (arrival <= end)
+    return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], start, end)
 
 
-@takes_names
+def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int | None, bool], clock: Clock) -> Trips:
+    """The trips of a graph with dates, as integers of their common unit."""
+    (src, dst), columns, (vertex, leaves) = graph.edges(), graph.edge_attributes, begin
+    departure = columns.numbers(time) * clock.per_time
+    takes = columns.numbers(duration) * clock.per_duration if duration in {*columns} else clock.duration
+    arrival = departure + takes
+    start: int | None = None
+    end: int | None = None
+    if window is not None and (span := clock.span(window)) is not None:
+        times = departure[src == vertex] if leaves else arrival[dst == vertex]
+        if len(times):
+            start, end = (times.min(), times.min() + span) if leaves else (times.max() - span, times.max())
+    elif window is not None:
+        start, end = clock.bounds(window)
+    some = len(departure) > 0
+    start = start if start is not None else departure.min() if some else np.iinfo(np.int64).max
+    end = end if end is not None else arrival.max() if some else np.iinfo(np.int64).min
+    used = (departure >= start) & (arrival <= end)
+    return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], np.int64(start), np.int64(end), True)
+
+
+def _bound(bound: float | None, kind: np.dtype[Any], end: int) -> Any:
+    """The first number of a type that is not before a bound, or (`end`) the last that is not after it.
+
+    Compared as Python's numbers, which is exact; a bound beyond the type is the end of the type.
+    """
+    least, most = (-np.inf, np.inf) if kind.kind == "f" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    if bound is None:
+        return kind.type(most if end else least)
+    exact = bound.item() if isinstance(bound, np.generic) else bound
+    if exact <= least or exact >= most:
+        return kind.type(least if exact <= least else most)
+    if kind.kind != "f":
+        return kind.type(math.floor(exact) if end else math.ceil(exact))
+    near = float(exact)
+    if near > exact if end else near < exact:
+        near = math.nextafter(near, -math.inf if end else math.inf)
+    return kind.type(near)
+
+
+@verifier()
 def earliest_arrival(
     graph: Any,
     source: Any,
     arrivals: ArrayLike,
     *,
     time: str = "time",
-    duration: str | float = 0,
+    duration: Duration = 0,
     window: Window | None = None,
 ) -> None:
-    """Verify the earliest arrivals of time-respecting paths from a source.
+    """Verify `arrivals` of `gasla.earliest_arrival`.
 
-    Parameters
-    ----------
-    graph, source, time, duration, window
-        As for `gasla.earliest_arrival`.
-    arrivals : array of int64 or float64
-        The arrival at each vertex; the largest number of the type, or inf, if there is none.
+    No edge that departs once its source is reached arrives earlier, and such edges lead to each vertex that is reached.
 
     Examples
     --------
@@ -106,30 +161,22 @@ def earliest_arrival(
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 is reached at 4.0, but the edge 1 → 2 arrives there at 3.0
     """
-    trips = _trips(graph, time, duration, window)
-    start = None if window is None else window[0]
-    given = vertex_answer("arrivals", arrivals, trips.n, trips.arrival.dtype.kind).astype(trips.arrival.dtype)
-    _check_arrivals(trips, check_source(source, trips.n), trips.limits[0] if start is None else start, given, given)
+    trips = _trips(graph, time, duration, window, source, True)
+    given = trips.answer("arrivals", arrivals, trips.limits[1])
+    _check_arrivals(trips, check_source(source, trips.n), given, given)
 
 
-@takes_names
+@verifier()
 def latest_departure(
     graph: Any,
     target: Any,
     departures: ArrayLike,
     *,
     time: str = "time",
-    duration: str | float = 0,
+    duration: Duration = 0,
     window: Window | None = None,
 ) -> None:
-    """Verify the latest departures of time-respecting paths to a target.
-
-    Parameters
-    ----------
-    graph, target, time, duration, window
-        As for `gasla.latest_departure`.
-    departures : array of int64 or float64
-        The departure from each vertex; the smallest number of the type, or -inf, if there is none.
+    """Verify `departures` of `gasla.latest_departure`: as arrivals, on a clock that runs backward.
 
     Examples
     --------
@@ -140,20 +187,16 @@ def latest_departure(
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 1 is left at 2.0, but the edge 1 → 2 departs there at 3.0
     """
-    trips = _trips(graph, time, duration, window)
-    end = None if window is None else window[1]
-    given = vertex_answer("departures", departures, trips.n, trips.arrival.dtype.kind).astype(trips.arrival.dtype)
-    last = np.array(trips.limits[1] if end is None else end).astype(trips.arrival.dtype)
-    _check_arrivals(trips.backward(), check_source(target, trips.n), flipped(last), flipped(given), given, True)
+    trips = _trips(graph, time, duration, window, target, False)
+    given = trips.answer("departures", departures, trips.limits[0])
+    _check_arrivals(trips.backward(), check_source(target, trips.n), flipped(given), given, True)
 
 
-def _check_arrivals(
-    trips: Trips, source: int, start: Any, given: Array, shown: Array, is_backward: bool = False
-) -> None:
+def _check_arrivals(trips: Trips, source: int, given: Array, shown: Array, is_backward: bool = False) -> None:
     """Verify earliest arrivals; errors show the numbers in `shown`, and say departures if time runs backward."""
     end, reached, verb = ("target", "left", "departs") if is_backward else ("source", "reached", "arrives")
     times = flipped(trips.arrival) if is_backward else trips.arrival
-    if given[source] != start:
+    if given[source] != trips.start:
         raise VerificationError(f"the {end} {source} is {reached} at {shown[source]}, not at the bound of the window")
     require(given == given, lambda v: f"vertex {v} is {reached} at NaN")
     usable = given[trips.src] <= trips.departure
@@ -175,27 +218,20 @@ def _check_arrivals(
     )
 
 
-@takes_names
+@verifier()
 def fastest_durations(
     graph: Any,
     source: Any,
     durations: ArrayLike,
     *,
     time: str = "time",
-    duration: str | float = 0,
+    duration: Duration = 0,
     window: Window | None = None,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify the least durations of time-respecting paths from a source.
+    """Verify `durations` of `gasla.fastest_durations`: none of `samples` departures from the source offers less.
 
-    Parameters
-    ----------
-    graph, source, time, duration, window
-        As for `gasla.fastest_durations`.
-    durations : array of int64 or float64
-        The duration of a path to each vertex; the largest number of the type, or inf, if there is none.
-    samples : int
-        Number of departures from the source to search from. If there are no more, durations are verified completely.
+    If there are no more departures, one of them offers as little.
 
     Examples
     --------
@@ -206,9 +242,9 @@ def fastest_durations(
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 is said to take 6.0 from the source 0, but a departure at 5.0 takes 2.0
     """
-    trips = _trips(graph, time, duration, window)
+    trips = _trips(graph, time, duration, window, source, True)
     source, never = check_source(source, trips.n), trips.limits[1]
-    given = vertex_answer("durations", durations, trips.n, trips.arrival.dtype.kind).astype(trips.arrival.dtype)
+    given = trips.answer("durations", durations, never)
     if given[source] != 0:
         raise VerificationError(f"the duration of the source {source} is {given[source]}; expected 0")
     require(given == given, lambda v: f"vertex {v} is said to take NaN")
@@ -218,8 +254,8 @@ def fastest_durations(
     chosen = leaving[sample(len(leaving), samples)]
     for start in chosen:
         arrivals = trips.arrivals(source, start)
-        takes = np.where(arrivals < never, arrivals, start) - start
-        takes = np.where(arrivals < never, takes, never).astype(given.dtype)
+        spans = differences(np.where(arrivals < never, arrivals, start), start)
+        takes = np.minimum(np.where(arrivals < never, spans, spans.dtype.type(never)), never).astype(given.dtype)
         require(
             given <= takes,
             lambda v, start=start, takes=takes: (  # type: ignore[misc]
@@ -233,27 +269,18 @@ def fastest_durations(
     require(given >= 0, lambda v: f"vertex {v} is said to take {given[v]}, less than 0")
 
 
-@takes_names
+@verifier()
 def temporal_reachability(
     graph: Any,
     sources: Iterable[Any],
     reached: ArrayLike,
     *,
     time: str = "time",
-    duration: str | float = 0,
+    duration: Duration = 0,
     window: Window | None = None,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify which vertices time-respecting paths reach from each source.
-
-    Parameters
-    ----------
-    graph, sources, time, duration, window
-        As for `gasla.temporal_reachability`.
-    reached : (len(sources), n) array of bool
-        Whether a path leads from the source of the row to the vertex of the column.
-    samples : int
-        Number of sources to search from.
+    """Verify `reached` of `gasla.temporal_reachability` for `samples` sources, by arrivals that NumPy finds.
 
     Examples
     --------
@@ -264,16 +291,17 @@ def temporal_reachability(
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 is said to be reached from source 0, but it is not
     """
-    trips = _trips(graph, time, duration, window)
-    chosen, array = [check_source(source, trips.n) for source in sources], np.asarray(reached)
-    if array.shape != (len(chosen), trips.n) or array.dtype != bool:
+    n = as_graph(graph).n
+    chosen, array = [check_source(source, n) for source in sources], np.asarray(reached)
+    if array.shape != (len(chosen), n) or array.dtype != bool:
         raise VerificationError(
-            f"reached: bool of shape ({len(chosen)}, {trips.n}) was expected, one row a source, not "
+            f"reached: bool of shape ({len(chosen)}, {n}) was expected, a row for each source, not "
             f"{array.dtype}{array.shape}"
         )
-    start = None if window is None else window[0]
     for i in sample(len(chosen), samples):
-        found = trips.arrivals(chosen[i], trips.limits[0] if start is None else start) < trips.limits[1]
+        trips = _trips(graph, time, duration, window, chosen[i], True)
+        found = trips.arrivals(chosen[i], trips.start) < trips.limits[1]
+        found[chosen[i]] = True
         require(
             array[i] == found,
             lambda v, i=i, found=found: (  # type: ignore[misc]

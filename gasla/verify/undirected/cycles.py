@@ -10,26 +10,22 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
+    components_of,
     edge_name,
     edges_of,
-    odd_components,
     require,
     sample,
+    two_sides,
+    verifier,
     vertex_answer,
 )
 
 
+@verifier()
 def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> None:
-    """Verify whether a graph is bipartite, and the colors if given.
+    """Verify whether a graph is `bipartite`, and `colors` if given, of `gasla.is_bipartite`.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.is_bipartite`.
-    bipartite : bool
-        The answer.
-    colors : array of int, optional
-        The color of each vertex, 0 or 1; -1 in components with an odd cycle.
+    No edge joins two of a color, and each component without a color has an odd cycle.
 
     Examples
     --------
@@ -41,7 +37,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     gasla.verify.VerificationError: edge 1 → 2 joins two vertices of color 1
     """
     edges = edges_of(graph)
-    piece, is_odd = odd_components(edges)
+    piece, is_odd, _ = two_sides(edges)
     if bool(bipartite) == bool(is_odd.any()):
         raise VerificationError(f"the graph has {'an' if is_odd.any() else 'no'} odd cycle, contrary to the answer")
     if colors is None:
@@ -61,17 +57,11 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     )
 
 
+@verifier()
 def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify the bridges of a graph: removing all of them adds one component each, and removing others adds none.
+    """Verify `bridges` of `gasla.bridges`: to remove all of them adds a component for each.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.bridges`.
-    bridges : (k, 2) array of int
-        One row per bridge, the smaller end first; rows ascend.
-    samples : int
-        How many edges of a spanning forest are tested for being a missing bridge.
+    To remove one of `samples` other edges of a spanning forest adds none.
 
     Examples
     --------
@@ -113,17 +103,11 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
             raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
 
 
+@verifier()
 def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify the articulation points of a graph: removing one adds components, and removing another vertex adds none.
+    """Verify `points` of `gasla.articulation_points`.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.articulation_points`.
-    points : array of int
-        Their ids, in ascending order.
-    samples : int
-        How many points, and how many other vertices, are tested.
+    To remove one adds components, and to remove another vertex adds none: of each, `samples` are removed.
 
     Examples
     --------
@@ -156,6 +140,4 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
 
 def _components(edges: Edges, keep: Array | None = None) -> int:
     """The number of weak components of the edges, or of those that `keep` marks."""
-    from scipy.sparse.csgraph import connected_components
-
-    return int(connected_components(edges.matrix(keep=keep), connection="weak")[0])
+    return int(components_of(edges.matrix(keep=keep)).max(initial=-1)) + 1

@@ -13,24 +13,17 @@ from gasla.verify._common import (
     VerificationError,
     edge_name,
     edges_of,
-    odd_components,
     reachable,
     require,
-    takes_names,
+    two_sides,
+    verifier,
     vertex_answer,
 )
 
 
-@takes_names
+@verifier()
 def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any] | None = None) -> None:
-    """Verify a maximal independent set.
-
-    Parameters
-    ----------
-    graph, nodes
-        As for `gasla.maximal_independent_set`.
-    members : array of bool
-        Whether each vertex is in the set.
+    """Verify `members` of `gasla.maximal_independent_set`: no edge joins two, and every other vertex has one beside it.
 
     Examples
     --------
@@ -52,15 +45,9 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
     require(inside | beside, lambda v: f"vertex {v} is not a member, nor is any of its neighbors")
 
 
+@verifier()
 def greedy_color(graph: Any, colors: ArrayLike) -> None:
-    """Verify a greedy coloring: neighbors have different colors, and no vertex could take a lower one.
-
-    Parameters
-    ----------
-    graph
-        As for `gasla.greedy_color`.
-    colors : array of int
-        The color of each vertex, from 0.
+    """Verify `colors` of `gasla.greedy_color`: neighbors have different ones, and no vertex could take a lower one.
 
     Examples
     --------
@@ -81,7 +68,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colors of each vertex
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
     require(~lacks, lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_gap(pairs, v)}")
-    is_odd = odd_components(edges)[1]
+    _, is_odd, _ = two_sides(edges)
     require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, but its component is bipartite")
 
 
@@ -91,15 +78,11 @@ def _gap(pairs: Array, v: int) -> int:
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
 
 
+@verifier("numbers")
 def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) -> None:
-    """Verify a maximal matching; if weighted, also that no edge is heavier than the matched edges at both of its ends.
+    """Verify `mates` of `gasla.maximal_matching`: mates are neighbors and mutual, and no edge could be added.
 
-    Parameters
-    ----------
-    graph, weighted
-        As for `gasla.maximal_matching`.
-    mates : array of int
-        The mate of each vertex, -1 if unmatched.
+    If weighted, no edge is heavier than the matched edges at both of its ends.
 
     Examples
     --------
@@ -138,15 +121,11 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
         )
 
 
+@verifier()
 def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
-    """Verify a maximum matching of a bipartite graph: no alternating path joins two unmatched vertices of both sides.
+    """Verify `mates` of `gasla.maximum_bipartite_matching`.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.maximum_bipartite_matching`.
-    mates : array of int
-        The mate of each vertex, -1 if unmatched.
+    It is a matching, and no alternating path joins two unmatched vertices of both sides.
 
     Examples
     --------
@@ -160,33 +139,17 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     mate = np.asarray(mates)
     maximal_matching(graph, mate)
     edges = edges_of(graph)
-    n, component_and_odd = edges.n, odd_components(edges)
-    if component_and_odd[1].any():
+    _, is_odd, is_left = two_sides(edges)
+    if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
-    is_left = _side(edges, component_and_odd[0])
     src, dst = np.r_[edges.src, edges.dst].astype(np.int64), np.r_[edges.dst, edges.src].astype(np.int64)
     follows = is_left[src] | (mate[src] == dst)  # any edge from the left, and back along matched edges
     roots = np.flatnonzero(is_left & (mate < 0))
-    reached = reachable(n, src[follows], dst[follows], roots)
+    reached = reachable(edges.n, src[follows], dst[follows], roots)
     require(
         ~(reached & ~is_left & (mate < 0)),
         lambda v: f"an augmenting path leads to vertex {v}, so the matching is not maximum",
     )
-
-
-def _side(edges: Edges, component: Array) -> Array:
-    """One side of a bipartite graph: the vertices at even distances from the first vertex of their component."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import dijkstra
-
-    n = edges.n
-    first = np.unique(component, return_index=True)[1]
-    ends = np.r_[edges.src, edges.dst, np.full(len(first), n)], np.r_[edges.dst, edges.src, first]
-    matrix = coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1)).tocsr()
-    search: Any = dijkstra
-    level = search(matrix, indices=n, unweighted=True)[:n]
-    side: Array = level % 2 == 1
-    return side
 
 
 def _between(edges: Edges) -> Edges:

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, edges_of, vertex_answer
+from gasla.verify._common import Array, VerificationError, components_of, edges_of, verifier, vertex_answer
 
 DENSE = 1000  # vertices of graphs whose eigenvalues are all computed
 
 
+@verifier("shares")
 def spectral_embedding(
     graph: Any,
     vectors: ArrayLike,
@@ -20,18 +21,10 @@ def spectral_embedding(
     weighted: bool = True,
     tolerance: float = 1e-5,
 ) -> None:
-    """Verify eigenvectors of the Laplacian, and that no smaller eigenvalues exist.
+    """Verify `vectors` and `values` of `gasla.spectral_embedding`.
 
-    Parameters
-    ----------
-    graph, normalized, weighted
-        As for `gasla.spectral_embedding`.
-    vectors : (n, k) array of float
-        The eigenvectors, one per column.
-    values : (k,) array of float
-        The eigenvalues, besides the trivial one.
-    tolerance : float
-        The largest error, in relation to the largest degree.
+    The Laplacian times each vector is the vector times its eigenvalue, the vectors are orthonormal, and SciPy finds no
+    smaller eigenvalues. The largest error is `tolerance`, in relation to the largest degree.
 
     Examples
     --------
@@ -48,15 +41,16 @@ def spectral_embedding(
         raise VerificationError(
             f"vectors, values: floats of shapes ({n}, k) and (k,) were expected, not {x.shape} and {found.shape}"
         )
+    laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
+    exact = (x * (laplacian @ x)).sum(axis=0)
+    beyond = (found == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # it overflows float64
+    found = np.where(beyond, exact, np.ldexp(found, -exponent))
     if not (np.isfinite(x).all() and np.isfinite(found).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")
-    laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
-    with np.errstate(over="ignore", under="ignore"):
-        found = np.ldexp(found, -exponent)
     size = max(1.0, float(abs(laplacian).sum(axis=1).max())) if n else 1.0
     far = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
-    if max(far) > tolerance:
-        raise VerificationError(f"the vectors are not orthonormal: the error is {max(far):.3g}")
+    if not np.max(far) <= tolerance:
+        raise VerificationError(f"the vectors are not orthonormal: the error is {np.max(far):.3g}")
     for i in range(x.shape[1]):
         residual = float(np.linalg.norm(laplacian @ x[:, i] - found[i] * x[:, i]))
         if not residual <= tolerance * size:
@@ -68,19 +62,11 @@ def spectral_embedding(
         raise VerificationError(f"eigenvalue {i} is {found[i]:.6g}; expected {right[i]:.6g}")
 
 
+@verifier("shares")
 def fiedler_vector(
     graph: Any, vector: ArrayLike, *, normalized: bool = False, weighted: bool = True, tolerance: float = 1e-5
 ) -> None:
-    """Verify a Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian.
-
-    Parameters
-    ----------
-    graph, normalized, weighted
-        As for `gasla.fiedler_vector`.
-    vector : (n,) array of float
-        The vector.
-    tolerance : float
-        The largest error, in relation to the largest degree.
+    """Verify `vector` of `gasla.fiedler_vector`, as for `spectral_embedding` up to the `tolerance`.
 
     Examples
     --------
@@ -91,10 +77,13 @@ def fiedler_vector(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the vectors are not orthonormal: the error is 1
     """
-    x = vertex_answer("vector", vector, as_graph(graph).n, "f").astype(np.float64)
+    edges = edges_of(graph)
+    count = components_of(edges.matrix(keep=edges.weight > 0 if weighted else None)).max(initial=-1) + 1
+    if count > 1:
+        raise VerificationError(f"the graph has {count} components; expected an error instead of a vector")
+    x = vertex_answer("vector", vector, edges.n, "f").astype(np.float64)
     laplacian, _, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
-    with np.errstate(invalid="ignore"):
-        value = np.ldexp(x @ (laplacian @ x), exponent)
+    value = np.ldexp(x @ (laplacian @ x), exponent)
     options: Any = {"normalized": normalized, "weighted": weighted, "tolerance": tolerance}
     spectral_embedding(graph, x[:, None], np.array([value]), **options)
 
@@ -104,9 +93,9 @@ def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Ar
     from scipy.sparse import diags_array
 
     edges = edges_of(graph)
-    weight = edges.weight if weighted else np.ones(len(edges.src))
+    weight = np.where(edges.src == edges.dst, 0, edges.weight if weighted else 1.0)
     exponent = max(int(np.frexp(weight.max())[1]), -1000) if len(weight) else 0
-    matrix = edges.matrix(np.ldexp(weight, -exponent), edges.src != edges.dst)
+    matrix = edges.matrix(np.ldexp(weight, -exponent))
     mean: Any = (matrix + matrix.T) / 2
     degree = np.asarray(mean.sum(axis=1)).ravel()
     known = np.sqrt(degree) if normalized and degree.any() else np.ones(edges.n)

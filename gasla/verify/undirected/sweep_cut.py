@@ -5,21 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import (
-    Array,
-    Edges,
-    VerificationError,
-    check_source,
-    edges_of,
-    require,
-    takes_names,
-    vertex_answer,
-)
+from gasla.graph.graph import as_graph, is_undirected
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, scores_of, verifier
 
 ROUNDING = 1e-13
 
 
-@takes_names
+@verifier("shares")
 def pagerank_nibble(
     graph: Any,
     source: Any,
@@ -31,14 +23,9 @@ def pagerank_nibble(
     epsilon: float = 1e-6,
     weighted: bool = False,
 ) -> None:
-    """Verify that no vertex can push, and that no prefix of the order by score over degree has less conductance.
+    """Verify `vertices`, `conductance` and `scores` of `gasla.pagerank_nibble`.
 
-    Parameters
-    ----------
-    graph, source, alpha, epsilon, weighted
-        As for `gasla.pagerank_nibble`.
-    vertices, conductance, scores
-        The result of `gasla.pagerank_nibble`.
+    No vertex can push, and no prefix of the order by score over degree has less conductance.
 
     Examples
     --------
@@ -50,14 +37,14 @@ def pagerank_nibble(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the first 2 vertices have conductance 0.333333; expected no less than 1
     """
-    edges = _both_ways(edges_of(graph), weighted)
-    source, score = check_source(source, edges.n), vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
+    graph = as_graph(graph)
+    edges = edges_of(graph) if weighted else edges_of(graph.with_values(None))
+    if not is_undirected(graph, weighted):
+        src, dst = np.r_[edges.src, edges.dst], np.r_[edges.dst, edges.src]
+        edges = edges._replace(src=src, dst=dst, weight=np.r_[edges.weight, edges.weight])
+    source, score = check_source(source, edges.n), scores_of("scores", scores, edges.n)
     weight = edges.weight
     degree = np.bincount(edges.src, weight, edges.n)
-    require(
-        (score >= 0) & np.isfinite(score),
-        lambda v: f"vertex {v} has score {score[v]:g}; expected a number, 0 or more",
-    )
     if degree[source]:
         _check_residual(edges, weight, degree, source, score, 2 * alpha / (1 + alpha), epsilon)
     else:
@@ -65,17 +52,6 @@ def pagerank_nibble(
     order = _order(source, np.asarray(vertices), score, degree)
     found = _conductances(edges, weight, degree, order)
     _check_best(found, len(np.asarray(vertices)), float(conductance))
-
-
-def _both_ways(edges: Edges, weighted: bool) -> Edges:
-    """The edges with the weights that count, in both directions."""
-    weight = edges.weight if weighted else np.ones(edges.dst.size)
-    there, back = np.lexsort((weight, edges.dst, edges.src)), np.lexsort((weight, edges.src, edges.dst))
-    pairs = (edges.src, edges.dst), (edges.dst, edges.src), (weight, weight)
-    if all(np.array_equal(a[there], b[back]) for a, b in pairs):
-        return edges._replace(weight=weight)
-    src, dst, weight = (np.concatenate(each) for each in pairs)
-    return Edges(edges.n, edges.indptr, src, dst, weight)
 
 
 def _check_residual(

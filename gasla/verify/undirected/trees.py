@@ -5,8 +5,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, edges_by_id, require
+from gasla.graph.graph import Graph, as_graph
+from gasla.verify._common import (
+    SAMPLES,
+    Array,
+    VerificationError,
+    components_of,
+    distances_from,
+    edges_by_id,
+    edges_of,
+    require,
+    sparse,
+    verifier,
+)
 
 SOME = 1 << 20  # edges per block
 
@@ -19,17 +30,11 @@ class Steps(NamedTuple):
     heavy: list[Array]
 
 
+@verifier("numbers")
 def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = None) -> None:
-    """Verify that edges form a spanning forest of least total weight.
+    """Verify `edges` of `gasla.minimum_spanning_forest`, and their `total` weight if given.
 
-    Parameters
-    ----------
-    graph
-        As for `gasla.minimum_spanning_forest`.
-    edges : array of int
-        The ids of the forest's edges.
-    total : number, optional
-        Their total weight.
+    They form no cycle and connect every component, and no edge is lighter than one on the path between its ends.
 
     Examples
     --------
@@ -60,6 +65,64 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
         raise VerificationError(f"the edges weigh {found}, not {total}")
 
 
+@verifier("lengths")
+def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: float) -> None:
+    """Verify `edges` and `total` of `gasla.steiner_tree`.
+
+    They form no cycle, join what can be joined, and have terminals as leaves. They weigh no more than a minimum
+    spanning forest of the distances between terminals, which is at most twice as heavy as the lightest tree.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path = Graph.from_edges([0, 1, 1], [1, 2, 3], [4.0, 1.0, 1.0])
+    >>> steiner_tree(path, [0, 2], [0, 1], 5.0)
+    >>> steiner_tree(path, [0, 2], [0, 1, 2], 6.0)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 3 is a leaf, and no terminal
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    graph = as_graph(graph)
+    (src, dst, weight), taken, ends = edges_by_id(graph), np.asarray(edges), np.unique(np.asarray(terminals, np.int64))
+    if taken.ndim != 1 or taken.dtype.kind not in "iu":
+        raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
+    require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
+    a, b, n = src[taken], dst[taken], graph.n
+    count, tree = connected_components(sparse(n, a, b, np.ones(len(taken))), directed=False)
+    if count != n - len(taken):
+        raise VerificationError("the edges form a cycle; expected a tree")
+    degree = np.bincount(np.concatenate([a, b]), minlength=n)
+    is_terminal = np.isin(np.arange(n), ends)
+    require((degree != 1) | is_terminal, lambda v: f"vertex {v} is a leaf, and no terminal")
+    both = Graph.from_edges(np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([weight] * 2), n=n)
+    lightest = edges_of(both).lightest()
+    parts = components_of(lightest)
+    require(
+        np.bincount(tree[ends], minlength=n)[tree[ends]] == np.bincount(parts[ends], minlength=n)[parts[ends]],
+        lambda k: f"terminal {ends[k]} is not joined to all terminals that it can be joined to",
+    )
+    found = float(weight[taken].sum())
+    if not np.isclose(found, float(total), rtol=1e-9, atol=0):
+        raise VerificationError(f"the edges weigh {found}, not {total}")
+    if len(ends) <= SAMPLES:
+        most = _spanning_weight(np.atleast_2d(distances_from(lightest, ends))[:, ends]) if len(ends) else 0.0
+        if found > most * (1 + 1e-9):
+            raise VerificationError(f"the edges weigh {found}, and a spanning forest of the distances {most}")
+
+
+def _spanning_weight(distances: Array) -> float:
+    """The weight of a minimum spanning forest of a matrix of distances, by Prim's algorithm."""
+    left, total = np.full(len(distances), np.inf), 0.0
+    is_open = np.ones(len(distances), bool)
+    for _ in range(len(distances)):
+        v = int(np.where(is_open, left, np.inf).argmin()) if np.isfinite(left[is_open]).any() else int(is_open.argmax())
+        total += left[v] if np.isfinite(left[v]) else 0.0
+        is_open[v] = False
+        left = np.minimum(left, distances[v])
+    return total
+
+
 def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
     """Verify a block of edges that starts at edge `first`."""
     heaviest, is_joined = _heaviest(steps, src, dst)
@@ -72,16 +135,12 @@ def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps
 
 def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
     """The parent of each vertex, a root being its own, and the weight of the edge to it."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
+    from scipy.sparse.csgraph import breadth_first_order
 
-    tree = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
-    count, piece = connected_components(tree, directed=False)
-    if len(src) != n - count:
-        raise VerificationError(f"{len(src)} edges make {count} trees of {n} vertices; some form a cycle")
-    _, roots = np.unique(piece, return_index=True)
-    ends = np.append(src, np.full(count, n)), np.append(dst, roots)  # connect all roots to one more vertex
-    whole = csr_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
+    _, roots = np.unique(components_of(sparse(n, src, dst)), return_index=True)
+    if len(src) != n - len(roots):
+        raise VerificationError(f"{len(src)} edges make {len(roots)} trees of {n} vertices; some form a cycle")
+    whole = sparse(n + 1, np.append(src, np.full(len(roots), n)), np.append(dst, roots))  # vertex n joins all roots
     parent = breadth_first_order(whole, n, directed=False)[1][:n].astype(np.int64)
     up, below = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
     up[below] = weight

@@ -1,0 +1,218 @@
+"""Verifiers of power iterations: one more step, computed by SciPy, must not change the scores."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import (
+    Array,
+    VerificationError,
+    edges_of,
+    near_one,
+    require,
+    require_weights,
+    scores_of,
+    vector_of,
+    verifier,
+    vertex_answer,
+)
+
+STEPS = 4  # factor of the tolerance, since minor components may still grow by more than the last change
+
+
+@verifier()
+def pagerank(
+    graph: Any,
+    ranks: ArrayLike,
+    *,
+    alpha: float = 0.85,
+    personalization: Any = None,
+    dangling: Any = None,
+    weighted: bool = True,
+    tol: float = 1e-6,
+    normalized: bool = True,
+) -> None:
+    """Verify `ranks` of `gasla.pagerank`: one more step, by SciPy, moves them by no more than the tolerance.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = csr_array([[0, 1], [1, 0]])
+    >>> pagerank(pair, [0.5, 0.5])
+    >>> pagerank(pair, [0.6, 0.4])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the ranks by 0.37, over the tolerance 1e-06; vertex 0 ...
+    """
+    if weighted and normalized:
+        require_weights(graph, "shares")
+    edges = edges_of(graph)
+    rank, n = scores_of("ranks", ranks, edges.n), edges.n
+    if n == 0:
+        return
+    total = rank.sum()
+    slack = tol + 16 * _eps(ranks) * max(total, 1.0)
+    if not normalized:  # the tolerance applies to each vertex, which ignores smaller changes
+        slack *= n / max(1 - alpha, 1e-3)
+    elif not abs(total - 1) <= slack / max(1 - alpha, 1e-3):
+        raise VerificationError(f"the ranks sum to {total:.9g}, not to 1")
+
+    matrix = edges.matrix(near_one(edges.weight) if weighted and normalized else None)
+    strength = np.asarray(matrix.sum(axis=1)).ravel()
+    again = alpha * (matrix.T @ _divided(rank, strength))
+    if normalized:
+        jumps = np.full(n, 1 / n) if personalization is None else _to_sum(vector_of(personalization, n))
+        lost = jumps if dangling is None else _to_sum(vector_of(dangling, n))
+        again += alpha * rank[strength == 0].sum() * lost + (1 - alpha) * jumps
+    else:
+        again += 1 - alpha
+    _require_still("ranks", rank, again, slack)
+
+
+@verifier("shares")
+def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-8) -> None:
+    """Verify `hubs` and `authorities` of `gasla.hits`, at any scale: one more step, by SciPy, moves neither.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> fork = csr_array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    >>> hits(fork, [1.0, 0, 0], [0, 0.5, 0.5])
+    >>> hits(fork, [1.0, 0, 0], [0, 0.6, 0.4])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the authorities by 0.2, over the tolerance ...
+    """
+    edges = edges_of(graph)
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
+    hub, authority = scores_of("hubs", hubs, edges.n), scores_of("authorities", authorities, edges.n)
+    slack = STEPS * tol + 64 * max(_eps(hubs), _eps(authorities))
+    _require_still("authorities", _to_sum(authority), _to_sum(matrix.T @ hub), slack)
+    _require_still("hubs", _to_sum(hub), _to_sum(matrix @ authority), slack)
+
+
+@verifier("shares")
+def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-6) -> None:
+    """Verify `hubs` and `authorities` of `gasla.salsa`: one more step, by SciPy, moves neither.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> fork = csr_array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    >>> salsa(fork, [1.0, 0, 0], [0, 0.5, 0.5])
+    """
+    edges = edges_of(graph)
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
+    hub, authority = scores_of("hubs", hubs, edges.n), scores_of("authorities", authorities, edges.n)
+    leaves, enters = (np.asarray(matrix.sum(axis=axis)).ravel() for axis in (1, 0))
+    slack = STEPS * tol + 64 * max(_eps(hubs), _eps(authorities))
+    for name, score in (("hubs", hub), ("authorities", authority)):
+        if (leaves > 0).any() and not abs(score.sum() - 1) <= 1e3 * slack:
+            raise VerificationError(f"the {name} sum to {score.sum():.9g}, not to 1")
+    _require_still("authorities", authority, matrix.T @ _divided(hub, leaves), slack)
+    _require_still("hubs", hub, matrix @ _divided(authority, enters), slack)
+
+
+@verifier("shares")
+def katz(
+    graph: Any,
+    scores: ArrayLike,
+    *,
+    alpha: float = 0.1,
+    beta: Any = 1.0,
+    tol: float = 1e-6,
+    normalized: bool = True,
+    weighted: bool = False,
+) -> None:
+    """Verify `scores` of `gasla.katz_centrality`: one more step, by SciPy, moves them by no more than the tolerance.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> edge = csr_array([[0, 1], [0, 0]])
+    >>> katz(edge, [1.0, 1.1], normalized=False)
+    >>> katz(edge, [1.0, 1.2], normalized=False)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the scores by 0.1, over the tolerance ...
+    """
+    edges = edges_of(graph)
+    score = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
+    require(np.isfinite(score), lambda v: f"vertex {v} has the score {score[v]}")
+    if edges.n == 0:
+        return
+    constants = vector_of(beta, edges.n)
+    matrix = edges.matrix(edges.weight if weighted else None)
+    arriving = alpha * (matrix.T @ score)
+    scale = 1.0
+    if normalized:
+        _require_norm(scores, score)
+        scale = float((score - arriving) @ constants / (constants @ constants))  # 1 / (norm before normalization)
+        if scale < 0:
+            raise VerificationError(
+                "the scores have the wrong sign: normalization divides by the norm, which is positive"
+            )
+    growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
+    again = arriving + scale * constants
+    _require_still("scores", score, again, edges.n * tol * growth * abs(scale) + _rounding(scores, score, again))
+
+
+@verifier("shares")
+def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: bool = False) -> None:
+    """Verify `scores` of `gasla.eigenvector_centrality`: one more step moves them by no more than the tolerance.
+
+    Their squares sum to 1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = csr_array([[0, 1], [1, 0]])
+    >>> eigenvector(pair, [0.5**0.5, 0.5**0.5])
+    >>> eigenvector(pair, [0.6, 0.8])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the scores by 0.2, over the tolerance ...
+    """
+    edges = edges_of(graph)
+    score = scores_of("scores", scores, edges.n)
+    if edges.n == 0:
+        return
+    _require_norm(scores, score)
+    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
+    largest = weight.max(initial=0)
+    matrix = edges.matrix(np.ldexp(weight, -int(np.frexp(largest)[1])) if 0 < largest < 1 else weight)
+    further = matrix.T @ score + score
+    norm = float(np.sqrt(further @ further))
+    growth, again = 2 * (1 + float(matrix.sum(axis=1).max())) / norm, further / norm
+    _require_still("scores", score, again, edges.n * tol * growth + _rounding(scores, score, again))
+
+
+def _eps(given: ArrayLike) -> float:
+    return float(np.finfo(np.asarray(given).dtype).eps)
+
+
+def _rounding(given: ArrayLike, score: Array, again: Array) -> float:
+    return 64 * _eps(given) * float((np.abs(score) + np.abs(again)).sum())
+
+
+def _divided(score: Array, by: Array) -> Array:
+    return np.divide(score, by, out=np.zeros(len(score)), where=by > 0)
+
+
+def _to_sum(score: Array) -> Array:
+    total = score.sum()
+    return score / total if total > 0 else score
+
+
+def _require_norm(given: ArrayLike, score: Array) -> None:
+    norm = float(np.sqrt(score @ score))
+    if abs(norm - 1) > len(score) ** 0.5 * 16 * _eps(given):
+        raise VerificationError(f"the squares of the scores sum to {norm**2:.9g}, not to 1")
+
+
+def _require_still(name: str, score: Array, again: Array, slack: float) -> None:
+    """Verify that a step changes the scores by at most `slack`, summed over all vertices."""
+    moved = np.abs(again - score)
+    if not moved.sum() <= slack or moved.sum() == np.inf:
+        worst = int(np.argmax(moved))
+        raise VerificationError(
+            f"one more step moves the {name} by {moved.sum():.3g}, over the tolerance {slack:.3g}; "
+            f"vertex {worst} moves most, from {score[worst]:.6g} to {again[worst]:.6g}"
+        )
