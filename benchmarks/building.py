@@ -7,10 +7,10 @@ Counted are the arrays of NumPy, on the CPU, by tracemalloc. Ten edges per verte
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from scipy.sparse import coo_array
 
 import gasla
 import semirings
+from benchmarks.script import Script, command
 from gasla import io
-from gasla.bench.reports.provenance import provenance
 
 FILES = ("a.txt", "a.mtx", "a.gr", "a.npz", "a.csv", "a.parquet")
 
@@ -47,12 +47,10 @@ def builders(m: int, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "symmetrized, without values", lambda: graph.with_values(None).symmetrized()
     for name in FILES:
         io.write(folder / name, A)
-        yield f"io.read of {name[1:]}", lambda name=name: io.read(folder / name)
+        yield f"io.read of {name[1:]}", partial(io.read, folder / name)
     for name in FILES[:3]:
-        yield (
-            f"io.convert of {name[1:]}, in 16 MB",
-            lambda name=name: io.convert(folder / name, folder / "b.gasla", memory=16 << 20),
-        )
+        convert = partial(io.convert, folder / name, folder / "b.gasla", memory=16 << 20)
+        yield f"io.convert of {name[1:]}, in 16 MB", convert
 
 
 def measured(build: Callable[[], Any]) -> tuple[int, int]:
@@ -66,18 +64,15 @@ def measured(build: Callable[[], Any]) -> tuple[int, int]:
 
 def main() -> None:
     """Print one line per way of building."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "output")
     parser.add_argument("--edges", type=int, default=2_000_000)
-    parser.add_argument("--output", type=Path)
-    options = parser.parse_args()
-    lines = [f"{'':36}{'peak B/edge':>12}{'graph B/edge':>14}{'peak / graph':>14}"]
+    script = Script(parser)
+    m = script.options.edges
+    script.say(f"{'':36}{'peak B/edge':>12}{'graph B/edge':>14}{'peak / graph':>14}")
     with tempfile.TemporaryDirectory() as folder:
-        for name, build in builders(options.edges, Path(folder)):
+        for name, build in builders(m, Path(folder)):
             peak, final = measured(build)
-            lines.append(f"{name:36}{peak / options.edges:12.1f}{final / options.edges:14.1f}{peak / final:14.2f}")
-            print(lines[-1], flush=True)
-    if options.output is not None:
-        options.output.write_text("\n".join([str(provenance("cpu")), "", *lines]) + "\n")
+            script.say(f"{name:36}{peak / m:12.1f}{final / m:14.1f}{peak / final:14.2f}")
 
 
 if __name__ == "__main__":

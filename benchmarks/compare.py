@@ -8,12 +8,10 @@ python -m benchmarks.compare [--graphs rmat20,ny] [--algorithms bfs,sssp] [--pee
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
 
 from benchmarks import products, programs
+from benchmarks.script import command
 from gasla.bench import cells, graphs, peers, tasks
 from gasla.bench.cells import Cell
 from gasla.bench.limits import ceilings
@@ -93,26 +91,18 @@ def verdict(cell: Cell) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, measure, and optionally write a JSON file; returns 1 if an answer was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.partition("\n")[0])
-    parser.add_argument("--graphs", type=names, default=list(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument("--algorithms", type=names, default=list(GROUPS), help="comma-separated (%(default)s)")
+    defaults = {"graphs": ",".join(GRAPHS), "algorithms": ",".join(GROUPS), "rounds": ROUNDS, "budget": BUDGET}
+    parser = command(__doc__, "json", **defaults)
     parser.add_argument("--peers", type=names, default=peers.installed("cpu"), help="comma-separated (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="maximum number of rounds (%(default)s)")
-    parser.add_argument("--budget", type=float, default=BUDGET, help="seconds per cell for timing (%(default)s)")
-    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
     options = parser.parse_args(arguments)
     settings = cells.Settings(options.rounds, options.budget, ceilings.measure("cpu"))
-    report = Report.begin(settings.ceilings)
     rivals = [name for name in options.peers if name != cells.GASLA]
-    print(*table.introduction(report), "", table.HEADER, sep="\n", flush=True)
-    for name in options.graphs:
-        graph = graphs.load(name)
-        for cell in report.measure(graph, partial(measure, graph, options.algorithms, rivals, settings)):
-            print(table.line(cell, verdict(cell)), flush=True)
-    print("", *table.explanation(), sep="\n")
-    if options.json:
-        report.write(options.json)
-    return 1 if any(cell.wrong for cell in report.cells) else 0
+
+    def measured(graph: graphs.BenchmarkGraph) -> Iterator[Cell]:
+        return measure(graph, options.algorithms, rivals, settings)
+
+    loaded = map(graphs.load, options.graphs)
+    return 0 if table.show(Report.begin(settings.ceilings), loaded, measured, options.json, verdict) else 1
 
 
 if __name__ == "__main__":

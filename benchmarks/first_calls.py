@@ -1,6 +1,6 @@
 """Measure the first call of each function with an empty cache of compiled code, in one new process or in one each.
 
-python -m benchmarks.first_calls [--alone] [--gpu] [--output FILE]
+python -m benchmarks.first_calls [--alone] [--device gpu] [--output FILE]
 
 Uses the flight network that comes with gasla. Prints CPU time (`cpu`) and elapsed time (`wall`) in seconds, then the
 elapsed time of the same calls in a second process with a filled cache (`stored`). Import of gasla and construction of
@@ -9,13 +9,10 @@ the graph count as part of the first call.
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
+
+from benchmarks.script import Script, command, new_process
 
 CALLS = {
     "bfs": "gasla.bfs(directed, 0)",
@@ -71,39 +68,28 @@ def cold_and_warm(names: list[str], device: str = "cpu") -> tuple[list[Row], lis
     """For each call its name, elapsed time and CPU time: with empty caches, then with full ones."""
     with tempfile.TemporaryDirectory() as folder:
         caches = dict.fromkeys(("GASLA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH"), folder)
-        settings = {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "", "MEASURED_BY": str(time.time_ns())}
-        first, again = (_in_new_process([CALLS[name] for name in names], device, settings) for _ in range(2))
+        settings = {**caches, "PYTHONDONTWRITEBYTECODE": "", "MEASURED_BY": str(time.time_ns())}
+        own = "-W", "ignore", "-c", PROGRAM, device, *(CALLS[name] for name in names)
+        first, again = (_rows(new_process(*own, **settings)) for _ in range(2))
     return first, again
 
 
-def _in_new_process(calls: list[str], device: str, environment: dict[str, str]) -> list[Row]:
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, device, *calls]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the measuring process failed with {done.returncode}:\n{done.stderr}")
-    rows = [line.split() for line in done.stdout.splitlines()]
+def _rows(output: str) -> list[Row]:
+    rows = [line.split() for line in output.splitlines()]
     return [(name.removeprefix("gasla."), float(wall), float(cpu)) for name, wall, cpu in rows]
 
 
 def main() -> None:
-    """Measure, print a table, and optionally write it to a file."""
-    from gasla.cli.compute import provenance
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, and print a table."""
+    parser = command(__doc__, "output", "device")
     parser.add_argument("--alone", action="store_true", help="each call in a new process, with an empty cache")
-    parser.add_argument("--gpu", action="store_true", help="on the current GPU, with graphs in its memory")
-    parser.add_argument("--output", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    lines = [provenance(), f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}"]
-    total, device = [0.0, 0.0, 0.0], "gpu" if options.gpu else "cpu"
-    for names in [[name] for name in CALLS] if options.alone else [[*CALLS]]:
-        for (name, wall, cpu), (_, stored, _) in zip(*cold_and_warm(names, device), strict=True):
-            lines.append(f"{name:38s}{wall:8.2f}{cpu:8.2f}{stored:8.2f}")
+    script, total = Script(parser), [0.0, 0.0, 0.0]
+    script.say(f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}")
+    for names in [[name] for name in CALLS] if script.options.alone else [[*CALLS]]:
+        for (name, wall, cpu), (_, stored, _) in zip(*cold_and_warm(names, script.device), strict=True):
+            script.say(f"{name:38s}{wall:8.2f}{cpu:8.2f}{stored:8.2f}")
             total = [a + b for a, b in zip(total, (wall, cpu, stored), strict=True)]
-    lines.append(f"{'all':38s}{total[0]:8.2f}{total[1]:8.2f}{total[2]:8.2f}")
-    print(*lines, sep="\n")
-    if options.output:
-        options.output.write_text("\n".join(lines) + "\n")
+    script.say(f"{'all':38s}{total[0]:8.2f}{total[1]:8.2f}{total[2]:8.2f}")
 
 
 if __name__ == "__main__":

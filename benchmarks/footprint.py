@@ -10,11 +10,8 @@ per vertex plus the fields, and a CSC if the graph is not symmetric.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,26 +24,16 @@ from scipy.sparse import triu
 
 import gasla
 from benchmarks import programs
-from benchmarks.graphs import load, module_at
+from benchmarks.script import Script, command, new_process
 from gasla.arrays import device_of
 from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.reports.provenance import provenance
-from gasla.bench.reports.report import Report
 
 PER_VERTEX = 32  # bytes per vertex allowed besides the graph and the fields of the program
 FIELDS = {"bfs": 8, "sssp": 4, "pagerank": 12}  # bytes per vertex: level, parent; length; rank, share and its divisor
 PROGRAMS = {"bfs": programs.Tree, "sssp": programs.Paths, "pagerank": programs.Surfer}  # like the library's programs
 BOUNDED = ("bfs", "pagerank")
 MEMORY = "from benchmarks.footprint import grown_on_cpu; grown_on_cpu({!r}, {!r}, {!r})"
-
-
-def output(code: str, *arguments: str) -> str:
-    """Run Python code in a new process; return its output."""
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the measuring process failed with {done.returncode}:\n{done.stderr}")
-    return done.stdout
 
 
 def called(algorithm: str, graph: Any, source: int) -> Any:
@@ -123,7 +110,7 @@ def watching_memory() -> Iterator[dict[str, int]]:
     """Bytes allocated from CuPy's pool since entering: peak (`grown`) and current (`held`)."""
     import cupy
 
-    class Watch(cupy.cuda.MemoryHook):  # type: ignore[misc]
+    class Watch(cupy.cuda.MemoryHook):
         name = "watch"
 
         def malloc_postprocess(self, **given: Any) -> None:
@@ -141,8 +128,9 @@ def watching_memory() -> Iterator[dict[str, int]]:
 def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, Any]:
     """Return the growth of a call, the documented sizes, and the allowed bytes per vertex."""
     if isinstance(graph, str):
-        name, allowed = graph, PER_VERTEX + FIELDS[algorithm] if algorithm in BOUNDED else None
-        found: dict[str, int] = json.loads(output(MEMORY.format(graph, algorithm, directed)))
+        name = graph
+        allowed: float | None = PER_VERTEX + FIELDS[algorithm] if algorithm in BOUNDED else None
+        found: dict[str, int] = json.loads(new_process("-c", MEMORY.format(graph, algorithm, directed)))
     else:
         name, allowed, found = graph.name, None, grown_on_gpu(graph, algorithm, directed)
     if directed and allowed is not None:  # the in-edges: neighbor and edge number of each
@@ -157,27 +145,6 @@ def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Measure all cases, and print one line for each."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.footprint", description=__doc__.partition("\n")[0])
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="default: cpu")
-    parser.add_argument("--graphs", default="rmat20,grid20", help="comma-separated (%(default)s)")
-    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="the commit to record, if git is not available")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    options = parser.parse_args(arguments)
-    generator = module_at(options.graphs_module)
-    on_cpu = options.device == "cpu"
-    report, figures = Report(provenance(options.device, options.commit), {}, []), []
-    for name in options.graphs.split(","):
-        graph = name if on_cpu else load(name, "gpu", generator)
-        for algorithm, directed in product(FIELDS, (False, True)):
-            figures.append(memory(graph, algorithm, directed))
-            print(line(figures[-1]), flush=True)
-    if options.json:
-        report.write(options.json, memory=figures)
-
-
 def line(figure: dict[str, Any]) -> str:
     """A result as one line: measured, documented and allowed bytes per vertex."""
     per_vertex, allowed = figure["bytes_per_vertex"], figure["allowed"]
@@ -185,6 +152,17 @@ def line(figure: dict[str, Any]) -> str:
     verdict = f"   at most {allowed:.1f}   {'ok' if per_vertex <= allowed else 'OVER'}" if allowed else ""
     label = f"{figure['algorithm']}, {figure['name']}{', directed' if figure['directed'] else ''}"
     return f"{label:<32}{per_vertex:8.1f} B/vertex   documented {parts:8.1f}{verdict}"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure all cases, and print one line for each."""
+    parser = command(__doc__, "device", "graphs_module", "commit", "json", graphs="rmat20,grid20")
+    script = Script(parser, arguments, "memory")
+    for name in script.options.graphs:
+        graph = name if script.device == "cpu" else script.load(name)
+        for algorithm, directed in product(FIELDS, (False, True)):
+            figure = memory(graph, algorithm, directed)
+            script.say(line(figure), **figure)
 
 
 if __name__ == "__main__":

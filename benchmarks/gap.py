@@ -18,8 +18,6 @@ S. Beamer, K. Asanović, D. Patterson: The GAP Benchmark Suite. arXiv:1508.03619
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
 import subprocess
@@ -29,17 +27,18 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import gasla
 from benchmarks.graph500 import kronecker
-from benchmarks.graphs import check_device
+from benchmarks.script import Script, command
 from gasla import datasets, io, verify
-from gasla.arrays import Device, finish, moved
-from gasla.bench.reports.provenance import provenance
+from gasla.arrays import Device, moved
+from gasla.bench.runner import by_turns
+from gasla.bench.tasks import on_cpu
+from gasla.cli.bench import names
 
 SEED = 27491095  # of the reference code
 TRIALS = {"bfs": 64, "sssp": 64, "pr": 16, "cc": 16, "bc": 16, "tc": 3}
@@ -218,13 +217,6 @@ KERNELS = {
 }  # fmt: skip
 
 
-def on_cpu(answer: Any) -> Any:
-    """An answer with its arrays on the CPU."""
-    if isinstance(answer, tuple):
-        return tuple(on_cpu(part) for part in answer)
-    return moved(answer, "cpu") if hasattr(answer, "dtype") else answer
-
-
 def times(name: str, graph: GapGraph, trials: int) -> list[float]:
     """Verify the first answer of a kernel, then time its trials; prepared graphs are not part of a time."""
     kernel = KERNELS[name]
@@ -233,14 +225,7 @@ def times(name: str, graph: GapGraph, trials: int) -> list[float]:
     chosen = [drawn[i * kernel.sources : (i + 1) * kernel.sources] for i in range(trials)]
     answer = on_cpu(kernel.call(graph, chosen[0]))
     kernel.verify(graph.to("cpu"), answer, chosen[0])
-    seconds = []
-    for sources in chosen:
-        finish(graph.graph.device)
-        began = perf_counter()
-        kernel.call(graph, sources)
-        finish(graph.graph.device)
-        seconds.append(perf_counter() - began)
-    return seconds
+    return by_turns({name: lambda k: kernel.call(graph, chosen[k])}, trials, device=graph.graph.device)[name]
 
 
 def times_of_reference(name: str, graph: GapGraph, trials: int, programs: Path, folder: Path) -> list[float]:
@@ -292,31 +277,22 @@ def measure(graph: GapGraph, kernels: list[str], trials: dict[str, int], program
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, measure, and print a table; returns 1 if an answer is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "device", "output", "json", graphs=",".join(MAKERS))
     parser.add_argument("--scale", type=int, default=20, help="graphs have 2**scale vertices; road an even scale")
-    parser.add_argument("--graphs", default=",".join(MAKERS), help="comma-separated: kinds or files (%(default)s)")
-    parser.add_argument("--kernels", default=",".join(KERNELS), help="comma-separated (%(default)s)")
+    parser.add_argument("--kernels", type=names, default=list(KERNELS), help="comma-separated (%(default)s)")
     parser.add_argument("--trials", type=int, help="at most so many trials, to try the command")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--gapbs", type=Path, help="folder of the reference code's programs")
-    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
-    options = parser.parse_args(arguments)
-    kernels = options.kernels.split(",")
-    if unknown := [name for name in kernels if name not in KERNELS]:
+    script = Script(parser, arguments)
+    options = script.options
+    if unknown := [name for name in options.kernels if name not in KERNELS]:
         parser.error(f"there is no kernel {unknown[0]!r}; expected some of {', '.join(KERNELS)}")
-    check_device(parser, options.device)
     trials = {name: min(count, options.trials or count) for name, count in TRIALS.items()}
     beside = f"{'GAPBS s':>12}{'ratio':>8}" if options.gapbs else ""
-    print(f"{'':18}{'trials':>7}{'average s':>12}{beside}")
-    rows = []
-    for name in options.graphs.split(","):
-        for row in measure(load(name, options.scale).to(options.device), kernels, trials, options.gapbs):
-            print(row.line(), flush=True)
-            rows.append(row)
-    if options.json is not None:
-        saved = {"provenance": provenance(options.device), "rows": [row._asdict() for row in rows]}
-        options.json.write_text(json.dumps(saved, indent=1) + "\n")
-    return int(any(row.wrong for row in rows))
+    script.say(f"{'':18}{'trials':>7}{'average s':>12}{beside}")
+    for name in options.graphs:
+        for row in measure(load(name, options.scale).to(script.device), options.kernels, trials, options.gapbs):
+            script.say(row.line(), **row._asdict())
+    return int(any(row["wrong"] for row in script.figures.values()))
 
 
 if __name__ == "__main__":

@@ -10,14 +10,12 @@ the GPU.
 
 from __future__ import annotations
 
-import argparse
-import gc
 import json
 import time
 import traceback
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -25,7 +23,7 @@ import numpy as np
 
 import gasla
 from benchmarks import compare, first_calls, programs
-from benchmarks.graphs import load, module_at
+from benchmarks.script import Script, command
 from gasla import verify
 from gasla.bench import cells, peers, tasks
 from gasla.bench.cells import Cell
@@ -33,9 +31,9 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import ceilings, floors
 from gasla.bench.limits.floors import Floor
 from gasla.bench.reports import table
-from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
 from gasla.bench.reports.table import milliseconds
+from gasla.bench.runner import repeated
 
 GRAPHS = ("rmat22", "kron21", "urand22", "rmat24", "rgg22", "grid24")
 MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # upper bounds on the graphs above
@@ -64,7 +62,7 @@ FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
 PATIENCE = 0.15  # seconds of repeated calls for figures that are not cells
 ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives the time of an iteration
 NAMES = {"levels": "bfs", "bfs": "bfs with parents"}  # names of these cells here
-SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
+ROUNDS, BUDGET, SOME = 56, 0.6, 8
 SAME = "commit", "gpu"  # must agree between runs in the same file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
@@ -81,12 +79,6 @@ class Figure(NamedTuple):
     note: str = ""
     runs: Any = None  # times in seconds, if they are not in a cell
     floor: Floor | None = None
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Figure:
-        """A figure from a JSON object."""
-        floor = saved["floor"]
-        return cls(**{**{k: saved[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
 
     @property
     def verdict(self) -> str:
@@ -126,23 +118,7 @@ def of_cell(cell: Cell) -> Figure:
 
 def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:
     """Times of several calls, each between two synchronizations of the stream."""
-    import cupy
-
-    times: list[float] = []
-    finish = cupy.cuda.get_current_stream().synchronize
-    gc.collect()
-    gc.disable()
-    try:
-        while len(times) < least or (len(times) < most and sum(times) < PATIENCE):
-            finish()
-            start = time.perf_counter()
-            result = call()
-            finish()
-            times.append(time.perf_counter() - start)
-            del result
-    finally:
-        gc.enable()
-    return times
+    return repeated(call, most, PATIENCE, least, "gpu")
 
 
 # --- figures that are not cells ---------------------------------------------------------------------------------------
@@ -192,7 +168,8 @@ def followed(program: Any, start: dict[str, Any], graph: Any, source: int) -> np
 
     run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))
     try:
-        return np.concatenate(run_in_pieces(run, NO_LIMIT, Course(trace=True)))
+        course = Course(max_iterations=None, delta=None, trace=True, callback=None, progress=None, wait=True)
+        return np.concatenate(run_in_pieces(run, NO_LIMIT, course))
     finally:
         run.close()
 
@@ -236,95 +213,84 @@ CELLS = {  # the groups of cells for each name on the command line
 ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))
 
 
-class Run:
-    """All figures of a run, shown as they are measured. A failure is shown as wrong, and the run continues."""
+def begin(parser: ArgumentParser, arguments: list[str] | None = None) -> Script:
+    """A new run, or with `--add` the continuation of the run in the file; later figures replace earlier ones."""
+    script = Script(parser, arguments, "figures")
+    file, now = script.options.json, script.report.provenance
+    if file is None or not script.options.add or not file.exists():
+        script.report = script.report._replace(ceilings=ceilings.measure("gpu"))
+        return script
+    script.report = Report.read(file)
+    if wrong := [key for key in SAME if script.report.provenance[key] != now[key]]:
+        before = script.report.provenance[wrong[0]]
+        raise ValueError(f"{file} has {wrong[0]} {before}; expected {now[wrong[0]]}, as of this run")
+    for figure in json.loads(file.read_text())["figures"]:
+        script.figures[figure["graph"], figure["name"]] = figure
+    return script
 
-    def __init__(
-        self, report: Report, show: Callable[[Figure], Any], file: Path | None = None, before: Iterable[Figure] = ()
-    ) -> None:
-        self.report, self.show, self.file, self.before = report, show, file, list(before)
-        self.figures: list[Figure] = []
-        self.settings = cells.Settings(ceilings=report.ceilings, **SETTINGS)
 
-    @classmethod
-    def begin(cls, show: Callable[[Figure], Any], file: Path | None, add: bool, commit: str | None) -> Run:
-        """A new run, or with `add` the continuation of the run in the file."""
-        if file is None or not add or not file.exists():
-            return cls(Report.begin(ceilings.measure("gpu"), commit), show, file)
-        report, now = Report.read(file), provenance("gpu", commit)
-        if wrong := [key for key in SAME if report.provenance[key] != now[key]]:
-            raise ValueError(
-                f"{file} has {wrong[0]} {report.provenance[wrong[0]]}; expected {now[wrong[0]]}, as of this run"
-            )
-        return cls(report, show, file, map(Figure.from_dict, json.loads(file.read_text())["figures"]))
+def show(script: Script, figure: Figure) -> str:
+    """Print a figure, and return its verdict."""
+    script.say(figure.line(), (figure.graph, figure.name), **figure._asdict(), verdict=figure.verdict)
+    return figure.verdict
 
-    def write(self) -> None:
-        """Write all results to the file, if any; later measurements replace earlier ones."""
-        if self.file is None:
-            return
-        figures = {(f.graph, f.name): f for f in [*self.before, *self.figures]}
-        cells = {(c.graph, c.algorithm): c for c in self.report.cells}
-        report = self.report._replace(cells=list(cells.values()))
-        report.write(self.file, figures=[{**f._asdict(), "verdict": f.verdict} for f in figures.values()])
 
-    def take(self, graph: str, name: str, make: Callable[[], Iterable[Figure]]) -> None:
-        """Measure the figures of one function."""
-        import cupy
+def shown(script: Script, graph: str, name: str, make: Callable[[], Iterable[Figure]]) -> Iterator[str]:
+    """Say the figures of one function; yields verdicts. A failure is shown as wrong, and the run continues."""
+    import cupy
 
-        try:
-            for figure in make():
-                self._add(figure)
-        except Exception as error:
-            traceback.print_exc()
-            self._add(Figure(graph, name, float("nan"), "", wrong=f"failed: {type(error).__name__}: {error}"))
-        cupy.get_default_memory_pool().free_all_blocks()
-        self.write()
+    try:
+        for figure in make():
+            yield show(script, figure)
+    except Exception as error:
+        traceback.print_exc()
+        failure = f"failed: {type(error).__name__}: {error}"
+        yield show(script, Figure(graph, name, float("nan"), "", wrong=failure))
+    cupy.get_default_memory_pool().free_all_blocks()
 
-    def _add(self, figure: Figure) -> None:
-        self.figures.append(figure)
-        self.show(figure)
 
-    def of_cells(self, graph: BenchmarkGraph, groups: list[str]) -> Iterator[Figure]:
-        """The figures of groups of cells."""
-        rivals = peers.installed("gpu")
-        yield from map(
-            of_cell, self.report.measure(graph, partial(compare.measure, graph, groups, rivals, self.settings))
-        )
+def of_cells(script: Script, graph: BenchmarkGraph, groups: list[str]) -> Iterator[Figure]:
+    """Return the figures of groups of cells."""
+    assert script.report.ceilings is not None
+    settings = cells.Settings(ROUNDS, BUDGET, script.report.ceilings, SOME)
+    measured = partial(compare.measure, graph, groups, peers.installed("gpu"), settings)
+    yield from map(of_cell, script.report.measure(graph, measured))
 
-    def measure(self, graph: BenchmarkGraph, algorithms: list[str]) -> None:
-        """Measure the requested algorithms on one graph."""
-        began = time.perf_counter()
-        for name in algorithms:
-            if name in CELLS:
-                self.take(graph.name, name, partial(self.of_cells, graph, CELLS[name]))
-            elif name in FIGURES:
-                self.take(graph.name, name, partial(FIGURES[name], graph, self.report.ceilings))
-        note = f"n={graph.graph.n:,} m={graph.graph.m:,}"
-        self.show(Figure(graph.name, "total", time.perf_counter() - began, "s", note=note))
+
+def measure(script: Script, graph: BenchmarkGraph, algorithms: list[str]) -> Iterator[str]:
+    """Measure the requested algorithms on one graph; yields verdicts."""
+    began = time.perf_counter()
+    for name in algorithms:
+        if name in CELLS:
+            yield from shown(script, graph.name, name, partial(of_cells, script, graph, CELLS[name]))
+        elif name in FIGURES:
+            yield from shown(script, graph.name, name, partial(FIGURES[name], graph, script.report.ceilings))
+    note = f"n={graph.graph.n:,} m={graph.graph.m:,}"
+    script.say(Figure(graph.name, "total", time.perf_counter() - began, "s", note=note).line())
+
+
+def command_line() -> ArgumentParser:
+    """Return the parser of the options."""
+    algorithms = ",".join([*APART, *ALGORITHMS])
+    parser = command(__doc__, "graphs_module", "commit", "json", graphs=",".join(GRAPHS), algorithms=algorithms)
+    parser.add_argument("--add", action="store_true", help="keep the results that the file already has")
+    parser.set_defaults(device="gpu")
+    return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, measure, and optionally write a JSON file; returns 1 if an answer was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__.partition("\n")[0])
-    everything = [*APART, *ALGORITHMS]
-    parser.add_argument("--graphs", type=compare.names, default=list(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument("--algorithms", type=compare.names, default=everything, help="comma-separated (%(default)s)")
-    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="the commit to record, if git is not available")
-    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
-    parser.add_argument("--add", action="store_true", help="keep the results that the file already has")
-    options = parser.parse_args(arguments)
-    run = Run.begin(lambda figure: print(figure.line(), flush=True), options.json, options.add, options.commit)
-    print(*table.introduction(run.report), "", HEADER, sep="\n", flush=True)
+    script = begin(command_line(), arguments)
+    options = script.options
+    print(*table.introduction(script.report), "", HEADER, sep="\n", flush=True)
+    verdicts: list[str] = []
     for name in APART:
         if name in options.algorithms:
-            run.take("", name, APART[name])
-    generator = module_at(options.graphs_module)
+            verdicts += shown(script, "", name, APART[name])
     for name in options.graphs if set(options.algorithms) - set(APART) else ():
-        run.measure(load(name, "gpu", generator), options.algorithms)
-    counted = {word: sum(f.verdict == word for f in run.figures) for word in ("ok", "OVER", "WRONG")}
-    print(", ".join(f"{count} {word}" for word, count in counted.items()))
-    return 1 if counted["WRONG"] else 0
+        verdicts += measure(script, script.load(name), options.algorithms)
+    print(", ".join(f"{verdicts.count(word)} {word}" for word in ("ok", "OVER", "WRONG")))
+    return int("WRONG" in verdicts)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,9 @@ Graph500 Benchmarks 1 ("Search") and 2 ("Shortest Path"), version 2.0, 2017: htt
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from time import perf_counter
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +24,11 @@ import numpy as np
 import gasla
 import semirings
 from benchmarks import on_ranks
-from benchmarks.graphs import check_device
 from benchmarks.on_ranks import Place
-from gasla.arrays import Device, array_module, device_of, finish, moved
-from gasla.bench.reports.provenance import provenance
+from benchmarks.script import Script, command
+from gasla.arrays import Device, array_module, device_of, moved
+from gasla.bench import peers
+from gasla.bench.runner import timed
 from gasla.distributed import BlockArray
 
 A, B, C = 0.57, 0.19, 0.19
@@ -145,8 +144,8 @@ def problem(edges: Edges, root: int, tree: Tree) -> str:
         return f"the parent of the root {root} is {parents[root]}; expected the root"
     if not (parents < n).all():
         return f"the parent of a vertex is {parents.max()}; expected a vertex below {n}"
-    levels = tree_levels(parents, root)
-    if levels is None:
+    levels = peers.depths(parents, root)
+    if (levels[inside] < 0).any():
         return "the tree has a cycle, or a vertex whose parent is outside of it"
     if distances is None:
         depths = xp.where(inside, levels, -2)  # so far from every level that an edge out of the tree is too long
@@ -213,20 +212,6 @@ def _first(bad: Array) -> int:
     return int(bad.argmax()) if bad.any() else -1
 
 
-def tree_levels(parents: Array, root: int) -> Array | None:
-    """The depth of each vertex of a tree, -1 outside, by pointer jumping; None if a path does not end at the root."""
-    xp: Any = array_module(parents)
-    everyone = xp.arange(len(parents), dtype=parents.dtype)
-    outside = parents < 0
-    above = xp.where(outside, everyone, parents)
-    steps = (above != everyone).astype(parents.dtype)
-    for _ in range(len(parents).bit_length() + 1):
-        if (outside | (above == root)).all():
-            return xp.where(outside, -1, steps)
-        steps, above = steps + steps[above], above[above]
-    return None
-
-
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -277,11 +262,8 @@ def measure(
     found = Searches([], [])
     kernel(graph, roots[0])
     for root in roots:
-        finish(device)
-        began = perf_counter()
-        arrays = kernel(graph, root)
-        finish(device)
-        found.seconds.append(perf_counter() - began)
+        seconds, arrays = timed(partial(kernel, graph, root), device)
+        found.seconds.append(seconds)
         gathered = [array.compute() if isinstance(array, BlockArray) else array for array in arrays]
         tree = Tree(*(moved(array, there) for array in gathered))
         if wrong := problem(edges, root, tree):
@@ -296,11 +278,7 @@ def run(scale: int, place: Place | None = None, roots: int = ROOTS, seed: int = 
     edges = edge_list(scale, seed)
     given = edges.on("cpu" if place.is_divided else place.device)
     place.put(construct(Edges(*(array[:1000] for array in given))))  # imports and compiles
-    finish(place.device)
-    began = perf_counter()
-    graph = place.put(construct(given))
-    finish(place.device)
-    building = perf_counter() - began
+    building, graph = timed(lambda: place.put(construct(given)), place.device)
     chosen, sorted_edges = draw_roots(edges, roots, seed), for_validation(given)
     head = [f"SCALE: {scale}", f"edgefactor: {EDGE_FACTOR}", f"NBFS: {len(chosen)}"]
     lines = [*head, f"construction_time: {building:.17e}"]
@@ -311,24 +289,20 @@ def run(scale: int, place: Place | None = None, roots: int = ROOTS, seed: int = 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, run, and print the figures; returns 1 if a search is invalid."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "output")
     parser.add_argument("--scale", type=int, required=True)
     on_ranks.add_options(parser)
     parser.add_argument("--roots", type=int, default=ROOTS, help="number of searches; results need 64 (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="write the figures and their provenance to this file")
-    options = parser.parse_args(arguments)
-    check_device(parser, options.device)
-    with on_ranks.opened(options) as place:
+    script = Script(parser, arguments)
+    options = script.options
+    with on_ranks.opened(script) as place:
         try:
             lines = run(options.scale, place, options.roots, options.seed)
         except Invalid as error:
-            print(f"No results: {error}")
+            script.say(f"No results: {error}")
             return 1
-        print(*lines, sep="\n")
-        if options.output is not None and place.is_first:
-            about = f"{place.name}; {provenance(place.device)}" if place.is_divided else str(provenance(place.device))
-            options.output.write_text("\n".join([*lines, about]) + "\n")
+        script.say("\n".join(lines))
     return 0
 
 

@@ -14,13 +14,10 @@ A. Iosup et al.: The LDBC Graphalytics Benchmark. arXiv:2011.15028 (2020).
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +25,10 @@ import numpy as np
 import gasla
 from benchmarks import on_ranks
 from benchmarks.on_ranks import Place
-from gasla.arrays import finish, moved
-from gasla.bench.reports.provenance import provenance
+from benchmarks.script import Script, command
+from gasla.arrays import Device, moved
+from gasla.bench.runner import repeated, timed
+from gasla.cli.bench import names
 
 UNREACHED = np.iinfo(np.int64).max  # as the depth of a vertex that BFS does not reach
 EPSILON = 1e-4  # relative error of floating-point outputs
@@ -204,22 +203,16 @@ class Outcome(NamedTuple):
 
 
 def measure(
-    kernel: str, data: Dataset, graph: Any, place: Place, name: str, runs: int, output: Path | None, reference: Path
+    kernel: str, data: Dataset, graph: Any, device: Device, name: str, runs: int, output: Path | None, reference: Path
 ) -> Outcome:
     """Check a kernel's output, write it, and time the kernel."""
     values = KERNELS[kernel].output(data, np.asarray(moved(KERNELS[kernel].call(data, graph), "cpu")))
     file, verdict = f"{name}-{kernel.upper()}", "no reference"
-    if output is not None and place.is_first:
+    if output is not None:
         write(output / file, data.ids, values)
     if (reference / file).is_file():
         verdict = problem(kernel, data, values, reference / file) or "valid"
-    seconds = []
-    for _ in range(runs):
-        finish(place.device)
-        began = perf_counter()
-        KERNELS[kernel].call(data, graph)
-        finish(place.device)
-        seconds.append(perf_counter() - began)
+    seconds = repeated(lambda: KERNELS[kernel].call(data, graph), runs, device=device)
     usual = median(seconds)
     return Outcome(kernel, seconds, verdict, data.edges / usual, (data.edges + len(data.ids)) / usual)
 
@@ -239,46 +232,46 @@ def supported(data: Dataset, over_ranks: bool = False) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, and run the kernels; returns 1 if an output is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "json")
     parser.add_argument("graph", type=Path, help="the path of the graph's files without their endings")
     parser.add_argument("--properties", type=Path)
-    parser.add_argument("--kernels", help="comma-separated (all that the properties name)")
+    parser.add_argument("--kernels", type=names, help="comma-separated (all that the properties name)")
     parser.add_argument("--runs", type=int, default=RUNS, help="timed calls of each kernel (%(default)s)")
     on_ranks.add_options(parser)
-    parser.add_argument("--output", type=Path, help="write the outputs to this folder")
+    parser.add_argument(
+        "--output", dest="outputs", metavar="FOLDER", type=Path, help="write the outputs to this folder"
+    )
     parser.add_argument("--reference", type=Path, help="folder of the reference outputs (that of the graph)")
-    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
-    options = parser.parse_args(arguments)
-    if unknown := [name for name in (options.kernels or "bfs").split(",") if name not in KERNELS]:
+    script = Script(parser, arguments, "kernels")
+    if unknown := [name for name in script.options.kernels or () if name not in KERNELS]:
         parser.error(f"there is no kernel {unknown[0]!r}; expected some of {', '.join(KERNELS)}")
-    with on_ranks.opened(options) as place:
-        found = run(options, place)
-    return int(any(one.verdict not in ("valid", "no reference") for one in found))
+    with on_ranks.opened(script) as place:
+        return int(any(one.verdict not in ("valid", "no reference") for one in run(script, place)))
 
 
-def run(options: argparse.Namespace, place: Place) -> list[Outcome]:
-    """Read the graph, run the kernels, print a line for each, and write the files."""
-    began = perf_counter()
-    data = load(options.graph, options.properties)
-    graph = place.put(data.graph)
-    loading = perf_counter() - began
-    kernels = options.kernels.split(",") if options.kernels else supported(data, place.is_divided)
-    if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
+def run(script: Script, place: Place) -> list[Outcome]:
+    """Read the graph, run the kernels, and say a line for each."""
+    options = script.options
+
+    def loaded() -> tuple[Dataset, Any]:
+        data = load(options.graph, options.properties)
+        return data, place.put(data.graph)
+
+    loading, (data, graph) = timed(loaded)
+    outputs = options.outputs if script.is_first else None
+    if outputs is not None:
+        outputs.mkdir(parents=True, exist_ok=True)
     name, reference = options.graph.name, options.reference or options.graph.parent
+    script.report.graphs[name] = {"n": len(data.ids), "m": data.edges, "directed": data.directed, "load": loading}
     kind = "directed" if data.directed else "undirected"
-    print(f"{name}: {len(data.ids):,} vertices, {data.edges:,} edges, {kind}, {place.name}")
-    print(f"load time {loading:.3f} s\n\n{'':6}{'seconds':>12}{'EPS':>12}{'EVPS':>12}  output", flush=True)
+    script.say(f"{name}: {len(data.ids):,} vertices, {data.edges:,} edges, {kind}, {place.name}")
+    script.say(f"load time {loading:.3f} s\n\n{'':6}{'seconds':>12}{'EPS':>12}{'EVPS':>12}  output")
     found = []
-    for kernel in kernels:
-        one = measure(kernel, data, graph, place, name, options.runs, options.output, reference)
-        print(f"{kernel:6}{median(one.seconds):12.6f}{one.eps:12.4g}{one.evps:12.4g}  {one.verdict}", flush=True)
+    for kernel in options.kernels or supported(data, place.is_divided):
+        one = measure(kernel, data, graph, place.device, name, options.runs, outputs, reference)
+        line = f"{kernel:6}{median(one.seconds):12.6f}{one.eps:12.4g}{one.evps:12.4g}  {one.verdict}"
+        script.say(line, **one._asdict())
         found.append(one)
-    if options.json is not None and place.is_first:
-        saved = {"provenance": provenance(place.device), "place": place.name, "graph": name}
-        saved |= {"vertices": len(data.ids), "edges": data.edges, "load": loading}
-        text = json.dumps({**saved, "kernels": [one._asdict() for one in found]}, indent=1)
-        options.json.write_text(text + "\n")
     return found
 
 

@@ -12,9 +12,6 @@ Answers are checked by what must hold of them: ranks sum to 1, a search gives no
 that is higher by more than one, and a graph of scale 16 has the answers that one card gives for the same edges.
 """
 
-import argparse
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +20,10 @@ import gasla
 import semirings
 from benchmarks.cards import ranks as ranked
 from benchmarks.cards import seconds
+from benchmarks.script import Script, command
 from gasla import distributed
 from gasla.arrays import Device, index_dtype, module_of
-from gasla.bench.reports.provenance import provenance
+from gasla.bench.runner import timed
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, Rounds, rounds_of
 from gasla.graph.generators import kronecker_ends
@@ -117,10 +115,8 @@ class Worst(gasla.VertexProgram):
 
 def row(cards: int, scale: int, ranks: Ranks) -> str:
     """Make a graph, and time what it is for."""
-    began = time.perf_counter()
-    graph = made(scale, ranks)
-    built = time.perf_counter() - began
     device: Device = "gpu" if ranks.has_cards else "cpu"
+    built, graph = timed(lambda: made(scale, ranks))
     few, _ = seconds(lambda: ranked(graph, FEW), device)
     many, answer = seconds(lambda: ranked(graph, MANY), device)
     iteration, total = (many - few) / (MANY - FEW), float(answer.sum())
@@ -145,21 +141,16 @@ HEAD = "cards  scale  G edges  s build  GB/card  PageRank ms   GTEPS   BFS ms   
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "output")
     parser.add_argument("--runs", nargs="+", default=["1:20", "2:21"], help="CARDS:SCALE")
-    parser.add_argument("--threads", action="store_true", help="threads in place of cards, to try it out")
-    parser.add_argument("--output", type=Path)
-    options = parser.parse_args()
-    text = [str(provenance("cpu" if options.threads else "gpu")), HEAD]
-    print(*text, sep="\n", flush=True)
-    for cards, scale in (map(int, run.split(":")) for run in options.runs):
-        how: dict[str, Any] = {"threads" if options.threads else "cards": cards}
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="gpu", help="cpu: threads, to try it out")
+    script = Script(parser)
+    script.say(HEAD)
+    for cards, scale in (map(int, run.split(":")) for run in script.options.runs):
+        how: dict[str, Any] = {"threads" if script.device == "cpu" else "cards": cards}
         with distributed.Cluster(**how) as ranks:
             check_small(ranks)
-            text.append(row(cards, scale, ranks))
-        print(text[-1], flush=True)  # also if what follows fails
-    if options.output is not None:
-        options.output.write_text("\n".join(text) + "\n")
+            script.say(row(cards, scale, ranks))
 
 
 if __name__ == "__main__":

@@ -13,20 +13,18 @@ import argparse
 import mmap
 import os
 import resource
-import subprocess
-import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gasla
+from benchmarks.script import Script, command, new_process
 from gasla import datasets, io
-from gasla.bench.reports.provenance import provenance
+from gasla.bench.runner import timed
 
 CALLS: dict[str, Callable[[gasla.Graph], Any]] = {
     "bfs": lambda graph: gasla.bfs(graph, 0),
@@ -51,10 +49,10 @@ def measure(folder: Path, name: str, limited: bool) -> None:
     allowed = sum(path.stat().st_size for path in folder.iterdir()) // 2
     forget(folder, [array for array in (*graph.lists.arrays(), graph.values) if array is not None])
     resource.setrlimit(resource.RLIMIT_DATA, (data + allowed,) * 2)
-    timed(name, lambda: call(graph))
+    show(name, lambda: call(graph))
 
 
-def forget(folder: Path, arrays: list[np.ndarray]) -> None:
+def forget(folder: Path, arrays: list[Any]) -> None:
     """Remove the files from the page cache, once no page of them is mapped by this process."""
     for array in arrays:
         while isinstance(array, np.ndarray) and array.base is not None:
@@ -68,11 +66,10 @@ def forget(folder: Path, arrays: list[np.ndarray]) -> None:
         os.close(file)
 
 
-def timed(name: str, call: Callable[[], Any]) -> None:
+def show(name: str, call: Callable[[], Any]) -> None:
     """Print the time of a call, and what it read from the disk."""
-    before, began = _bytes_read(), time.perf_counter()
-    call()
-    seconds = time.perf_counter() - began
+    before = _bytes_read()
+    seconds, _ = timed(call)
     read = (_bytes_read() - before) / 1e6
     print(f"{name:28}{seconds:10.3f} s{read:10,.0f} MB read{read / seconds:10,.0f} MB/s", flush=True)
 
@@ -101,49 +98,35 @@ def stream(folder: Path) -> None:
 
     for name, call in (("read", read), ("mapped, one thread", mapped)):
         forget(folder, [])
-        timed(name, call)
-
-
-def lines(folder: Path) -> Iterator[str]:
-    """The table, line by line; each call runs in new processes."""
-    size = sum(path.stat().st_size for path in folder.iterdir())
-    yield f"{io.open(folder)}, {size / 1e6:,.0f} MB on disk, {size / 2e6:,.0f} MB of memory allowed"
-    command = [sys.executable, "-m", "benchmarks.mapped", "--measure", str(folder)]
-    yield _printed(command)
-    for name in CALLS:
-        subprocess.run([*command, "--call", name], check=True)
-        yield _printed([*command, "--call", name, "--limited"])
-
-
-def _printed(command: list[str]) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.rstrip()
+        show(name, call)
 
 
 def main() -> None:
     """Write the graph, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "output")
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--folder", type=Path, help="a disk with room for the graph")
-    parser.add_argument("--output", type=Path)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--call", help=argparse.SUPPRESS)
     parser.add_argument("--limited", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure is not None and options.call is None:
-        stream(options.measure)
-        return
+    script = Script(parser)
+    options = script.options
     if options.measure is not None:
-        measure(options.measure, options.call, options.limited)
+        if options.call is None:
+            stream(options.measure)
+        else:
+            measure(options.measure, options.call, options.limited)
         return
-    text = [str(provenance("cpu")), ""]
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "graph.gasla"
         io.write(path, datasets.rmat(options.scale).astype(np.float32))
-        for line in lines(path):
-            print(line, flush=True)
-            text.append(line)
-    if options.output is not None:
-        options.output.write_text("\n".join(text) + "\n")
+        size = sum(file.stat().st_size for file in path.iterdir())
+        script.say(f"{io.open(path)}, {size / 1e6:,.0f} MB on disk, {size / 2e6:,.0f} MB of memory allowed")
+        own = "-m", "benchmarks.mapped", "--measure", str(path)
+        script.say(new_process(*own).rstrip())
+        for name in CALLS:
+            new_process(*own, "--call", name)  # compiles
+            script.say(new_process(*own, "--call", name, "--limited").rstrip())
 
 
 if __name__ == "__main__":

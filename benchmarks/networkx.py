@@ -1,29 +1,27 @@
-"""Compare the backends of NetworkX, interleaved: NetworkX itself, gasla, nx-parallel and graphblas-algorithms.
+"""Compare the backends of NetworkX, by turns: NetworkX itself, gasla, nx-parallel and graphblas-algorithms.
 
-    python -m benchmarks.networkx FILE.json [seconds per row [regular expression for rows]]
+    python -m benchmarks.networkx [--json FILE] [--rows REGEX] [--budget SECONDS]
 
-A row has the median times in milliseconds, and the speedup of gasla over NetworkX, with and without conversion of the
-graph (NetworkX caches converted graphs). Code is compiled beforehand. Backends that are not installed, or don't support
-a function, are left out. NetworkX is timed at least once, even if a call takes minutes.
+A row has the median times in milliseconds, and how many times as fast as NetworkX a backend is, with and without
+conversion of the graph (NetworkX caches converted graphs). Code is compiled beforehand. Backends that are not
+installed, or don't support a function, are left out. NetworkX is timed at least once, even if a call takes minutes.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from statistics import median
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
+from benchmarks.script import Script, command
 from gasla import datasets
 from gasla.backends.networkx import convert_from_nx
-from gasla.bench.interleave import interleave
 
+Call = Callable[[int], Any]
 PEERS = ("parallel", "graphblas")
 CALLS: dict[str, Callable[..., Any]] = {
     "pagerank": nx.pagerank,
@@ -69,53 +67,48 @@ def fresh(G: Any) -> Any:
     return G
 
 
-def contestants(G: Any, call: Callable[..., Any]) -> Iterator[tuple[str, Callable[[int], Any]]]:
+def conversions(G: Any) -> dict[str, Call]:
+    """The conversion of a graph, which NetworkX makes to a sparse array."""
+    return {
+        "networkx": lambda _: nx.to_scipy_sparse_array(G, backend="networkx"),
+        "gasla, with conversion": lambda _: convert_from_nx(G, edge_attrs={"weight": 1}),
+    }
+
+
+def contestants(G: Any, call: Callable[..., Any]) -> dict[str, Call]:
     """The calls by name, for all backends that support the function."""
-    yield "networkx", lambda _: call(G, backend="networkx")
-    yield "gasla, with conversion", lambda _: call(fresh(G), backend="gasla")
-    call(G, backend="gasla")
-    kept = G.copy()
-    call(kept, backend="gasla")
-    yield "gasla, converted", lambda _: call(kept, backend="gasla")
-    small = nx.path_graph(10)
+
+    def converted(backend: str) -> Call:
+        return lambda _: call(fresh(G), backend=backend)
+
+    small, kept, peers = nx.path_graph(10), G.copy(), []
     for peer in PEERS:
-        try:
+        with suppress(Exception):  # not installed, or not supported
             call(small, backend=peer)
-        except Exception:  # not installed, or not supported
-            continue
-        yield peer, lambda _, peer=peer: call(fresh(G), backend=peer)
+            peers.append(peer)
+    return {
+        "networkx": lambda _: call(G, backend="networkx"),
+        "gasla, with conversion": converted("gasla"),
+        "gasla, converted": lambda _: call(kept, backend="gasla"),
+        **{peer: converted(peer) for peer in peers},
+    }
 
 
-def rows() -> Iterator[tuple[str, Callable[[], dict[str, Callable[[int], Any]]]]]:
+def rows() -> Iterator[tuple[str, Callable[[], dict[str, Call]]]]:
     """The contestants of each row, by name."""
     for name, G in graphs():
-        yield (
-            f"{name}: conversion",
-            lambda G=G: {
-                "networkx": lambda _: nx.to_scipy_sparse_array(G, backend="networkx"),
-                "gasla, with conversion": lambda _: convert_from_nx(G, edge_attrs={"weight": 1}),
-            },
-        )
-        for called, call in CALLS.items():
-            yield f"{name}: {called}", lambda G=G, call=call: dict(contestants(G, call))
+        yield f"{name}: conversion", partial(conversions, G)
+        yield from ((f"{name}: {called}", partial(contestants, G, call)) for called, call in CALLS.items())
 
 
-def main(path: str, budget: float = 10, pattern: str = "") -> None:
-    """Time all rows whose names match, and rewrite the file after each."""
+def main() -> None:
+    """Time all rows whose names match."""
     nx.config.warnings_to_ignore.add("cache")
-    found: dict[str, dict[str, float]] = {}
-    for name, made in rows():
-        if not re.search(pattern, name):
-            continue
-        seconds = interleave(made(), rounds=9, budget=budget)
-        times = {who: 1000 * median(all_of) for who, all_of in seconds.items()}
-        for who in ("gasla, with conversion", "gasla, converted"):
-            if who in times:
-                times[f"times NetworkX: {who}"] = times["networkx"] / times[who]
-        found[name] = {who: round(value, 2) for who, value in times.items()}
-        Path(path).write_text(json.dumps(found, indent=1), encoding="utf-8")
-        print(name, found[name], flush=True)
+    script = Script(command(__doc__, "json", "output", "rows", rounds=9, budget=10.0))
+    for what, made in script.wanted(rows()):
+        calls = made()
+        script.contest(what, calls, warm=[name for name in calls if "gasla" in name], keep=())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(float(x) for x in sys.argv[2:3]), *sys.argv[3:4])
+    main()

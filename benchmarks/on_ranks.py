@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import gasla
+from benchmarks.script import Script
 from gasla import distributed
 from gasla.arrays import Device
+from gasla.bench.reports.provenance import provenance
 
 
 class Place(NamedTuple):
@@ -20,7 +21,6 @@ class Place(NamedTuple):
     device: Device  # on which calls are timed
     put: Callable[[gasla.Graph], Any]  # the same graph there
     is_divided: bool = False  # each rank has a part of the graph
-    is_first: bool = True  # this process writes files
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -37,14 +37,15 @@ def _cards(word: str) -> str | int:
 
 
 @contextmanager
-def opened(options: Namespace) -> Iterator[Place]:
-    """Open the ranks that options ask for; under mpiexec all processes but the first print nothing."""
+def opened(script: Script) -> Iterator[Place]:
+    """Open the ranks that options ask for; under mpiexec the first process prints and writes."""
+    options = script.options
     if options.cards is None and options.ranks is None and not options.mpi:
         yield Place(options.device, options.device, lambda graph: graph.to(options.device))
         return
     with distributed.Cluster(threads=options.ranks, cards=options.cards) as cluster:
-        what = "cards" if cluster.has_cards else "ranks"
+        name = f"{cluster.size} {'cards' if cluster.has_cards else 'ranks'}"
         device: Device = "gpu" if cluster.has_cards else "cpu"
-        place = Place(f"{cluster.size} {what}", device, distributed.Graph.from_graph, True, 0 in cluster.here)
-        with open(os.devnull, "w") as nowhere, nullcontext() if place.is_first else redirect_stdout(nowhere):
-            yield place
+        script.is_first = 0 in cluster.here
+        script.report.provenance.update(provenance(device), place=name)
+        yield Place(name, device, distributed.Graph.from_graph, True)

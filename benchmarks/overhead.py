@@ -1,8 +1,11 @@
 """Measure the fraction of a call that is spent outside of kernels: in Python, launching kernels, waking threads.
 
-    python -m benchmarks.overhead [--graphs rmat10,rmat20] [--algorithms bfs,sssp] [--engine gpu] [--json FILE]
+    python -m benchmarks.overhead [--graphs rmat10,rmat20] [--algorithms bfs,sssp] [--device gpu] [--json FILE]
 
 (`--graphs-module FILE` as for `python -m benchmarks.gpu`.)
+
+`--turns` compares all threads with one instead, by turns, and prints what a cache line and a barrier cost meanwhile.
+Start it several times: these costs depend on where a hypervisor has placed the cores.
 
 Kernels report their own time, on the GPU by CUDA events. `call` is the mean time in a sequence of calls; on the GPU the
 stream is synchronized only after the last one, so the Python part of a call overlaps with the kernel of the previous
@@ -12,21 +15,19 @@ fraction should stay below 5%.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
+from itertools import pairwise, product
 from statistics import median
 from typing import Any
 from unittest import mock
 
-from benchmarks.graphs import load, module_at
-from benchmarks.suite import ALGORITHMS, call_of
-from gasla.arrays import Device, finish
-from gasla.bench.reports.provenance import provenance
-from gasla.bench.reports.report import Report
-from gasla.cpu.runtime import threads
+import gasla
+from benchmarks.script import Script, command
+from gasla.arrays import Device
+from gasla.bench import tasks
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.runner import by_turns, repeated, timed
+from gasla.cpu.runtime import threads, workers
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 FIRST = ("bfs", "levels", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv")
@@ -36,7 +37,13 @@ ROWS = 3  # number of sequences without synchronization
 LARGE, MOST_OUTSIDE = 1_000_000, 0.05  # largest acceptable fraction outside of kernels, on graphs of more edges
 COLUMNS = ("call", "alone", "kernel")
 
-clock = time.perf_counter
+
+def call_of(algorithm: str, graph: BenchmarkGraph) -> Callable[[], Any]:
+    """Return the call of `gasla bench`, with the first source of the graph, or with several."""
+    call = tasks.bind(tasks.Gasla(graph), algorithm, graph.sources, tasks.sources_of(graph, algorithm))
+    if call is None:
+        raise ValueError(f"{algorithm} takes too much memory on {graph.name}")
+    return lambda: call(0)
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float:
@@ -65,54 +72,58 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
 def seconds_in_a_row(call: Callable[[], Any], alone: float) -> float:
     """The mean time of a call in a sequence that is synchronized only at its end."""
     count = max(LEAST, min(MOST, int(SECONDS["gpu"] / alone)))
-    finish("gpu")
-    began = clock()
-    for _ in range(count):
-        call()
-    finish("gpu")
-    return (clock() - began) / count
-
-
-def repeat(measure: Callable[[], Any], device: Device) -> list[Any]:
-    """The results of repeated measurements."""
-    began, found = clock(), []
-    while len(found) < LEAST or (clock() - began < SECONDS[device] and len(found) < MOST):
-        found.append(measure())
-    return found
+    return timed(lambda: [call() for _ in range(count)] and None, "gpu")[0] / count
 
 
 def seconds_of(call: Callable[[], Any], device: Device) -> dict[str, float]:
     """Medians of the time of a call, the time of its kernels, and the fraction outside of kernels."""
-
-    def plain() -> float:
-        began = clock()
-        call()
-        finish(device)
-        return clock() - began
-
-    plain()  # compiles, and builds neighbor lists
-    found = {"call": median(repeat(plain, device))}
+    enough: Any = {"rounds": MOST, "budget": SECONDS[device], "least": LEAST}
+    timed(call, device)  # compiles, and builds neighbor lists
+    found = {"call": median(repeated(call, **enough, device=device))}
     if device == "gpu":
         found["alone"] = found["call"]
         found["call"] = median(seconds_in_a_row(call, found["alone"]) for _ in range(ROWS))
-        found["kernel"] = median(repeat(lambda: kernel_seconds(call), device))
+        kernels: list[float] = []
+        repeated(lambda: kernels.append(kernel_seconds(call)), **enough, device=device)
+        found["kernel"] = median(kernels)
         return found | {"outside": max(0.0, 1 - found["kernel"] / found["call"])}
     with threads.time_kernels() as spent:
+        call()
 
-        def kernels() -> tuple[float, float]:
-            before, seconds = spent(), plain()
-            return 1e-9 * (spent() - before), seconds
+        def marked() -> None:
+            call()
+            marks.append(spent())
 
-        kernels()
-        pairs = repeat(kernels, device)
-    found["kernel"] = median(kernel for kernel, _ in pairs)
-    return found | {"outside": median(1 - kernel / seconds for kernel, seconds in pairs)}
+        marks = [spent()]
+        seconds = repeated(marked, **enough)
+    in_kernels = [1e-9 * (after - before) for before, after in pairwise(marks)]
+    found["kernel"] = median(in_kernels)
+    return found | {"outside": median(1 - kernel / each for kernel, each in zip(in_kernels, seconds))}
 
 
-def each(calls: dict[str, Callable[[], Any]], device: Device) -> Iterator[tuple[str, dict[str, float]]]:
-    """Measure all calls, by name."""
-    for name, call in calls.items():
-        yield name, seconds_of(call, device)
+def by_threads(call: Callable[[], Any]) -> list[float]:
+    """Medians of the time of a call on one thread and on all, called by turns."""
+    most = gasla.get_num_threads()
+
+    def before(name: str) -> None:
+        gasla.set_num_threads(int(name))
+        call()
+
+    try:
+        counts = dict.fromkeys(("1", str(most)), lambda _: call())
+        found = by_turns(counts, MOST, SECONDS["cpu"], least=LEAST, before=before)
+    finally:
+        gasla.set_num_threads(most)
+    return [median(seconds) for seconds in found.values()]
+
+
+def say_turns(script: Script) -> None:
+    """Say the times of all calls on one thread and on all, in milliseconds, and the costs of sharing."""
+    script.say(f"{'graph':<9} {'algorithm':<20}{'one':>10}{'all':>10}  ratio  line, ns  barrier, ns")
+    for name, algorithm in product(script.options.graphs, script.options.algorithms):
+        one, every = by_threads(call_of(algorithm, script.load(name)))
+        costs = f"{workers.pool[workers.LINE]:>10}{workers.pool[workers.BARRIER]:>13}"
+        script.say(f"{name:<9} {algorithm:<20}{1e3 * one:10.3f}{1e3 * every:10.3f}{every / one:7.2f}{costs}")
 
 
 def line(cell: dict[str, Any]) -> str:
@@ -124,26 +135,25 @@ def line(cell: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure all cases, and print one line for each, in microseconds."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__.partition("\n")[0])
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument("--algorithms", default=",".join(FIRST), help=f"some of {', '.join(ALGORITHMS)} (%(default)s)")
-    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="the commit to record, if git is not available")
-    parser.add_argument("--json", type=Path, help="write the figures, in seconds, to this file")
-    options = parser.parse_args(arguments)
-    generator = module_at(options.graphs_module)
+    defaults = {"graphs": ",".join(GRAPHS), "algorithms": ",".join(FIRST)}
+    parser = command(__doc__, "device", "graphs_module", "commit", "output", "json", **defaults)
+    parser.add_argument("--turns", action="store_true", help="compare all threads with one, on the CPU")
+    script = Script(parser, arguments, "overhead")
+    if script.options.turns:
+        say_turns(script)
+        return
     titles = "".join(f"{part:>10}" for part in COLUMNS)
-    print(f"{'graph':<9}{'edges':>10} {'algorithm':<12}{titles} outside")
-    report, kept = Report(provenance(options.engine, options.commit), {}, []), dict[tuple[str, str], dict[str, Any]]()
-    for name in options.graphs.split(","):
-        graph = load(name, options.engine, generator)
-        calls = {algorithm: call_of(algorithm, graph) for algorithm in options.algorithms.split(",")}
-        for algorithm, found in report.watch(name, partial(each, calls, options.engine)):
-            kept[name, algorithm] = {"graph": name, "edges": graph.graph.m, "algorithm": algorithm, **found}
-            print(line(kept[name, algorithm]), flush=True)
-        if options.json:
-            report.write(options.json, overhead=list(kept.values()))
+    script.say(f"{'graph':<9}{'edges':>10} {'algorithm':<12}{titles} outside")
+    for name in script.options.graphs:
+        graph = script.load(name)
+        calls = {algorithm: call_of(algorithm, graph) for algorithm in script.options.algorithms}
+
+        def each(calls: dict[str, Callable[[], Any]] = calls) -> Iterator[tuple[str, dict[str, float]]]:
+            return ((algorithm, seconds_of(call, script.device)) for algorithm, call in calls.items())
+
+        for algorithm, found in script.report.watch(name, each):
+            cell = {"graph": name, "edges": graph.graph.m, "algorithm": algorithm, **found}
+            script.say(line(cell), (name, algorithm), **cell)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ import numpy as np
 import gasla
 import semirings
 from gasla.arrays import array_module, moved
-from gasla.bench.cells import Cell, Entry, Settings, time_interleaved
+from gasla.bench.cells import Cell, Entry, Settings
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import floors
+from gasla.bench.runner import by_turns
 
 WIDEST = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest), name="user's own")
 SEMIRINGS = {
@@ -91,7 +92,7 @@ def measure(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
     calls = contestants(graph)
     notes = wrong(graph, calls)
     right = {name: call for name, call in calls.items() if name not in notes}
-    seconds = time_interleaved(graph.device, right, settings, keep=frozenset(right))
+    seconds = by_turns(right, settings.rounds, settings.budget, device=graph.device)
     for name in SEMIRINGS:
         rival = library(graph) if name == "plus_times" else "plus_times"
         entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}

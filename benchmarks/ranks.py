@@ -1,20 +1,30 @@
 """Distributed graphs: measurements on this machine, and predictions of a performance model for larger ones.
 
-`python -m benchmarks.ranks measure --ranks 1 2 4 --scale 16` (needs mpiexec) and `python -m benchmarks.ranks simulate`.
+    python -m benchmarks.ranks measure --ranks 1 2 4 --scale 16 [--output FILE]       needs mpiexec
+    python -m benchmarks.ranks simulate
+
 With fewer cores than ranks, wall time is meaningless; therefore CPU time outside of MPI, rounds, and bytes are measured
 per rank.
 """
 
-import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from math import comb, exp
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+
+import gasla
+from benchmarks.script import Script, command, markdown
+from gasla import distributed
+from gasla.bench.graphs import load
+from gasla.distributed.mpi_ranks import MPICommunicator
 
 # --- the model -------------------------------------------------------------------------------------------------------
 
@@ -106,25 +116,23 @@ def search_seconds(machine: Machine, scale: int, ranks: int) -> float:
 
 def simulate(scales: list[int]) -> str:
     """Tables of times in milliseconds, with speedups over the smallest number of ranks that can hold the graph."""
-    text = [
+    text = (
         "Assumptions: edges are distributed evenly to within 5%; every rank sends the same amount to each other rank; "
         f"nothing overlaps; a search takes {SUPERSTEPS} supersteps and sends {SEARCH_BYTES} bytes per mirror in total, "
         f"PageRank {PAGERANK_BYTES} per mirror and iteration; {PER_VERTEX} edges per vertex. A dash means that the "
-        "graph does not fit in the memory of that many ranks.",
-    ]
+        "graph does not fit in the memory of that many ranks.\n"
+    )
     for machine in MACHINES:
-        text += ["", f"**{machine.name}** (ms, speed-up)", ""]
-        text += [
-            "| | edges | " + " | ".join(f"{ranks:,}" for ranks in RANKS) + " |",
-            "|---|---" * 1 + "|---" * len(RANKS) + "|",
-        ]
+        rows = []
         for what, seconds in (("search", search_seconds), ("PageRank, an iteration", pagerank_seconds)):
             for scale in scales:
                 times = {r: seconds(machine, scale, r) for r in RANKS if memory(scale, r) <= machine.memory}
                 first = next(iter(times.values()), 0)
-                cells = [_cell(times.get(ranks), first) for ranks in RANKS]
-                text.append(f"| {what}, rmat{scale} | {PER_VERTEX * 2.0**scale:.1e} | " + " | ".join(cells) + " |")
-    return "\n".join(text)
+                shown = (_cell(times.get(ranks), first) for ranks in RANKS)
+                rows.append([f"{what}, rmat{scale}", f"{PER_VERTEX * 2.0**scale:.1e}", *shown])
+        head = ["", "edges", *(f"{ranks:,}" for ranks in RANKS)]
+        text += f"\n**{machine.name}** (ms, speed-up)\n\n{markdown(head, rows)}"
+    return text
 
 
 def _cell(seconds: float | None, first: float) -> str:
@@ -147,11 +155,6 @@ class Spent(NamedTuple):
 
 def job(scale: int, weak: bool) -> None:
     """Runs under mpiexec; rank 0 prints the costs of each call on all ranks."""
-    import gasla
-    from gasla import distributed
-    from gasla.bench.graphs import load
-    from gasla.distributed.mpi_ranks import MPICommunicator
-
     spent = {"cpu": 0.0, "wall": 0.0, "rounds": 0, "sent": 0}
     meet = MPICommunicator.meet
 
@@ -169,7 +172,7 @@ def job(scale: int, weak: bool) -> None:
         name = f"rmat{scale + (cluster.size.bit_length() - 1 if weak else 0)}"
         side = f"grid{scale}"
         start = int(load(name).sources[0])
-        calls = {
+        calls: dict[str, tuple[str, Callable[[Any], Any]]] = {
             "bfs": (name, lambda g: gasla.bfs(g, start)),
             "pagerank, 10 iterations": (name, lambda g: gasla.pagerank(g, weighted=False, tol=0, max_iter=10)),
             "sssp": (side, lambda g: gasla.sssp(g, 0)),
@@ -194,60 +197,45 @@ def _meet(rank: Any) -> None:
 
 
 def _allgather(rank: Any, mine: Spent) -> list[list[float]]:
-    import numpy as np
-
     return [found.tolist() for found in rank.communicator.allgather(np.array(mine, float))]
 
 
-def measure(ranks: list[int], scale: int) -> str:
-    """A table of strong and weak scaling."""
+def measure(ranks: list[int], scale: int) -> Iterator[list[str]]:
+    """Return the rows of a table of strong and weak scaling."""
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
     if mpiexec is None:
         raise SystemExit("mpiexec is missing: pip install 'gasla[mpi]'")
     quiet = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "GASLA_NUM_THREADS": "1"}
-    lines = ["| | graph | call | ranks | CPU s, the most | of one rank's | rounds | bytes a rank |", "|---" * 8 + "|"]
-    for weak in (False, True):
+    own = [sys.executable, "-m", "benchmarks.ranks", "job", "--scale", str(scale)]
+    for way, more in (("strong", []), ("weak", ["--weak"])):
         alone: dict[str, float] = {}
         for count in ranks:
-            own = [
-                sys.executable,
-                "-m",
-                "benchmarks.ranks",
-                "job",
-                "--scale",
-                str(scale),
-                *(["--weak"] if weak else []),
-            ]
-            command = [mpiexec, "--oversubscribe", "-n", str(count), *own]
+            command = [mpiexec, "--oversubscribe", "-n", str(count), *own, *more]
             found = subprocess.run(command, env=os.environ | quiet, check=True, capture_output=True, text=True).stdout
-            for line in filter(lambda line: line.startswith("{"), found.splitlines()):
-                said = json.loads(line)
+            for said in (json.loads(line) for line in found.splitlines() if line.startswith("{")):
                 every = [Spent(*one) for one in said["spent"]]
-                most = max(one.cpu for one in every)
-                first = alone.setdefault(said["call"], most)
-                way, sent = "weak" if weak else "strong", sum(one.sent for one in every) / count
-                lines.append(
-                    f"| {way} | {said['graph']} | {said['call']} | {count} | {most:.4f} | {most / first:.2f} | "
-                    f"{int(every[0].rounds):,} | {sent:,.0f} |"
-                )
-    return "\n".join(lines)
+                most, sent = max(one.cpu for one in every), sum(one.sent for one in every) / count
+                share = most / alone.setdefault(said["call"], most)
+                figures = [f"{most:.4f}", f"{share:.2f}", f"{int(every[0].rounds):,}", f"{sent:,.0f}"]
+                yield [way, said["graph"], said["call"], str(count), *figures]
 
 
 def main() -> None:
     """Parse the command line, and measure or simulate."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command(__doc__, "output")
     parser.add_argument("what", choices=("measure", "simulate", "job"))
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--scale", type=int, default=16)
     parser.add_argument("--scales", type=int, nargs="+", default=[24, 28, 32, 35])
     parser.add_argument("--weak", action="store_true")
     given = parser.parse_args()
-    if given.what == "simulate":
-        print(simulate(given.scales))
-    elif given.what == "measure":
-        print(measure(given.ranks, given.scale))
-    else:
+    if given.what == "job":
         job(given.scale, given.weak)
+    elif given.what == "simulate":
+        print(simulate(given.scales))
+    else:
+        head = ["", "graph", "call", "ranks", "CPU s, the most", "of one rank's", "rounds", "bytes a rank"]
+        Script(parser).say(markdown(head, measure(given.ranks, given.scale)))
 
 
 if __name__ == "__main__":

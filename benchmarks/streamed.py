@@ -11,25 +11,21 @@ streamed ones once more.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import time
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from statistics import median
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 import gasla
-from benchmarks.graphs import load, module_at
+from benchmarks.script import Script, command
 from gasla.algorithms.traversal.bfs import LEVELS
-from gasla.arrays import finish
-from gasla.bench.reports.provenance import provenance
-from gasla.gpu.runtime.host_memory import mapped, pinned
+from gasla.bench.runner import repeated
 from gasla.graph.packed import PLACE
 from gasla.graph.streamed import list_bytes
+from gasla.host_memory import mapped, pinned
 
 ITERATIONS, TURNS, SOURCES = 10, 3, 4
 THREADS, BLOCKS = 256, 1056
@@ -65,15 +61,6 @@ extern "C" __global__ void read_blocks(const unsigned* words, unsigned long long
 """
 
 
-def elapsed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of a call with all that it leaves on the stream, and its answer."""
-    finish("gpu")
-    began = time.perf_counter()
-    answer = call()
-    finish("gpu")
-    return time.perf_counter() - began, answer
-
-
 @cache
 def link_rates() -> dict[str, float]:
     """Bytes per second from page-locked host memory to the card, the best of three each."""
@@ -90,11 +77,11 @@ def link_rates() -> dict[str, float]:
     }
     for length in (32, 256):
         arguments = words, np.uint64(size // 4 // length), np.uint32(length), sink
-        calls[f"lists of {length}"] = lambda a=arguments: lists((BLOCKS,), (THREADS,), a)
+        calls[f"lists of {length}"] = partial(lists, (BLOCKS,), (THREADS,), arguments)
     for length in (13, 32):
         packed = words, np.uint64(size // 4 // length), np.uint32(length), sink
-        calls[f"blocks of {length}"] = lambda a=packed: blocks((BLOCKS,), (THREADS,), a)
-    return {name: size / min(elapsed(call)[0] for _ in range(4)) for name, call in calls.items()}
+        calls[f"blocks of {length}"] = partial(blocks, (BLOCKS,), (THREADS,), packed)
+    return {name: size / min(repeated(call, 4, device="gpu")) for name, call in calls.items()}
 
 
 def pagerank(graph: gasla.Graph) -> Any:
@@ -116,32 +103,25 @@ def searches(graph: gasla.Graph, sources: list[int], direction: Any = "auto") ->
     ]
 
 
-def by_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, Any]]:
-    """The median time of each call, after a first one, and its answer."""
-    answers = {name: call() for name, call in calls.items()}
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(TURNS):
-        for name, call in calls.items():
-            times[name].append(elapsed(call)[0])
-    return {name: (median(times[name]), answers[name]) for name in calls}
+def close(answers: list[Any]) -> None:
+    """All answers are equal up to rounding."""
+    for other in answers[1:]:
+        np.testing.assert_allclose(other.get(), answers[0].get(), rtol=1e-4)
 
 
-def compare(what: str, graphs: dict[str, gasla.Graph], call: Callable[[Any], Any], close: bool = False) -> list[float]:
-    """Print the milliseconds of a call on each graph; the answers must agree."""
-    found = by_turns({name: lambda graph=graph: call(graph) for name, graph in graphs.items()})
-    expected, *others = (a if isinstance(a, list) else [a] for _, a in found.values())
-    for answers in others:
-        for one, other in zip(expected, answers, strict=True):
-            if close:
-                np.testing.assert_allclose(other.get(), one.get(), rtol=1e-4)
-            else:
-                np.testing.assert_array_equal(other.get(), one.get())
-    seconds = [time for time, _ in found.values()]
-    cells = (
-        f"{1e3 * time:10.2f} ms {name} ({time / seconds[0]:.1f} x)" for name, time in zip(found, seconds, strict=True)
-    )
-    print(f"{what:34s}{''.join(cells)}")
-    return seconds
+def same(answers: list[Any]) -> None:
+    """All answers, each of several arrays, are equal."""
+    for others in answers[1:]:
+        for one, other in zip(answers[0], others, strict=True):
+            np.testing.assert_array_equal(other.get(), one.get())
+
+
+def compare(
+    script: Script, what: str, graphs: dict[str, gasla.Graph], call: Callable[[Any], Any], check: Any = same
+) -> list[float]:
+    """Say the milliseconds of a call on each graph; the answers must agree."""
+    calls = {name: lambda _, graph=graph: call(graph) for name, graph in graphs.items()}
+    return [*script.contest(what, calls, TURNS, check=check).values()]
 
 
 def onto_card(graph: gasla.Graph) -> list[Any]:
@@ -149,26 +129,26 @@ def onto_card(graph: gasla.Graph) -> list[Any]:
     import cupy
 
     held = []
-    for packed in {id(lists.packed): lists.packed for lists in (graph.out, graph.in_)}.values():  # type: ignore[attr-defined]
+    for packed in {id(lists.packed): lists.packed for lists in (graph.out, graph.in_)}.values():
         held.append(cupy.asarray(packed.words))
         packed.groups[:, PLACE] += np.uint64((held[-1].data.ptr - packed.words.ctypes.data) % 2**64)
     return held
 
 
-def trace_of(graph: gasla.Graph, source: int) -> None:
-    """Print the iterations of a search: vertices, edges, direction."""
+def say_trace(script: Script, graph: gasla.Graph, source: int) -> None:
+    """Say the iterations of a search: vertices, edges, direction."""
     result = gasla.run(LEVELS, graph, active=[source], level={source: 0}, trace=True)
     assert result.trace is not None
     for row in result.trace:
-        print("   ", row)
+        script.say(f"    {row}")
 
 
-def measure(name: str, module: Any) -> None:
+def measure(script: Script, name: str) -> None:
     """All figures of one graph."""
     import cupy
 
     began = time.perf_counter()
-    loaded = load(name, "gpu", module)
+    loaded = script.load(name)
     card, sources = loaded.graph, loaded.sources[:SOURCES]
     facts = card.is_symmetric, card.has_mirrored_values, card.is_simple  # the host need not find them again
     made = time.perf_counter()
@@ -177,8 +157,8 @@ def measure(name: str, module: Any) -> None:
     streamed = gasla.Graph(card, device="gpu", stream=True)
     locked = time.perf_counter()
     compressed = gasla.Graph(card, device="gpu", stream="compressed")
-    packed: Any = compressed.in_.packed  # type: ignore[attr-defined]
-    print(
+    packed: Any = compressed.in_.packed
+    script.say(
         f"{name}: n {card.n:,}, m {card.m:,}, symmetric, mirrored, simple {facts}; {made - began:.1f} s to make, "
         f"{copied - made:.1f} s to the host, {locked - copied:.1f} s into page-locked memory, "
         f"{time.perf_counter() - locked:.1f} s to pack; "
@@ -186,39 +166,42 @@ def measure(name: str, module: Any) -> None:
         f"{8 * packed.nbytes / len(packed):.2f} in all"
     )
     link = link_rates()
-    print("link, GB/s: " + ", ".join(f"{what} {rate / 1e9:.1f}" for what, rate in link.items()))
+    script.say("link, GB/s: " + ", ".join(f"{what} {rate / 1e9:.1f}" for what, rate in link.items()))
     graphs = {"card": card, "streamed": streamed, "compressed": compressed}
     best = max(link["copy"], link["kernel"])
     for what, call, width in (("PageRank", pagerank, 4), ("weighted PageRank", weighted_pagerank, 8)):
-        _, plain, thin = compare(f"{what}, {ITERATIONS} iterations", graphs, call, close=True)
+        _, plain, thin = compare(script, f"{what}, {ITERATIONS} iterations", graphs, call, close)
         saved = 4 - packed.words.nbytes / len(packed)
         for label, seconds, size in (("streamed", plain, width), ("compressed", thin, width - saved)):
             rate = card.m * ITERATIONS / seconds
-            print(
+            script.say(
                 f"    {label}: {rate / 1e9:.2f} G edges/s, {rate * size / best:.0%} of the link's {best / 1e9:.1f} GB/s"
             )
     for direction in ("auto", "push", "pull"):
-        times = compare(f"{len(sources)} searches, {direction}", graphs, lambda g, d=direction: searches(g, sources, d))
+        call = partial(searches, sources=sources, direction=direction)
+        times = compare(script, f"{len(sources)} searches, {direction}", graphs, call)
         reached = card.m / 2 * len(sources)
-        print(f"    {', '.join(f'{reached / t / 1e9:.1f}' for t in times)} GTEPS at most, if all edges are reached")
-    trace_of(streamed, sources[0])
-    compare(f"{len(sources)} shortest paths", graphs, lambda g: [gasla.sssp(g, s) for s in sources])
-    compare("components", graphs, lambda g: gasla.connected_components(g).labels)
-    print(gasla.explain(LEVELS, compressed))
+        script.say(
+            f"    {', '.join(f'{reached / t / 1e9:.1f}' for t in times)} GTEPS at most, if all edges are reached"
+        )
+    say_trace(script, streamed, sources[0])
+    compare(script, f"{len(sources)} shortest paths", graphs, lambda g: [gasla.sssp(g, s) for s in sources])
+    compare(script, "components", graphs, lambda g: [gasla.connected_components(g).labels])
+    script.say(str(gasla.explain(LEVELS, compressed)))
     held = onto_card(compressed)
     there = {"card": card, "card, packed": compressed}
-    compare(f"PageRank, {ITERATIONS} iterations", there, pagerank, close=True)
-    compare(f"{len(sources)} searches", there, lambda g: searches(g, sources))
+    compare(script, f"PageRank, {ITERATIONS} iterations", there, pagerank, close)
+    compare(script, f"{len(sources)} searches", there, lambda g: searches(g, sources))
     answers = [pagerank(streamed).get(), *(one.get() for one in searches(streamed, sources))]
     need = list_bytes(card.lists, card.values)
     host = streamed.to("cpu")
     del loaded, card, graphs, there, streamed, compressed, packed, held
     gc.collect()
     cupy.get_default_memory_pool().free_all_blocks()
-    in_a_quarter(host, need, sources, answers)
+    in_a_quarter(script, host, need, sources, answers)
 
 
-def in_a_quarter(host: gasla.Graph, need: int, sources: list[int], answers: list[Any]) -> None:
+def in_a_quarter(script: Script, host: gasla.Graph, need: int, sources: list[int], answers: list[Any]) -> None:
     """The same with CuPy's pool limited to a quarter of the graph's bytes."""
     import cupy
 
@@ -228,24 +211,22 @@ def in_a_quarter(host: gasla.Graph, need: int, sources: list[int], answers: list
         try:
             gasla.Graph(host, device="gpu")
         except MemoryError as error:
-            print(f"limited to {need // 4:,} bytes: {error}")
+            script.say(f"limited to {need // 4:,} bytes: {error}")
         graph = gasla.Graph(host, device="gpu", stream=True)
         for one, other in zip(answers, [pagerank(graph), *searches(graph, sources)], strict=True):
             np.testing.assert_allclose(other.get(), one, rtol=1e-4)
-        print(f"limited to {need // 4:,} bytes: the same answers, {pool.total_bytes():,} bytes of the card taken")
+        script.say(f"limited to {need // 4:,} bytes: the same answers, {pool.total_bytes():,} bytes of the card taken")
     finally:
         pool.set_limit(size=0)
 
 
 def main() -> None:
     """Measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", default="rmat22")
-    parser.add_argument("--graphs-module", type=Path)
-    options = parser.parse_args()
-    print(provenance("gpu"))
-    for name in options.graphs.split(","):
-        measure(name, module_at(options.graphs_module))
+    parser = command(__doc__, "graphs_module", "output", graphs="rmat22")
+    parser.set_defaults(device="gpu")
+    script = Script(parser)
+    for name in script.options.graphs:
+        measure(script, name)
 
 
 if __name__ == "__main__":

@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
+
+import numpy as np
 
 from benchmarks import overhead
 from benchmarks.gpu import GRAPHS
+from benchmarks.script import markdown
 from gasla.bench import peers
 from gasla.bench.cells import Cell
 from gasla.bench.reports import plot
@@ -61,7 +64,7 @@ class Files:
         """The measured ones of `ALGORITHMS`."""
         return [a for a in ALGORITHMS if any(a == algorithm for _, algorithm in self.cells)]
 
-    def families(self) -> dict[str, list[Cell | Any]]:
+    def families(self) -> dict[str, list[str]]:
         """The graphs of each family with several graphs, by size."""
         found: dict[str, list[str]] = {}
         for graph in self.graphs:
@@ -69,22 +72,28 @@ class Files:
                 found.setdefault(match[1], []).append(graph)
         return {f: sorted(some, key=lambda g: int(g[len(f) :])) for f, some in found.items() if len(some) > 1}
 
+    def of(self, graphs: list[str], algorithm: str) -> list[Cell]:
+        """Return the cells of an algorithm on some graphs."""
+        return [self.cells[graph, algorithm] for graph in graphs if (graph, algorithm) in self.cells]
+
     def sizes(self) -> dict[str, int]:
         """The number of edges of each graph."""
         return {name: entry["m"] for report in self.reports for name, entry in report.graphs.items()}
 
 
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def grid(rows: Iterable[str], columns: Iterable[str], show: Callable[[str, str], str]) -> str:
+    """Return a table with a cell for each row and column."""
+    columns = list(columns)
+    return markdown(["", *columns], ([row, *(show(row, column) for column in columns)] for row in rows))
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 
-def compared(cell: Cell) -> str:
+def compared(cell: Cell | None) -> str:
     """Milliseconds, and how many times as fast that is as the fastest peer."""
+    if cell is None:
+        return ""
     said = cell.wrong or milliseconds(cell.seconds())
     if cell.best is None or not cell.ratio:
         return said
@@ -95,71 +104,52 @@ def compared(cell: Cell) -> str:
 
 def ratios(files: Files) -> str:
     """One row per graph: milliseconds, and how many times as fast that is as the fastest peer."""
-    algorithms = files.present()
-    rows = [
-        [graph, *(compared(files.cells[graph, a]) if (graph, a) in files.cells else "" for a in algorithms)]
-        for graph in files.graphs
-    ]
-    return markdown(["", *algorithms], rows)
+    return grid(files.graphs, files.present(), lambda graph, name: compared(files.cells.get((graph, name))))
 
 
 def by_algorithm(files: Files) -> str:
     """As `ratios`, with one row per algorithm."""
     names = dict.fromkeys(algorithm for _, algorithm in files.cells)
-    cells = [[files.cells.get((graph, name)) for graph in files.graphs] for name in names]
-    rows = [[name, *(compared(cell) if cell else "" for cell in row)] for name, row in zip(names, cells)]
-    return markdown(["", *files.graphs], rows)
+    return grid(names, files.graphs, lambda name, graph: compared(files.cells.get((graph, name))))
 
 
 def losses(files: Files) -> str:
     """The graphs on which a peer is faster than gasla, and how many times as fast it is."""
-    rows = []
-    for algorithm in files.present():
-        lost = [
-            f"{graph} {cell.ratio:.1f}× {NAMES.get(cell.best, cell.best)}"
-            for graph in files.graphs
-            if (cell := files.cells.get((graph, algorithm))) and cell.best and cell.ratio and cell.ratio > 1
-        ]
-        rows.append([algorithm, ", ".join(lost) or "none"])
-    return markdown(["", "graphs on which a peer is faster: times as fast as gasla"], rows)
+
+    def lost(algorithm: str, _: str) -> str:
+        cells = [cell for cell in files.of(files.graphs, algorithm) if cell.best and cell.ratio and cell.ratio > 1]
+        return ", ".join(f"{c.graph} {c.ratio:.1f}× {NAMES.get(c.best or '', c.best)}" for c in cells) or "none"
+
+    return grid(files.present(), ["graphs on which a peer is faster: times as fast as gasla"], lost)
 
 
 def growth(files: Files) -> str:
     """The exponent of the growth of time with the number of edges (least squares): all sizes, and the last three."""
-    algorithms, sizes, rows = files.present(), files.sizes(), []
-    for graphs in [part for every in files.families().values() for part in (every, every[-3:])[: 1 + (len(every) > 4)]]:
-        row = [f"{graphs[0]} to {graphs[-1]}"]
-        for algorithm in algorithms:
-            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
-            points = [(math.log(sizes[c.graph]), math.log(s)) for c in cells if (s := c.seconds()) is not None]
-            row.append(f"{slope(points):.2f}" if len(points) > 1 else "")
-        rows.append(row)
-    return markdown(["", *algorithms], rows)
+    sizes = files.sizes()
+    parts = [part for every in files.families().values() for part in (every, every[-3:])[: 1 + (len(every) > 4)]]
+    ranges = {f"{graphs[0]} to {graphs[-1]}": graphs for graphs in parts}
 
+    def exponent(row: str, algorithm: str) -> str:
+        points = [(sizes[c.graph], s) for c in files.of(ranges[row], algorithm) if (s := c.seconds()) is not None]
+        return f"{linear_regression(*np.log(points).T).slope:.2f}" if len(points) > 1 else ""
 
-def slope(points: list[tuple[float, float]]) -> float:
-    """The slope of the least-squares line through points."""
-    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
-    return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
+    return grid(ranges, files.present(), exponent)
 
 
 def crossover(files: Files) -> str:
     """For each family, the smallest graph from which on the GPU is faster than the CPU, and its number of edges."""
-    algorithms, sizes, rows = files.present(), files.sizes(), []
+    families, sizes = files.families(), files.sizes()
 
-    def is_faster(cell: Cell) -> bool:
+    def is_slower(cell: Cell) -> bool:
         own, rival = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
-        return own is not None and rival is not None and own < rival
+        return own is None or rival is None or own >= rival
 
-    for family, graphs in files.families().items():
-        row = [family]
-        for algorithm in algorithms:
-            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
-            slower = [k for k, c in enumerate(cells) if not is_faster(c)]
-            later = cells[slower[-1] + 1 :] if slower else cells
-            row.append(f"{later[0].graph}, {sizes[later[0].graph]:,}" if later else "beyond")
-        rows.append(row)
-    return markdown(["", *algorithms], rows)
+    def first(family: str, algorithm: str) -> str:
+        cells = files.of(families[family], algorithm)
+        later = cells[max((k + 1 for k, cell in enumerate(cells) if is_slower(cell)), default=0) :]
+        return f"{later[0].graph}, {sizes[later[0].graph]:,}" if later else "beyond"
+
+    return grid(families, files.present(), first)
 
 
 # --- results of `benchmarks.footprint` and `benchmarks.overhead` ------------------------------------------------------
@@ -175,8 +165,7 @@ def memory(files: Files) -> str:
         name = f"{f['algorithm']}, {f['name']}{', directed' if f['directed'] else ''}"
         sizes = [f["graph"], *(f[part] for part in parts), sum(f[part] for part in parts), *(f[key] for key in taken)]
         rows.append([name, *(number(size / f["n"]) for size in sizes)])
-    titles = ["bytes per vertex", "the graph", *("+ lists", *parts[1:]), "promised", *taken.values()]
-    return markdown(titles, rows)
+    return markdown(["bytes per vertex", "the graph", "+ lists", *parts[1:], "promised", *taken.values()], rows)
 
 
 def outside(files: Files) -> str:
@@ -184,14 +173,18 @@ def outside(files: Files) -> str:
 
     On a GPU, the time with synchronization after each call is in parentheses.
     """
-    found: dict[str, dict[str, str]] = {}
-    for f in files.listed("overhead"):
+    found = {(f["algorithm"], f["graph"]): f for f in files.listed("overhead")}
+    algorithms, graphs = (dict.fromkeys(key[k] for key in found) for k in (0, 1))
+
+    def show(algorithm: str, graph: str) -> str:
+        if (f := found.get((algorithm, graph))) is None:
+            return ""
         share = f"{f['outside']:.1%}"
         text = f"**{share}**" if f["outside"] > overhead.MOST_OUTSIDE and f["edges"] > overhead.LARGE else share
         alone = f" ({1e6 * f['alone']:,.0f})" if "alone" in f else ""
-        found.setdefault(f["algorithm"], {})[f["graph"]] = f"{1e6 * f['call']:,.0f}{alone}, {text}"
-    graphs = list(dict.fromkeys(f["graph"] for f in files.listed("overhead")))
-    return markdown(["", *graphs], [[a, *(shown.get(g, "") for g in graphs)] for a, shown in found.items()])
+        return f"{1e6 * f['call']:,.0f}{alone}, {text}"
+
+    return grid(algorithms, graphs, show)
 
 
 # --- results of `benchmarks.gpu` --------------------------------------------------------------------------------------
@@ -200,34 +193,28 @@ def outside(files: Files) -> str:
 def figures(files: Files, group: str) -> str:
     """Figures with their upper bounds in parentheses; bold if over the bound."""
     found = [f for f in files.listed("figures") if _group(f) == group]
-    units = {f["name"]: f["unit"] for f in sorted(found, key=lambda f: bool(f["unit"]))}
-    return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
+    units = {f["name"]: UNITS[f["unit"]] for f in sorted(found, key=lambda f: bool(f["unit"]))}
+    return _by_graph(found, _beside_its_bar, units)
 
 
 def in_milliseconds(files: Files) -> str:
     """Figures in milliseconds, without their bounds."""
     found = [f for f in files.listed("figures") if _group(f) == "gpu" and f["unit"] != "x"]
-    return _by_graph(found, lambda f: f["name"], lambda f: "wrong" if f["wrong"] else number(f["value"]))
+    return _by_graph(found, lambda f: "wrong" if f["wrong"] else number(f["value"]))
 
 
 def floors(files: Files) -> str:
     """Roofline: the lower bound of the time as a percentage of the measured time, and the limiting resource."""
     found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
-
-    def show(figure: dict[str, Any]) -> str:
-        least, cause = figure["floor"]
-        return f"{100e3 * least / figure['value']:.0f}% {cause}"
-
-    return _by_graph(found, lambda f: f["name"], show)
+    return _by_graph(found, lambda f: f"{100e3 * f['floor'][0] / f['value']:.0f}% {f['floor'][1]}")
 
 
-def _by_graph(found: list[dict[str, Any]], row: Callable[..., str], show: Callable[..., str]) -> str:
+def _by_graph(found: list[dict[str, Any]], show: Callable[..., str], units: Mapping[str, str] = {}) -> str:
     """One row per name, one column per graph."""
     graphs = sorted({f["graph"]: 0 for f in found}, key=lambda g: GRAPHS.index(g) if g in GRAPHS else -1)
-    rows = {f["name"]: [row(f), *[""] * len(graphs)] for f in found}
-    for f in found:
-        rows[f["name"]][1 + graphs.index(f["graph"])] = show(f)
-    return markdown(["", *graphs], list(rows.values()))
+    names = {f["name"] + units.get(f["name"], ""): f["name"] for f in found}
+    shown = {(f["name"], f["graph"]): show(f) for f in found}
+    return grid(names, graphs, lambda row, graph: shown.get((names[row], graph), ""))
 
 
 def _beside_its_bar(figure: dict[str, Any]) -> str:
@@ -256,20 +243,24 @@ TABLES: dict[str, Callable[[Files], str]] = {
     "gpu-ms": in_milliseconds,
     "by-algorithm": by_algorithm,
 }
-PICTURES: dict[str, Callable[[Files, Path], None]] = {
-    "plot": lambda files, path: plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path),
-}
+PLOT = "plot"
 
 
-def picture(kind: str, names: list[str]) -> Path:
+def picture(names: list[str]) -> Path:
     """The path of a plot."""
-    return IMAGES / f"{Path(names[0]).stem.rstrip('-*')}-{kind}.png"
+    return IMAGES / f"{Path(names[0]).stem.rstrip('-*')}-{PLOT}.png"
+
+
+def draw(names: list[str], path: Path) -> None:
+    """Draw the cells of some files."""
+    files = Files(names)
+    plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path)
 
 
 def block(kind: str, names: list[str], page: Path = PAGES[0]) -> str:
     """The content of a block on a page."""
-    if kind in PICTURES:
-        return f"![{kind} of {', '.join(names)}]({os.path.relpath(picture(kind, names), page.parent)})\n"
+    if kind == PLOT:
+        return f"![{kind} of {', '.join(names)}]({os.path.relpath(picture(names), page.parent)})\n"
     return f"\n{TABLES[kind](Files(names))}\n"
 
 
@@ -285,14 +276,14 @@ def rewrite(page: Path) -> None:
     if new != text:
         page.write_text(new, encoding="utf-8")
     for kind, names, _ in blocks(page):
-        if kind in PICTURES:
-            PICTURES[kind](Files(names), picture(kind, names))
+        if kind == PLOT:
+            draw(names, picture(names))
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print one block, or update all pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__.partition("\n")[0])
-    parser.add_argument("kind", nargs="?", choices=[*TABLES, *PICTURES], help="what to print (default: all pages)")
+    parser.add_argument("kind", nargs="?", choices=[*TABLES, PLOT], help="what to print (default: all pages)")
     parser.add_argument("files", nargs="*", help="files in benchmarks/results")
     options = parser.parse_args(arguments)
     if options.kind:

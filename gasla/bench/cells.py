@@ -1,6 +1,6 @@
 """Measurement of cells: a cell is one algorithm on one graph on one device, run by gasla and by its peers.
 
-All contestants are called once and their answers compared; then they are timed, interleaved. Graphs are built and code
+All contestants are called once and their answers compared; then they are timed by turns. Graphs are built and code
 is compiled beforehand. A time is that of a Python call, on the GPU including stream synchronization. In every round,
 searches start from another of the graph's sources.
 """
@@ -15,13 +15,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from gasla.arrays import Device, finish
+from gasla.arrays import Device
 from gasla.bench import peers, tasks
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.interleave import PAUSE, interleave
 from gasla.bench.limits import floors
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.limits.floors import Floor
+from gasla.bench.runner import by_turns
 
 TEPS = (
     "TEPS: stored directed edges whose source was reached, divided by the time of the call with the graph already "
@@ -151,7 +151,7 @@ def cell(
     seconds: dict[str, list[float]] = {}
     for device in DEVICES:  # separately, because an idle GPU lowers its clock
         there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
-        seconds |= time_interleaved(device, there, settings, keep=frozenset({GASLA, own}))
+        seconds |= by_turns(there, settings.rounds, settings.budget, (GASLA, own), device)
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
     entries.setdefault(own, Entry("left out: needs too much memory and time on this graph", []))
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
@@ -183,31 +183,6 @@ def check(
     return {**tasks.disagreements(algorithm, arrays, sources, trusted), **notes}
 
 
-def time_interleaved(
-    device: Device, calls: dict[str, Callable[[int], Any]], settings: Settings, keep: frozenset[str]
-) -> dict[str, list[float]]:
-    """Time the calls of all contestants on a device, interleaved, on the GPU including stream synchronization.
-
-    On the CPU a pause between calls lets the threads of the previous contestant go to sleep. There is no pause for a
-    single contestant, or on the GPU, whose clock goes down while idle.
-    """
-    if not calls:
-        return {}
-
-    def until_done(call: Callable[[int], Any]) -> Callable[[int], Any]:
-        def work(number: int) -> Any:
-            result = call(number)
-            finish(device)
-            return result
-
-        return work
-
-    finish(device)
-    waiting = {name: until_done(call) for name, call in calls.items()}
-    pause = {"cpu": PAUSE, "gpu": 0}[device] if len(calls) > 1 else 0
-    return interleave(waiting, settings.rounds, settings.budget, keep, pause)
-
-
 def function_cells(
     graph: BenchmarkGraph, functions: dict[str, Callable[..., Any]], settings: Settings
 ) -> Iterator[Cell]:
@@ -223,7 +198,7 @@ def function_cells(
         except Exception as error:  # an error in the user's function is reported in the cell
             yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry(f"failed: {error!r}", [])})
             continue
-        seconds = time_interleaved(graph.device, {OWN: call}, settings, keep=frozenset({OWN}))
+        seconds = by_turns({OWN: call}, settings.rounds, settings.budget, device=graph.device)
         yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry("", seconds[OWN])})
 
 

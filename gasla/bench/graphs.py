@@ -17,11 +17,12 @@ import numpy as np
 from scipy.sparse import csr_array, tril
 
 import gasla
-from gasla import datasets, io
+from gasla import datasets
 from gasla.arrays import Device, array_module, device_of, moved, require_gpu
 from gasla.cache import cache_directory
 from gasla.graph.generators import first_of_largest
 from gasla.graph.graph import Graph
+from gasla.graph.io import read_ends
 from gasla.names import meant
 from gasla.output import placing
 
@@ -79,8 +80,11 @@ class BenchmarkGraph:
     def pattern(self) -> Any:
         """The matrix with all weights 1, for algorithms that ignore weights."""
         matrix = self.matrix
-        ones = array_module(matrix).ones_like(matrix.data)
-        return type(matrix)((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return self._like(array_module(matrix).ones_like(matrix.data), matrix.indices, matrix.indptr)
+
+    def _like(self, data: Any, indices: Any, indptr: Any) -> Any:
+        """Return a matrix of the same type and shape."""
+        return type(self.matrix)((data, indices, indptr), shape=self.matrix.shape)
 
     @cached_property
     def graph(self) -> Graph:
@@ -142,7 +146,7 @@ class BenchmarkGraph:
         selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
         before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
         matrix, indptr = self.matrix, before[self.matrix.indptr].astype(self.matrix.indptr.dtype)
-        return type(matrix)((matrix.data[selected], matrix.indices[selected], indptr), shape=matrix.shape)
+        return self._like(matrix.data[selected], matrix.indices[selected], indptr)
 
     @cached_property
     def directed(self) -> Graph:
@@ -180,8 +184,7 @@ class BenchmarkGraph:
         order = np.argsort(-np.diff(A.indptr), kind="stable")
         L = csr_array(tril(A[order][:, order], -1, format="csr"))
         L.sort_indices()
-        indptr, indices, data = (moved(part, self.device) for part in (L.indptr, L.indices, L.data))
-        return type(self.matrix)((data, indices, indptr), shape=L.shape)
+        return self._like(*(moved(part, self.device) for part in (L.data, L.indices, L.indptr)))
 
     @cached_property
     def walkers(self) -> Any:
@@ -260,7 +263,7 @@ def _on_gpu(matrix: Any) -> Any:
 def load(name: str) -> BenchmarkGraph:
     """Return a graph by name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file."""
     if Path(name).is_file():
-        matrix = _undirected(io.read(name))
+        matrix = _undirected(read_ends(name))
         if matrix.nnz == 0:
             raise ValueError(f"{name}: the graph has no edges besides self loops; expected edges to measure something")
         return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
@@ -284,7 +287,7 @@ def _maker(name: str) -> Callable[[], csr_array]:
     if name == "ny":
         return lambda: datasets.with_weights(datasets.ny_roads())
     if name == "openflights":
-        return lambda: _undirected(datasets.openflights().matrix)
+        return lambda: _undirected(Graph(datasets.openflights().matrix))
     match = re.fullmatch(r"([a-z]+)(\d+)", name)
     if match is None or match[1] not in FAMILIES:
         raise ValueError(
@@ -295,12 +298,12 @@ def _maker(name: str) -> Callable[[], csr_array]:
     return partial(FAMILIES[match[1]], int(match[2]))
 
 
-def _undirected(matrix: Any) -> csr_array:
+def _undirected(graph: Graph) -> csr_array:
     """The undirected graph without self loops, with whole-number weights, as all benchmark graphs are."""
-    src, dst = matrix.tocoo().coords
+    src, dst = graph.edges()
     src, dst = np.append(src, dst), np.append(dst, src)
     inside = src != dst
-    both = csr_array((np.ones(inside.sum(), np.float32), (src[inside], dst[inside])), shape=matrix.shape)
+    both = csr_array((np.ones(inside.sum(), np.float32), (src[inside], dst[inside])), shape=(graph.n, graph.n))
     return datasets.with_weights(both)
 
 

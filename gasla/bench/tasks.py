@@ -6,7 +6,8 @@ called with one source, several sources, or no argument.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 
 import gasla
 import semirings
-from gasla import verify
+from gasla import rows, verify
 from gasla.arrays import array_module, device_of, moved
 from gasla.bench.graphs import SELECTED, STEPS, BenchmarkGraph
 from gasla.bench.peers import (
@@ -37,7 +38,6 @@ from gasla.bench.peers import (
 SOME = 4  # default number of sources of a call that takes several
 FEW = 100  # number of walks and samples to verify
 PATHS = 5  # number of shortest paths between two vertices
-HOPS = 3  # of neighborhoods that are counted
 FIRST = 4  # number of searches to verify, of many
 UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
 SPLIT = 0.8, 0.1, 0.1  # fractions of the edges
@@ -109,6 +109,16 @@ def pairs(rows: Any, _: list[int]) -> Any:
     return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
 
 
+def levels_of(parents: Any, sources: list[int]) -> Any:
+    """Return the level of each vertex in a tree of parents."""
+    return depths(parents, sources[0])
+
+
+def whole_numbers(values: Any, _: list[int]) -> Any:
+    """Counts, as int64."""
+    return values.astype(np.int64)
+
+
 def up_to_a_factor(values: Any, sources: list[int]) -> Any:
     """Scores relative to the largest, without sources: peers scale undirected graphs and sources differently."""
     values = values.astype(np.float64)
@@ -118,6 +128,11 @@ def up_to_a_factor(values: Any, sources: list[int]) -> Any:
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
+
+
+def part(name: str) -> Callable[[Answer], Any]:
+    """Return a function that takes a field of an answer."""
+    return lambda answer: getattr(answer, name)
 
 
 class Task(NamedTuple):
@@ -145,16 +160,6 @@ def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]]
     return check
 
 
-def whole(function: str, **options: Any) -> Callable[[BenchmarkGraph], Answer]:
-    """A call of a function of gasla with the graph only."""
-    return lambda g: getattr(gasla, function)(g.graph, **options)
-
-
-def checked(function: Callable[..., None], **options: Any) -> Any:
-    """A verifier that takes the graph and the answer only."""
-    return lambda g, answer, _: function(g.graph, answer, **options)
-
-
 def total(product: gasla.Sparse) -> Any:
     """The sum of all entries of a product, for comparison."""
     return np.array(float(product.data.sum(dtype=np.float64)))
@@ -171,14 +176,19 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
     return check
 
 
-def part(name: str) -> Callable[[Answer], Any]:
-    """A field of an answer."""
-    return lambda answer: getattr(answer, name)
-
-
 def size(graph: gasla.Graph) -> Any:
     """Numbers of vertices and of stored edges."""
     return np.array([graph.n, graph.m])
+
+
+def selected(graph: BenchmarkGraph) -> float:
+    """Return the number of edges of the benchmark's directed graph."""
+    return SELECTED * graph.graph.m
+
+
+def ends(graph: BenchmarkGraph) -> dict[str, int]:
+    """Return the arguments of a call from one vertex to another."""
+    return dict(zip(("source", "target"), graph.ends))
 
 
 def ranks(g: BenchmarkGraph, **options: Any) -> Any:
@@ -189,23 +199,62 @@ def ranks(g: BenchmarkGraph, **options: Any) -> Any:
 
 
 def in_float64(g: BenchmarkGraph) -> Any:
-    """The pattern in float64."""
+    """Return the pattern in float64."""
     return g.pattern.astype(np.float64)
 
 
-SYNCHRONOUS: Any = {"method": "synchronous", "max_iter": 10}
-HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
-STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
+NONE: Mapping[str, Any] = {}
 
-TASKS: dict[str, Task] = {
-    "bfs": Task(
-        "source", lambda g, s: gasla.bfs(g.graph, s, parents=True),
-        lambda g, a, s: verify.bfs(g.graph, s[0], *a), part("parents"), lambda a, s: depths(a, s[0]),
-    ),
-    "levels": Task("source", lambda g, s: gasla.bfs(g.graph, s), lambda g, a, s: verify.bfs(g.graph, s[0], a)),
-    "sssp": Task(
-        "source", lambda g, s: gasla.sssp(g.graph, s), lambda g, a, s: verify.sssp(g.graph, s[0], a), form=distances
-    ),
+
+def task(
+    function: str,
+    given: Mapping[str, Any] | Callable[[BenchmarkGraph], Mapping[str, Any]] = NONE,
+    on: str = "graph",
+    checked_by: str = "",
+    checked_with: Mapping[str, Any] = NONE,
+    **more: Any,
+) -> Task:
+    """Return a task that calls a function of gasla with the given arguments, on one of the benchmark's graphs.
+
+    The benchmark gives sources to functions that take sources and no target. The verifier named `checked_by` is called
+    with these arguments, those in `checked_with`, and the answer, each by its name.
+    """
+    called, of = getattr(gasla, function), given if callable(given) else lambda _: given
+    takes = inspect.signature(called).parameters
+    starts: Any = next((name for name in ("source", "sources") if name in takes and "target" not in takes), "nowhere")
+
+    def call(g: BenchmarkGraph, *start: Any) -> Answer:
+        return called(getattr(g, on), **dict(zip((starts,), start)), **of(g))
+
+    def check(g: BenchmarkGraph, answer: Answer, sources: list[int]) -> None:
+        known: dict[str, Any] = {**of(g), **checked_with}
+        if starts != "nowhere":
+            known[starts] = sources[0] if starts == "source" else sources
+        verifier = getattr(verify, checked_by)
+        wanted = [*inspect.signature(verifier).parameters][1:]
+        parts = answer._asdict() if hasattr(answer, "_asdict") else {}
+        if not parts.keys() & set(wanted):
+            parts = {next(name for name in wanted if name not in known): answer}
+        verifier(getattr(g, on), **{name: value for name, value in {**known, **parts}.items() if name in wanted})
+
+    return Task(starts, call, check if checked_by else None, **more)
+
+
+def of_row(function: str, row: rows.Task) -> Task:
+    """Return the task that the `Row` of a function declares."""
+    own = row.name if row.name in verify.__all__ else ""
+    checked_by = own if row.checked_by is None else row.checked_by
+    made = task(function, row.options, checked_by=checked_by, checked_with=row.checked_with)
+    made = made._replace(form=globals()[row.form], agree=globals()[row.agree])
+    made = made._replace(several=row.several, may_overflow=row.may_overflow)
+    return made._replace(array=part(row.part)) if row.part else made
+
+
+STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
+HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
+
+TASKS: dict[str, Task] = {task.name: of_row(row.function.__name__, task) for row in rows.rows() for task in row.tasks}
+TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of the benchmark
     "pagerank": Task(
         "nowhere", lambda g: ranks(g).ranks, like(lambda g: power_iteration(in_float64(g)), shares),
         form=shares, agree=near_in_sum,
@@ -214,141 +263,61 @@ TASKS: dict[str, Task] = {
         "nowhere", lambda g: ranks(g, personalization=g.personalizations).ranks,
         like(lambda g: personal_iteration(in_float64(g), g.personalizations)), agree=near_in_sum,
     ),
-    "katz": Task(
-        "nowhere", lambda g: gasla.katz_centrality(g.graph, alpha=g.attenuation, tol=TOLERANCE).scores,
-        lambda g, a, _: verify.katz(g.graph, a, alpha=g.attenuation, tol=TOLERANCE), form=unit, agree=near,
+    "katz": task(
+        "katz_centrality", lambda g: {"alpha": g.attenuation, "tol": TOLERANCE},
+        checked_by="katz", array=part("scores"), form=unit, agree=near,
     ),
-    "eigenvector": Task(
-        "nowhere", lambda g: gasla.eigenvector_centrality(g.graph, tol=TOLERANCE, max_iter=100_000).scores,
-        checked(verify.eigenvector, tol=TOLERANCE), form=nothing,
+    "eigenvector": task(
+        "eigenvector_centrality", {"tol": TOLERANCE, "max_iter": 100_000},
+        checked_by="eigenvector", array=part("scores"), form=nothing,
     ),
-    "bipartite": Task("nowhere", whole("is_bipartite"), checked(verify.bipartite)),
-    "bridges": Task("nowhere", whole("bridges"), form=pairs),
-    "articulation_points": Task("nowhere", whole("articulation_points"), form=ascending),
     "hits": Task(
         "nowhere", lambda g: gasla.hits(g.graph, **HITS).hubs, like(lambda g: hub_iteration(in_float64(g)), shares),
         form=shares, agree=near_in_sum,
     ),
-    "components": Task(
-        "nowhere", lambda g: gasla.connected_components(g.graph).labels, checked(verify.components),
-        form=smallest_members,
+    "strong_components": task(
+        "strongly_connected_components", on="directed", checked_by="strong_components",
+        array=part("labels"), form=smallest_members, counted=selected,
     ),
-    "minimum_spanning_forest": Task(
-        "nowhere", lambda g: gasla.minimum_spanning_forest(g.graph).edges,
-        checked(verify.minimum_spanning_forest), form=nothing,
+    "condensation": task("condensation", on="directed", checked_by="condensation", array=size, counted=selected),
+    "ego_graph": task("ego_graph", {"radius": RADIUS}, checked_by="ego_graph", array=size),
+    "directed_clustering": task(
+        "clustering", {"mode": "neighborhood"}, "directed", "clustering", agree=near, counted=selected
     ),
-    "strong_components": Task(
-        "nowhere", lambda g: gasla.strongly_connected_components(g.directed).labels,
-        lambda g, a, _: verify.strong_components(g.directed, a), form=smallest_members,
-        counted=lambda g: SELECTED * g.graph.m,
+    "spectral_embedding": task(
+        "spectral_embedding", {"k": 1, "tol": TOLERANCE, "weighted": False}, array=part("values"), agree=near
     ),
-    "condensation": Task(
-        "nowhere", lambda g: gasla.condensation(g.directed), lambda g, a, _: verify.condensation(g.directed, a), size,
-        counted=lambda g: SELECTED * g.graph.m,
-    ),
-    "ego_graph": Task(
-        "source", lambda g, s: gasla.ego_graph(g.graph, s, RADIUS),
-        lambda g, a, s: verify.ego_graph(g.graph, s[0], a, RADIUS), size,
-    ),
-    "triangles": Task("nowhere", whole("triangle_count"), form=lambda a, _: a.astype(np.int64)),
-    "edge_support": Task("nowhere", whole("edge_support"), checked(verify.edge_support)),
-    "clustering": Task("nowhere", whole("clustering"), checked(verify.clustering), agree=near),
-    "scan_statistics": Task("nowhere", whole("scan_statistics"), checked(verify.scan_statistics)),
-    "directed_clustering": Task(
-        "nowhere", lambda g: gasla.clustering(g.directed, mode="neighborhood"),
-        lambda g, a, _: verify.clustering(g.directed, a, mode="neighborhood"), agree=near,
-        counted=lambda g: SELECTED * g.graph.m,
-    ),
-    "spectral_embedding": Task(
-        "nowhere", lambda g: gasla.spectral_embedding(g.graph, 1, tol=TOLERANCE, weighted=False).values, agree=near
-    ),
-    "jaccard": Task("nowhere", whole("jaccard"), checked(verify.similarity), agree=near),
-    "adamic_adar": Task(
-        "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near
-    ),
-    "geolocate": Task(
-        "nowhere", lambda g: gasla.geolocate(g.graph, g.places), lambda g, a, _: verify.geolocate(g.graph, g.places, a),
-        form=nothing,
-    ),
-    "shared_nearest_neighbors": Task(
-        "nowhere", whole("shared_nearest_neighbors"), checked(verify.shared_nearest_neighbors)
-    ),
-    "top_k_similar": Task("nowhere", lambda g: gasla.top_k_similar(g.graph, SIMILAR).scores, agree=near),
-    "square_clustering": Task("nowhere", whole("square_clustering"), agree=near),
-    "k_truss": Task("nowhere", lambda g: gasla.k_truss(g.graph, TRUSS)),
-    "four_cliques": Task("nowhere", lambda g: gasla.count_cliques(g.graph, 4)),
+    "geolocate": task("geolocate", lambda g: {"locations": g.places}, checked_by="geolocate", form=nothing),
+    "top_k_similar": task("top_k_similar", {"k": SIMILAR}, array=part("scores"), agree=near),
+    "k_truss": task("k_truss", {"k": TRUSS}),
     "motif_counts": Task("nowhere", lambda g: np.array([*gasla.motif_counts(g.graph).values()])),
     "triadic_census": Task("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
-    "layout": Task("nowhere", whole("layout"), checked(verify.layout), form=nothing),
-    "label_propagation": Task("nowhere", whole("label_propagation"), checked(verify.label_propagation), form=nothing),
-    "synchronous_labels": Task(
-        "nowhere", whole("label_propagation", **SYNCHRONOUS), checked(verify.label_propagation, **SYNCHRONOUS)
+    "modularity": task(
+        "modularity", lambda g: {"labels": g.groups, "weighted": False}, checked_by="modularity", agree=near
     ),
-    "louvain_communities": Task(
-        "nowhere", lambda g: gasla.louvain_communities(g.graph, weighted=False).labels,
-        checked(verify.louvain_communities, weighted=False), form=nothing,
+    "pagerank_nibble": task(
+        "pagerank_nibble", {"alpha": NIBBLE[0], "epsilon": NIBBLE[1]},
+        checked_by="pagerank_nibble", array=part("vertices"), form=nothing,
     ),
-    "modularity": Task(
-        "nowhere", lambda g: gasla.modularity(g.graph, g.groups, weighted=False),
-        lambda g, a, _: verify.modularity(g.graph, g.groups, float(a), weighted=False), agree=near,
+    "bipartite_matching": task(
+        "maximum_bipartite_matching", on="two_sides", checked_by="maximum_bipartite_matching", form=nothing
     ),
-    "pagerank_nibble": Task(
-        "source", lambda g, s: gasla.pagerank_nibble(g.graph, s, alpha=NIBBLE[0], epsilon=NIBBLE[1]),
-        lambda g, a, s: verify.pagerank_nibble(g.graph, s[0], *a, alpha=NIBBLE[0], epsilon=NIBBLE[1]),
-        part("vertices"), nothing,
+    "topological_order": task(
+        "topological_order", on="acyclic", checked_by="topological_order", form=nothing, counted=lambda g: g.graph.m / 2
     ),
-    "core_number": Task("nowhere", whole("core_number"), checked(verify.core_number)),
-    "maximal_independent_set": Task(
-        "nowhere", whole("maximal_independent_set"), checked(verify.maximal_independent_set), form=nothing
+    "longest_path": task(
+        "longest_path", on="acyclic", checked_by="longest_path",
+        array=part("lengths"), counted=lambda g: g.graph.m / 2,
     ),
-    "greedy_color": Task("nowhere", whole("greedy_color"), checked(verify.greedy_color), form=nothing),
-    "maximal_matching": Task("nowhere", whole("maximal_matching"), checked(verify.maximal_matching), form=nothing),
-    "bipartite_matching": Task(
-        "nowhere", lambda g: gasla.maximum_bipartite_matching(g.two_sides),
-        lambda g, a, _: verify.maximum_bipartite_matching(g.two_sides, a), form=nothing,
+    "maximum_flow": task("maximum_flow", ends, "network", "maximum_flow", array=part("value")),
+    "minimum_cut": task("minimum_cut", ends, "network", array=part("value")),
+    "shortest_path": task("shortest_path", ends, checked_by="shortest_path", array=part("distance"), agree=near),
+    "k_shortest_paths": task(
+        "k_shortest_paths", lambda g: {**ends(g), "k": PATHS}, checked_by="k_shortest_paths",
+        array=lambda a: np.array([path.distance for path in a]), agree=near,
     ),
-    "weighted_matching": Task(
-        "nowhere", whole("maximal_matching", weighted=True), checked(verify.maximal_matching, weighted=True),
-        form=nothing,
-    ),
-    "topological_order": Task(
-        "nowhere", lambda g: gasla.topological_order(g.acyclic),
-        lambda g, a, _: verify.topological_order(g.acyclic, a), form=nothing, counted=lambda g: g.graph.m / 2,
-    ),
-    "longest_path": Task(
-        "nowhere", lambda g: gasla.longest_path(g.acyclic),
-        lambda g, a, _: verify.longest_path(g.acyclic, a.lengths, a.parents, a.path, a.length), part("lengths"),
-        counted=lambda g: g.graph.m / 2,
-    ),
-    "maximum_flow": Task(
-        "nowhere", lambda g: gasla.maximum_flow(g.network, *g.ends),
-        lambda g, a, _: verify.maximum_flow(g.network, *g.ends, a.value, a.flow), part("value"),
-    ),
-    "minimum_cut": Task("nowhere", lambda g: gasla.minimum_cut(g.network, *g.ends).value),
-    "shortest_path": Task(
-        "nowhere", lambda g: gasla.shortest_path(g.graph, *g.ends),
-        lambda g, a, _: verify.shortest_path(g.graph, *g.ends, a.distance, a.path, a.edges), part("distance"),
-        agree=near,
-    ),
-    "k_shortest_paths": Task(
-        "nowhere", lambda g: gasla.k_shortest_paths(g.graph, *g.ends, PATHS),
-        lambda g, a, _: verify.k_shortest_paths(g.graph, *g.ends, PATHS, a),
-        lambda a: np.array([path.distance for path in a]),
-        agree=near,
-    ),
-    "aggregate_features": Task(
-        "nowhere", lambda g: gasla.aggregate_features(g.graph, g.features),
-        lambda g, a, _: verify.aggregate_features(g.graph, g.features, a), agree=near,
-    ),
-    "betweenness": Task(
-        "sources", lambda g, s: gasla.betweenness_centrality(g.graph, sources=s, normalized=False),
-        lambda g, a, s: verify.betweenness(g.graph, a, sources=s, normalized=False),
-        form=up_to_a_factor, agree=near, may_overflow=True,
-    ),
-    "edge_betweenness": Task(
-        "sources", lambda g, s: gasla.edge_betweenness_centrality(g.graph, sources=s, normalized=False),
-        lambda g, a, s: verify.edge_betweenness(g.graph, a, sources=s, normalized=False),
-        form=unit, agree=near, may_overflow=True,
+    "aggregate_features": task(
+        "aggregate_features", lambda g: {"features": g.features}, checked_by="aggregate_features", agree=near
     ),
     "multi_source_bfs": Task(
         "sources", lambda g, s: gasla.multi_source_bfs(g.graph, s),
@@ -358,28 +327,10 @@ TASKS: dict[str, Task] = {
         "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
         lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
     ),
-    "eccentricity": Task("nowhere", whole("eccentricity"), checked(verify.eccentricity, samples=FIRST)),
-    "k_hop_counts": Task("nowhere", lambda g: gasla.k_hop_counts(g.graph, HOPS), form=nothing),
     "effective_diameter": Task("nowhere", lambda g: np.array(gasla.effective_diameter(g.graph)), agree=near),
-    "earliest_arrival": Task(
-        "source", lambda g, s: gasla.earliest_arrival(g.temporal, s),
-        lambda g, a, s: verify.earliest_arrival(g.temporal, s[0], a),
-    ),
-    "fastest_durations": Task(
-        "source", lambda g, s: gasla.fastest_durations(g.temporal, s),
-        lambda g, a, s: verify.fastest_durations(g.temporal, s[0], a, samples=FIRST),
-    ),
-    "nearest_source": Task(
-        "sources", lambda g, s: gasla.nearest_source(g.graph, s),
-        lambda g, a, s: verify.nearest_source(g.graph, s, *a), part("distances"), several=64,
-    ),
-    "closeness": Task(
-        "sources", lambda g, s: gasla.closeness_centrality(g.graph, sources=s),
-        lambda g, a, s: verify.closeness(g.graph, a, sources=s), agree=near, several=64,
-    ),
-    "harmonic": Task(
-        "sources", lambda g, s: gasla.harmonic_centrality(g.graph, sources=s),
-        lambda g, a, s: verify.harmonic(g.graph, a, sources=s), agree=near, several=64,
+    "earliest_arrival": task("earliest_arrival", on="temporal", checked_by="earliest_arrival"),
+    "fastest_durations": task(
+        "fastest_durations", on="temporal", checked_by="fastest_durations", checked_with={"samples": FIRST}
     ),
     "random_walks": Task(
         "nowhere", lambda g: gasla.random_walks(g.graph, g.walkers, STEPS),
@@ -394,13 +345,12 @@ TASKS: dict[str, Task] = {
         lambda g, a, _: verify.sample_neighbors(g.graph, g.walkers[:FEW], DRAWN, a[:FEW]), form=nothing,
         counted=lambda g: DRAWN * len(g.walkers),
     ),
-    "negative_edges": Task(
-        "nowhere", lambda g: gasla.negative_edges(g.graph, g.graph.n),
-        lambda g, a, _: verify.negative_edges(g.graph, g.graph.n, a), form=nothing, counted=lambda g: g.graph.n,
+    "negative_edges": task(
+        "negative_edges", lambda g: {"count": g.graph.n}, checked_by="negative_edges",
+        form=nothing, counted=lambda g: g.graph.n,
     ),
-    "split_edges": Task(
-        "nowhere", lambda g: gasla.split_edges(g.graph, SPLIT),
-        lambda g, a, _: verify.split_edges(g.graph, SPLIT, a), lambda a: a[0], nothing,
+    "split_edges": task(
+        "split_edges", {"fractions": SPLIT}, checked_by="split_edges", array=lambda a: a[0], form=nothing
     ),
     "walk_pairs": Task(
         "nowhere", lambda g: gasla.walk_pairs(g.walks, WINDOW), form=nothing, counted=lambda g: STEPS * len(g.walks)

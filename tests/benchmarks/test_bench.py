@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.bench import cells, graphs, interleave, peers, tasks
+from gasla.bench import cells, graphs, peers, runner, tasks
 from gasla.bench.limits import ceilings, floors
 from gasla.bench.reports import machine, plot, provenance, report, table
+from gasla.cli import bench as cli_bench
 from gasla.cli import main
 
 pytestmark = pytest.mark.thorough
@@ -29,7 +30,7 @@ SOURCES = [13, 4, 10]
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
-    monkeypatch.setattr(interleave, "PAUSE", 0)
+    monkeypatch.setattr(runner, "PAUSE", 0)
 
 
 def test_what_is_said_of_the_commit() -> None:
@@ -84,6 +85,10 @@ def test_scattered_or_not() -> None:
 def test_depths_of_parents() -> None:
     parents = np.array([1, 1, 0, -9999, 5, 4])  # 1 is the source; 3 was not reached; 4 and 5 name each other
     assert peers.depths(parents, 1).tolist() == [1, 0, 2, -1, -1, -1]
+    path = np.maximum(np.arange(1000) - 1, 0)
+    assert peers.depths(path, 0).tolist() == list(range(1000))
+    for no_tree in ([0, 2, 1], [0, 1, 1], [0, 3, 1, -1]):
+        assert peers.depths(np.array(no_tree), 0)[1] == -1
 
 
 @pytest.mark.parametrize(
@@ -159,23 +164,37 @@ def test_right_answers_are_taken_and_wrong_ones_are_seen(algorithm: str) -> None
 
 def test_only_who_takes_turns_makes_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(cells, "PAUSE", 0.5)
-    monkeypatch.setattr(cells, "interleave", lambda calls, rounds, budget, keep, pause: pauses.append(pause) or {})
-    for names in ("a", "ab"):
-        cells.time_interleaved("cpu", {name: lambda number: None for name in names}, QUICK, frozenset())
-    assert pauses == [0, 0.5]
+    monkeypatch.setattr(runner, "PAUSE", 0.5)
+    monkeypatch.setattr(runner.time, "sleep", pauses.append)
+    monkeypatch.setattr(runner, "finish", lambda device: None)
+    for names, device in (("a", "cpu"), ("ab", "cpu"), ("ab", "gpu")):
+        runner.by_turns({name: lambda number: None for name in names}, 1, device=device)
+    assert pauses == [0, 0.5, 0.5, 0, 0]
 
 
 def test_rounds_take_turns_and_drop_the_hopeless() -> None:
     order: list[str] = []
 
     def contestant(name: str, seconds: float) -> Callable[[int], object]:
-        return lambda number: (order.append(name), interleave.time.sleep(seconds))
+        return lambda number: (order.append(name), runner.time.sleep(seconds))
 
     calls = {"a": contestant("a", 0.001), "slow": contestant("slow", 0.05), "own": contestant("own", 0.05)}
-    seconds = interleave.interleave(calls, rounds=3, budget=10, keep=frozenset({"own"}))
+    seconds = runner.by_turns(calls, rounds=3, budget=10, keep={"own"})
     assert {name: len(times) for name, times in seconds.items()} == {"a": 3, "slow": 1, "own": 3}
     assert order[:3] == ["a", "slow", "own"]
+
+
+def test_rounds_end_with_the_budget_and_what_prepares_is_not_timed() -> None:
+    calls: list[str] = []
+
+    def before(name: str) -> None:
+        calls.append(f"before {name}")
+        runner.time.sleep(0.05)
+
+    found = runner.by_turns({"a": lambda number: calls.append(f"a{number}")}, 9, budget=0, least=2, before=before)
+    assert calls == ["before a", "a0", "before a", "a1"]
+    assert len(found["a"]) == 2 and max(found["a"]) < 0.05
+    assert len(runner.repeated(lambda: None, 3)) == 3
 
 
 def test_wrong_answers_are_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +318,7 @@ OF_NO_PEER = (
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (
     *OF_NO_PEER,
-    *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
+    *("edge_support", "k_truss", "katz", "pagerank_nibble"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
     *("adamic_adar", "top_k_similar", "layout", "spectral_embedding", "scan_statistics", "bipartite_matching"),
     *("shared_nearest_neighbors", "geolocate"),
@@ -336,7 +355,7 @@ def test_the_command_writes_figures_and_a_plot(
     assert all(cell.share > 0 for cell in read.cells)
     assert {cell.algorithm for cell in read.cells if not cell.best} == {"levels", *OF_OTHER_PEERS} & {*names}
     assert read.provenance["versions"]["numpy"] == np.__version__
-    assert read.provenance["seeds"]["rounds"] == interleave.SEED
+    assert read.provenance["seeds"]["rounds"] == runner.SEED
     assert read.graphs["rmat8"]["fingerprint"] == gasla.datasets.fingerprint(gasla.datasets.rmat(8))
     assert read.ceilings == replace(CEILINGS, device="cpu")
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -403,13 +422,26 @@ def test_a_graph_without_edges_is_refused(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("quick_ceilings")
-def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    broken = tmp_path / "broken.mtx"
-    broken.write_text("%%MatrixMarket matrix")
-    what = ["--graphs", f"grid4,{broken}", "--algorithms", "components", "--rounds", "1"]
+def test_what_was_measured_is_kept_when_a_run_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, load = tmp_path / "figures.json", cli_bench.load_graph
+
+    def failing(name: str, device: Any) -> Any:
+        if name == "grid6":
+            raise ValueError("no such luck")
+        return load(name, device)
+
+    monkeypatch.setattr(cli_bench, "load_graph", failing)
+    what = ["--graphs", "grid4,grid6", "--algorithms", "components", "--rounds", "1"]
     assert main(["bench", *what, "--json", str(file)]) == 2
     assert [cell.graph for cell in report.Report.read(file).cells] == ["grid4"]
+
+
+@pytest.mark.usefixtures("quick_ceilings")
+def test_files_are_read_before_anything_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.mtx"
+    broken.write_text("%%MatrixMarket matrix")
+    assert main(["bench", "--graphs", f"grid4,{broken}", "--algorithms", "components", "--rounds", "1"]) == 2
+    assert "grid4" not in capsys.readouterr().out
 
 
 @pytest.mark.gpu

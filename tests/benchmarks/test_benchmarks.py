@@ -5,11 +5,28 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import batches, compare, first_calls, footprint, overhead, products, programs, tables
-from gasla.bench import graphs, interleave
+import gasla
+from benchmarks import (
+    batches,
+    cards,
+    communities,
+    compare,
+    first_calls,
+    footprint,
+    overhead,
+    parts,
+    products,
+    programs,
+    script,
+    streamed,
+    tables,
+)
+from gasla import stages
+from gasla.bench import graphs, runner
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.limits import ceilings
 from gasla.bench.reports.report import Report
@@ -19,7 +36,7 @@ from tests.benchmarks.test_bench import OF_NO_PEER, OF_OTHER_PEERS
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
-    monkeypatch.setattr(interleave, "PAUSE", 0)
+    monkeypatch.setattr(runner, "PAUSE", 0)
 
 
 def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +108,7 @@ SHOWN = [(page, *block) for page in tables.PAGES for block in tables.blocks(page
 def test_pages_show_what_was_measured(page: Path, kind: str, names: list[str], text: str) -> None:
     """If not: `python -m benchmarks.tables`."""
     assert text == tables.block(kind, names, page)
-    assert kind in tables.TABLES or tables.picture(kind, names).exists()
+    assert kind in tables.TABLES or tables.picture(names).exists()
 
 
 def test_tables_are_made_from_result_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,9 +150,8 @@ def test_tables_are_made_from_result_files(tmp_path: Path, monkeypatch: pytest.M
     assert "| bfs | 20% barriers |" in tables.block("floors", ["run.json"])
     assert "| bfs iterations | 1,234 |" in tables.block("gpu-iterations", ["run.json"])
     assert "| call bfs, µs | 90.0 (100) |" in tables.block("gpu-call", ["run.json"])
-    for kind, draw in tables.PICTURES.items():
-        draw(tables.Files(["run.json"]), tmp_path / f"{kind}.png")
-        assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    tables.draw(["run.json"], tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.thorough
@@ -175,8 +191,62 @@ def test_overhead_is_the_time_outside_of_kernels(
 
 
 @pytest.mark.thorough
+def test_communities_are_compared_with_what_was_planted(capsys: pytest.CaptureFixture[str]) -> None:
+    communities.main(["--vertices", "200", "--seeds", "1"])
+    rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 2 + len(communities.MIXINGS) and "leiden, runs=16" in rows[1]
+    assert float(rows[2].split()[1]) > float(rows[-1].split()[1]) > 0
+
+
 def test_batches_have_the_answers_of_a_loop(capsys: pytest.CaptureFixture[str]) -> None:
     batches.main(["--graphs", "12", "--vertices", "9", "--edges", "15", "--rounds", "1"])
-    rows = capsys.readouterr().out.splitlines()[2:]
+    rows = capsys.readouterr().out.splitlines()
     assert [row.split()[0] for row in rows] == [*batches.CALLS]
-    assert all(float(row.split()[3]) > 0 for row in rows)
+    assert all(float(row.split()[1]) > 0 for row in rows)
+
+
+@pytest.mark.thorough
+def test_every_part_is_measured(tmp_path: Path) -> None:
+    """Every stage and every way of construction has a row; a row has all ways, and its pattern selects it."""
+    file = tmp_path / "parts.json"
+    parts.main(["--graphs", "grid6", "--rounds", "1", "--rows", "^(?!.*program)", "--json", str(file)])
+    rows = {row["what"]: row["seconds"] for row in json.loads(file.read_text())["rows"]}
+    assert {what.split()[-1] for what in rows if " stage " in what} | {"start", "State"} == set(stages.__all__)
+    assert sum(" construction " in what for what in rows) == 8
+    assert [*rows["grid6: types sssp"]] == ["int32 float32", "int64 float32", "int32 float64"]
+    assert all(seconds > 0 for row in rows.values() for seconds in row.values())
+
+
+@pytest.mark.thorough
+def test_changes_are_made_and_taken_back() -> None:
+    before, after = parts.changed(graphs.load("grid6").graph)
+    assert (before.m, after.m) == (graphs.load("grid6").graph.m - 2, graphs.load("grid6").graph.m)
+    assert (gasla.bfs(after, 0) == gasla.bfs(after, 0, start=gasla.bfs(before, 0))).all()
+
+
+def test_a_file_holds_what_was_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Provenance and lines as text, provenance and figures as JSON, after each line; other processes say nothing."""
+    text, file = tmp_path / "a.txt", tmp_path / "a.json"
+    run = script.Script(script.command("", "output", "json"), ["--output", str(text), "--json", str(file)])
+    run.say("head")
+    run.contest("a row", {"one": lambda _: None, "other": lambda _: None}, 1)
+    run.is_first = False
+    run.say("not this")
+    said = capsys.readouterr().out
+    assert text.read_text() == f"{run.report.provenance}\n{said}" and said.startswith("head\na row ")
+    saved = json.loads(file.read_text())
+    assert [*saved["rows"][0]["seconds"]] == ["one", "other"] and saved["provenance"]["python"]
+
+
+@pytest.mark.parametrize("command", [cards.main, streamed.main])
+def test_a_missing_gpu_is_named(
+    command: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise RuntimeError("CuPy found no NVIDIA GPU")
+
+    monkeypatch.setattr("gasla.arrays.require_gpu", missing)
+    monkeypatch.setattr("sys.argv", ["x"])
+    with pytest.raises(SystemExit, match="2"):
+        command()
+    assert "CuPy found no NVIDIA GPU" in capsys.readouterr().err

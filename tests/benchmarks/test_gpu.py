@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import gpu
+from benchmarks import gpu, script
 from gasla.bench import graphs
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.limits import ceilings, floors
-from gasla.bench.reports import report
 
 
 def cell(algorithm: str, own: str, **seconds: list[float]) -> Cell:
@@ -48,24 +47,25 @@ def test_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, rates = tmp_path / "run.json", {1 << 16: 1e10}
     found = ceilings.Ceilings("gpu", rates, rates, rates, 1e-6)
     monkeypatch.setattr(ceilings, "measure", lambda device: found)
-    for module in (gpu, report):
-        monkeypatch.setattr(module, "provenance", lambda device, commit=None: {"commit": commit, "gpu": "H100"})
+    monkeypatch.setattr(script, "module_of", lambda device: None)
+    monkeypatch.setattr(script, "provenance", lambda device, commit=None: {"commit": commit, "gpu": "H100"})
 
-    def measured(*values: tuple[str, float], add: bool = True, commit: str = "a") -> dict[str, float]:
-        run = gpu.Run.begin(lambda figure: None, file, add, commit)
-        run.figures += [gpu.Figure(name, "bfs", x, "ms", floor=floors.Floor(1.0, "bytes")) for name, x in values]
+    def measured(*values: tuple[str, float], more: tuple[str, ...] = ("--add",), commit: str = "a") -> dict[str, float]:
+        run = gpu.begin(gpu.command_line(), ["--json", str(file), "--commit", commit, *more])
         run.report.cells.extend(replace(cell("bfs", "gasla", gasla=[x]), graph=name) for name, x in values)
-        run.write()
+        for name, x in values:
+            gpu.show(run, gpu.Figure(name, "bfs", x, "ms", floor=floors.Floor(1.0, "bytes")))
         saved = json.loads(file.read_text())
         assert [c["graph"] for c in saved["cells"]] == [f["graph"] for f in saved["figures"]]
         assert saved["figures"][-1]["floor"] == [1.0, "bytes"]
+        assert saved["ceilings"]["device"] == "gpu"
         return {f["graph"]: f["value"] for f in saved["figures"]}
 
     assert measured(("rmat22", 1.0), ("grid24", 2.0)) == {"rmat22": 1, "grid24": 2}
     assert measured(("grid24", 3.0), ("rgg22", 4.0)) == {"rmat22": 1, "grid24": 3, "rgg22": 4}
     with pytest.raises(ValueError, match="has commit a; expected b"):
         measured(("rmat22", 1.0), commit="b")
-    assert measured(("rmat22", 5.0), add=False, commit="b") == {"rmat22": 5}
+    assert measured(("rmat22", 5.0), more=(), commit="b") == {"rmat22": 5}
 
 
 @pytest.mark.gpu
@@ -77,7 +77,7 @@ def test_first_calls_of_algorithms_have_figures() -> None:
 def test_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
     monkeypatch.setattr(gpu, "PATIENCE", 0)
-    monkeypatch.setitem(gpu.SETTINGS, "rounds", 1)
+    monkeypatch.setattr(gpu, "ROUNDS", 1)
     file = tmp_path / "figures.json"
     algorithms = ",".join(["call", *gpu.ALGORITHMS])
     ended = gpu.main(["--graphs", "grid8", "--algorithms", algorithms, "--json", str(file)])

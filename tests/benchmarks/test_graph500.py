@@ -56,14 +56,6 @@ def test_roots_have_neighbors() -> None:
     assert len(set(roots)) == 64 and roots == graph500.draw_roots(edges) != graph500.draw_roots(edges, seed=2)
 
 
-def test_levels_of_trees() -> None:
-    assert graph500.tree_levels(np.array([0, 0, 1, 2, -1, 0]), 0).tolist() == [0, 1, 2, 3, -1, 1]
-    path = np.maximum(np.arange(1000) - 1, 0)
-    assert graph500.tree_levels(path, 0).tolist() == list(range(1000))
-    for no_tree in ([0, 2, 1], [0, 1, 1], [0, 3, 1, -1]):
-        assert graph500.tree_levels(np.array(no_tree), 0) is None
-
-
 EDGES = Edges(  # a square 0 1 2 3 with the tail 3 - 4, a loop, a parallel edge; 5 - 6 apart
     np.array([0, 1, 2, 3, 3, 2, 0, 5]),
     np.array([1, 2, 3, 0, 4, 2, 1, 6]),
@@ -174,7 +166,7 @@ def test_a_run_prints_all_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["SCALE"] == 7 and found["edgefactor"] == 16 and found["NBFS"] == 3
     assert found["bfs_max_nedge"] <= 16 << 7 and found["bfs_max_nedge"] == found["sssp_max_nedge"]
     assert found["sssp_harmonic_mean_TEPS"] > 0
-    assert (tmp_path / "run.txt").read_text().splitlines()[: len(lines)] == lines
+    assert (tmp_path / "run.txt").read_text().splitlines()[1:] == lines
 
 
 def test_searches_over_ranks_are_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +174,7 @@ def test_searches_over_ranks_are_valid(tmp_path: Path, capsys: pytest.CaptureFix
     assert graph500.main(["--scale", "7", "--roots", "3", "--ranks", "2", "--output", str(output)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "SCALE: 7" and lines[-1].startswith("sssp_harmonic_stddev_TEPS")
-    assert output.read_text().splitlines()[len(lines)].startswith("2 ranks; ")
+    assert "'place': '2 ranks'" in output.read_text().splitlines()[0]
 
 
 @needs_mpi

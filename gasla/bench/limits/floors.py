@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gasla.bench.graphs import FEATURES, SELECTED, STEPS, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, WINDOW
+from gasla.rows import rows
 
 SECTOR = 32  # bytes fetched by a random read, at least
 
@@ -59,16 +60,29 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
 Count = Callable[[Work, list[Reach]], Floor]
 
 
-def streamed(size: Callable[[int, int], float], barriers: int = 1) -> Count:
-    """A count of bytes read or written once, as a function of n and m."""
-    return lambda work, _: work.floor(size(work.n, work.m), 0, barriers)
+def streamed(m: float = 0, n: float = 0, bytes: float = 0, barriers: int = 1) -> Count:
+    """Return a function that counts bytes read or written once: `m` per edge, `n` per vertex, and `bytes` more."""
+    return gathered(m, n, 0, 0, bytes, barriers)
+
+
+def sized(size: Callable[[int, int], float]) -> Count:
+    """Return a function that counts bytes read or written once, from the numbers of vertices and edges."""
+    return lambda work, _: work.floor(size(work.n, work.m), 0, 1)
 
 
 def gathered(
-    size: Callable[[int, int], float], reads: Callable[[int, int], float], barriers: int = 1, wide: int = 4
+    m: float = 0, n: float = 0, at_m: float = 1, at_n: float = 0, bytes: float = 0, barriers: int = 1, wide: int = 4
 ) -> Count:
-    """A count of bytes, and of random reads from an array of `wide` bytes per vertex."""
-    return lambda work, _: work.floor(size(work.n, work.m), reads(work.n, work.m), barriers, wide * work.n)
+    """Return what `streamed` returns, with random reads from an array of `wide` bytes per vertex.
+
+    There are `at_m` random reads per edge, and `at_n` per vertex.
+    """
+
+    def count(work: Work, _: list[Reach]) -> Floor:
+        reads = at_m * work.m + at_n * work.n
+        return work.floor(m * work.m + n * work.n + bytes, reads, barriers, wide * work.n)
+
+    return count
 
 
 def times(count: float, once: Count) -> Count:
@@ -123,8 +137,8 @@ def features(work: Work, _: list[Reach]) -> Floor:
 
     If neighbors are close to each other, each row is fetched from memory only once.
     """
-    rows = work.m if work.is_scattered else work.n
-    return work.floor(8 * work.m + 4 * FEATURES * (rows + work.n), 0, 1)
+    fetched = work.m if work.is_scattered else work.n
+    return work.floor(8 * work.m + 4 * FEATURES * (fetched + work.n), 0, 1)
 
 
 def walks(work: Work, _: list[Reach]) -> Floor:
@@ -138,111 +152,71 @@ def samples(work: Work, _: list[Reach]) -> Floor:
 
 
 LEVELS = searched(4)
-ITERATION = gathered(
-    lambda n, m: 4 * m + 24 * n, lambda n, m: m
-)  # every edge, the value at its end; six numbers per vertex
-EVERY_EDGE = gathered(
-    lambda n, m: 4 * m + 16 * n, lambda n, m: m
-)  # every edge, the value at its end; row offsets, two numbers per vertex
-FIXED = gathered(
-    lambda n, m: 4 * m + 24 * n, lambda n, m: m, wide=8
-)  # one iteration: edges, 8-byte scores read and written
-CUTS = gathered(lambda n, m: 2 * m + 4 * n, lambda n, m: m / 2)  # every undirected edge, from one end
-ONCE = streamed(
-    lambda n, m: 2 * m + 4 * n
-)  # each edge in one direction; how often lists are read again depends on the graph
-SUPPORT = streamed(lambda n, m: 10 * m + 4 * n)  # as ONCE, and eight bytes written per stored edge
-SELECTED_TWICE = gathered(
-    lambda n, m: SELECTED * 8 * m + 12 * n, lambda n, m: SELECTED * 2 * m, 2
-)  # forward and backward
-ONE_WAY = gathered(
-    lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2
-)  # each edge, the count of remaining in-edges at its end; a count, a level and a position per vertex
-FREE = gathered(lambda n, m: 4 * m + 5 * n, lambda n, m: m)  # each edge, whether its end is matched; a byte and a mate
-RESIDUAL = gathered(
-    lambda n, m: 28 * m + 8 * n, lambda n, m: m, 2
-)  # one search: the end, capacity and flow of each edge
+ITERATION = gathered(4, 24)  # every edge, the value at its end; six numbers per vertex
+EVERY_EDGE = gathered(4, 16)  # every edge, the value at its end; row offsets, two numbers per vertex
+FIXED = gathered(4, 24, wide=8)  # one iteration: edges, 8-byte scores read and written
+CUTS = gathered(2, 4, 1 / 2)  # every undirected edge, from one end
+ONCE = streamed(2, 4)  # each edge in one direction; how often lists are read again depends on the graph
+SUPPORT = streamed(10, 4)  # as ONCE, and eight bytes written per stored edge
+SELECTED_TWICE = gathered(SELECTED * 8, 12, SELECTED * 2, barriers=2)  # forward and backward
+# Each edge, the count of remaining in-edges at its end; a count, a level and a position per vertex.
+ONE_WAY = gathered(2, 12, 1 / 2)
+FREE = gathered(4, 5)  # each edge, whether its end is matched; a byte and a mate
+RESIDUAL = gathered(28, 8, barriers=2)  # one search: the end, capacity and flow of each edge
+ONE_EDGE = streamed(bytes=8, barriers=0)  # the path may be one edge, and a few edges may form an odd cycle
 
 COUNTS: dict[str, Count] = {
     "levels": LEVELS,
     "bfs": searched(8),  # levels and parents
     "multi_source_bfs": searched(4, all_at_once=True),
-    "closeness": searched(24, all_at_once=True),  # a 64-bit word and two sums per vertex
-    "harmonic": searched(24, all_at_once=True),
-    "sssp": relaxed,
-    "multi_source_shortest_paths": relaxed,
-    "nearest_source": relaxed,
-    "eccentricity": streamed(lambda n, m: 4 * n),
-    "k_hop_counts": streamed(lambda n, m: 64 * (m + n)),  # counters of 64 bytes fill whole cache lines
-    "effective_diameter": streamed(lambda n, m: 64 * (m + n)),
-    "earliest_arrival": searched(4),
-    "fastest_durations": gathered(
-        lambda n, m: 32 * m + 8 * n, lambda n, m: m
-    ),  # the ends, times and order of each edge
+    **dict.fromkeys(("closeness", "harmonic"), searched(24, all_at_once=True)),  # a 64-bit word and two sums per vertex
+    **dict.fromkeys(("sssp", "multi_source_shortest_paths", "nearest_source"), relaxed),
+    "effective_diameter": streamed(64, 64),  # counters of 64 bytes fill whole cache lines
+    "earliest_arrival": LEVELS,
+    "fastest_durations": gathered(32, 8),  # the ends, times and order of each edge
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
     "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # along both directions
-    "personal_pageranks": times(  # eight numbers at the end of an edge, and eight per vertex read and written
-        PAGERANK_ITERATIONS, gathered(lambda n, m: 4 * m + 128 * n, lambda n, m: m, wide=32)
-    ),
-    "katz": FIXED,
-    "eigenvector": FIXED,
-    "shortest_path": streamed(lambda n, m: 8, 0),  # the path may be one edge
-    "k_shortest_paths": streamed(lambda n, m: 8, 0),
-    "bipartite": streamed(lambda n, m: 8, 0),  # a few edges may form an odd cycle
-    "bridges": CUTS,
-    "articulation_points": CUTS,
+    # Eight numbers at the end of an edge, and eight per vertex read and written.
+    "personal_pageranks": times(PAGERANK_ITERATIONS, gathered(4, 128, wide=32)),
+    **dict.fromkeys(("katz", "eigenvector", "spectral_embedding"), FIXED),
+    **dict.fromkeys(("shortest_path", "k_shortest_paths", "bipartite"), ONE_EDGE),
+    **dict.fromkeys(("bridges", "articulation_points"), CUTS),
     "aggregate_features": features,
-    "components": gathered(lambda n, m: 16 * n, lambda n, m: n),  # the label of one neighbor; most edges can be skipped
+    "components": gathered(0, 16, 0, 1),  # the label of one neighbor; most edges can be skipped
     "strong_components": SELECTED_TWICE,
-    "condensation": after(SELECTED_TWICE, gathered(lambda n, m: SELECTED * 4 * m + 8 * n, lambda n, m: SELECTED * m)),
-    "ego_graph": streamed(lambda n, m: n, RADIUS),  # one byte per vertex marks the members
-    "triangles": ONCE,
-    "clustering": ONCE,
-    "directed_clustering": streamed(lambda n, m: SELECTED * 4 * m + 4 * n),
-    "scan_statistics": ONCE,
-    "spectral_embedding": FIXED,
-    "square_clustering": ONCE,
-    "four_cliques": ONCE,
-    "layout": ONCE,
-    "geolocate": ONCE,
-    "motif_counts": ONCE,
-    "triadic_census": ONCE,
-    "edge_support": SUPPORT,
-    "k_truss": SUPPORT,  # computed at least once
-    "jaccard": SUPPORT,
-    "adamic_adar": SUPPORT,
-    "shared_nearest_neighbors": SUPPORT,
-    "top_k_similar": streamed(lambda n, m: 4 * m * m / max(n, 1)),  # for each edge, the list at its end, of mean length
-    "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # each edge from the end removed first
-    "label_propagation": times(2, EVERY_EDGE),  # two passes are needed to move a label further than one step
-    "synchronous_labels": times(2, EVERY_EDGE),
-    "louvain_communities": times(2, EVERY_EDGE),
+    "condensation": after(SELECTED_TWICE, gathered(SELECTED * 4, 8, SELECTED)),
+    "ego_graph": streamed(n=1, barriers=RADIUS),  # one byte per vertex marks the members
+    **dict.fromkeys(("triangles", "clustering", "scan_statistics", "square_clustering", "four_cliques"), ONCE),
+    **dict.fromkeys(("layout", "geolocate", "motif_counts", "triadic_census"), ONCE),
+    "directed_clustering": streamed(SELECTED * 4, 4),
+    **dict.fromkeys(("edge_support", "k_truss"), SUPPORT),  # k_truss computes it at least once
+    **dict.fromkeys(("jaccard", "adamic_adar", "shared_nearest_neighbors"), SUPPORT),
+    "top_k_similar": sized(lambda n, m: 4 * m * m / max(n, 1)),  # for each edge, the list at its end, of mean length
+    "core_number": gathered(2, 12, 1 / 2),  # each edge from the end removed first
+    # Two passes are needed to move a label further than one step.
+    **dict.fromkeys(
+        ("label_propagation", "synchronous_labels", "louvain_communities", "leiden_communities"), times(2, EVERY_EDGE)
+    ),
     "modularity": EVERY_EDGE,
-    "pagerank_nibble": streamed(lambda n, m: 8 * n),  # the scores; the number of pushes depends on the graph
-    "random_walks": walks,
-    "node2vec_walks": walks,
+    "pagerank_nibble": streamed(n=8),  # the scores; the number of pushes depends on the graph
+    **dict.fromkeys(("random_walks", "node2vec_walks"), walks),
     "sample_neighbors": samples,
-    "negative_edges": gathered(lambda n, m: 16 * n, lambda n, m: n),  # one edge near each pair is read at least
-    "split_edges": streamed(lambda n, m: 12 * m),  # the end of each edge is read, and its number written
-    "walk_pairs": streamed(lambda n, m: WINDOW * (STEPS + 1 - WINDOW) * n, 0),  # eight bytes for each pair
-    "maximal_independent_set": gathered(
-        lambda n, m: (13 + SECTOR) * n, lambda n, m: n
-    ),  # one entry of each row, and the rank of that neighbor
-    "greedy_color": gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m),  # the color at the end of each edge
-    "maximal_matching": FREE,
-    "bipartite_matching": FREE,  # of each edge once
-    "weighted_matching": gathered(lambda n, m: 8 * m + 5 * n, lambda n, m: m),  # as FREE, with weights
-    "minimum_spanning_forest": gathered(
-        lambda n, m: 8 * m + 12 * n, lambda n, m: m, 4
-    ),  # weights, and the trees of both ends
+    "negative_edges": gathered(0, 16, 0, 1),  # one edge near each pair is read at least
+    "split_edges": streamed(12),  # the end of each edge is read, and its number written
+    "walk_pairs": streamed(n=WINDOW * (STEPS + 1 - WINDOW), barriers=0),  # eight bytes for each pair
+    "maximal_independent_set": gathered(0, 13 + SECTOR, 0, 1),  # one entry of each row, and the rank of that neighbor
+    "greedy_color": gathered(4, 8),  # the color at the end of each edge
+    **dict.fromkeys(("maximal_matching", "bipartite_matching"), FREE),  # bipartite: of each edge once
+    "weighted_matching": gathered(8, 5),  # as FREE, with weights
+    "minimum_spanning_forest": gathered(8, 12, barriers=4),  # weights, and the trees of both ends
     "topological_order": ONE_WAY,
-    "longest_path": after(ONE_WAY, gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m / 2)),  # again, with weights
-    "maximum_flow": RESIDUAL,
-    "minimum_cut": RESIDUAL,
+    "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),  # again, with weights
+    **dict.fromkeys(("maximum_flow", "minimum_cut"), RESIDUAL),
     "betweenness": dependencies,
-    "edge_betweenness": after(streamed(lambda n, m: 8 * m, 0), dependencies),  # one number per edge is written, too
-    "mxv": gathered(lambda n, m: 8 * m + 12 * n, lambda n, m: m, 0),  # each entry, and the vector element it multiplies
-    "row sums": streamed(lambda n, m: 4 * m + 8 * n, 0),  # products that don't read the vector
-    "mxm": streamed(lambda n, m: 16 * m, 0),  # both matrices are read; the size of the result depends on them
-    "mxm_masked": streamed(lambda n, m: 6 * m, 0),  # half the entries are read, and one count per entry written
+    "edge_betweenness": after(streamed(8, barriers=0), dependencies),  # one number per edge is written, too
+    "mxv": gathered(8, 12, barriers=0),  # each entry, and the vector element it multiplies
+    "row sums": streamed(4, 8, barriers=0),  # products that don't read the vector
+    "mxm": streamed(16, barriers=0),  # both matrices are read; the size of the result depends on them
+    "mxm_masked": streamed(6, barriers=0),  # half the entries are read, and one count per entry written
 }
+COUNTS |= {task.name: sized(task.size) for row in rows() for task in row.tasks if task.size is not None}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -79,6 +80,38 @@ def make(name: str, graph: BenchmarkGraph) -> Any:
     module_of(peer.device)  # raises RuntimeError without a GPU
     module = importlib.import_module(f"gasla.bench.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
+
+
+class Products:
+    """Sparse products of a library whose matrices have `@`, in float32, and algorithms made of them."""
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def pattern(self) -> Any:
+        """Return the matrix with all weights 1."""
+        return self.graph.pattern
+
+    def pagerank(self) -> Any:
+        """Compute PageRank by power iteration."""
+        return power_iteration(self.pattern)
+
+    def personal_pageranks(self) -> Any:
+        """Compute all personalized PageRanks at once, by power iteration with a dense matrix."""
+        return personal_iteration(self.pattern, self.graph.personalizations)
+
+    def aggregate_features(self) -> Any:
+        """Multiply the symmetric matrix by a dense matrix."""
+        return self.graph.matrix @ self.graph.features
+
+    def mxv(self) -> Any:
+        """Multiply the matrix by a vector."""
+        return self.graph.matrix @ self.graph.vector
+
+    def mxm(self) -> Any:
+        """Multiply the matrix by itself."""
+        return self.graph.matrix @ self.graph.matrix
 
 
 def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:

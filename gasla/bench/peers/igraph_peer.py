@@ -138,6 +138,12 @@ class Igraph:
     def triadic_census(self) -> np.ndarray:
         return np.array(self.directed.triad_census(), np.int64)
 
+    def louvain_communities(self) -> list[int]:
+        return self.native.community_multilevel().membership
+
+    def leiden_communities(self) -> list[int]:
+        return self.native.community_leiden("modularity", n_iterations=1).membership
+
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership
 

@@ -63,43 +63,31 @@ class NetworKit:
         return np.array(result) if isinstance(result, list) else result
 
     def sssp(self, source: int) -> list[float]:
-        search = nk.distance.Dijkstra(self.weighted, source, storePaths=False)
-        search.run()
-        return search.getDistances()
+        return nk.distance.Dijkstra(self.weighted, source, storePaths=False).run().getDistances()
 
     def shortest_path(self) -> float:
         """By bidirectional Dijkstra."""
-        search = nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends)
-        search.run()
-        return float(search.getDistance())
+        return float(nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends).run().getDistance())
 
     def pagerank(self) -> list[float]:
         """Ranks; they sum to less than 1 if a vertex has no edge."""
         ranking = nk.centrality.PageRank(self.unweighted, DAMPING, 0.0)
         ranking.maxIterations = PAGERANK_ITERATIONS
-        ranking.run()
-        return ranking.scores()
+        return ranking.run().scores()
 
     def katz(self) -> Any:
         """Scores in NetworKit's definition, which `dense` converts to the common one."""
         ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
-        ranking.run()
-        return ranking.scores(), self.graph
+        return ranking.run().scores(), self.graph
 
     def components(self) -> list[int]:
-        search = nk.components.ParallelConnectedComponents(self.unweighted)
-        search.run()
-        return search.getPartition().getVector()
+        return nk.components.ParallelConnectedComponents(self.unweighted).run().getPartition().getVector()
 
     def strong_components(self) -> list[int]:
-        search = nk.components.StronglyConnectedComponents(self.directed)
-        search.run()
-        return search.getPartition().getVector()
+        return nk.components.StronglyConnectedComponents(self.directed).run().getPartition().getVector()
 
     def triangles(self) -> int:
-        score = nk.sparsification.TriangleEdgeScore(self.indexed)
-        score.run()
-        return sum(score.scores()) // 3
+        return sum(nk.sparsification.TriangleEdgeScore(self.indexed).run().scores()) // 3
 
     @cached_property
     def edge_numbers(self) -> np.ndarray:
@@ -112,12 +100,13 @@ class NetworKit:
         return np.array(nk.sparsification.JaccardSimilaritySparsifier().scores(self.indexed))[self.edge_numbers]
 
     def label_propagation(self) -> list[int]:
-        found: list[int] = nk.community.PLP(self.unweighted).run().getPartition().getVector()
-        return found
+        return nk.community.PLP(self.unweighted).run().getPartition().getVector()
 
     def louvain_communities(self) -> list[int]:
-        found: list[int] = nk.community.PLM(self.unweighted).run().getPartition().getVector()
-        return found
+        return nk.community.PLM(self.unweighted).run().getPartition().getVector()
+
+    def leiden_communities(self) -> list[int]:
+        return nk.community.ParallelLeiden(self.unweighted, iterations=1).run().getPartition().getVector()
 
     def pagerank_nibble(self, source: int) -> list[int]:
         return [*nk.scd.PageRankNibble(self.unweighted, *NIBBLE).expandOneCommunity(source)]
@@ -132,25 +121,17 @@ class NetworKit:
         return nk.community.Modularity().getQuality(self.groups, self.unweighted)
 
     def core_number(self) -> list[float]:
-        peeling = nk.centrality.CoreDecomposition(self.unweighted)
-        peeling.run()
-        return peeling.scores()
+        return nk.centrality.CoreDecomposition(self.unweighted).run().scores()
 
     def maximal_independent_set(self) -> list[bool]:
         return nk.independentset.Luby().run(self.unweighted)
 
     def maximal_matching(self) -> nk.matching.Matching:
         """By the suitor algorithm, the faster and better of its two."""
-        return self._matching(self.unweighted)
+        return nk.matching.SuitorMatcher(self.unweighted, False).run().getMatching()
 
     def weighted_matching(self) -> nk.matching.Matching:
-        return self._matching(self.weighted)
-
-    @staticmethod
-    def _matching(graph: nk.Graph) -> nk.matching.Matching:
-        matcher = nk.matching.SuitorMatcher(graph, False)
-        matcher.run()
-        return matcher.getMatching()
+        return nk.matching.SuitorMatcher(self.weighted, False).run().getMatching()
 
     def topological_order(self) -> list[int]:
         return nk.graphtools.topologicalSort(self.acyclic)

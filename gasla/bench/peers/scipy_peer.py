@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, tril
+from scipy.sparse import tril
 from scipy.sparse.csgraph import (
     breadth_first_order,
     connected_components,
@@ -17,25 +17,21 @@ from scipy.sparse.csgraph import (
 from scipy.sparse.linalg import eigsh
 
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import hub_iteration, levels_of, personal_iteration, power_iteration, searches
+from gasla.bench.peers import Products, hub_iteration, levels_of, searches
 
 LARGEST_PRODUCT = 1 << 30  # largest number of multiplications of L @ L; larger ones take too much memory and time
 
 
-class SciPy:
+class SciPy(Products):
     """Breadth-first order, Dijkstra, power iteration, connected components and L @ L under the mask L."""
 
     name = "scipy"
 
     def __init__(self, graph: BenchmarkGraph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.n = graph.matrix.shape[0]
         if self._degrees_squared() <= LARGEST_PRODUCT:
             self.triangles, self.mxm_masked = self._triangles, self._mxm_masked
-
-    @cached_property
-    def pattern(self) -> csr_array:
-        return self.graph.pattern
 
     @cached_property
     def weights(self) -> Any:
@@ -82,11 +78,6 @@ class SciPy:
     def sssp(self, source: int) -> np.ndarray:
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
-    def pagerank(self) -> np.ndarray:
-        """By power iteration with float32 products."""
-        ranks: np.ndarray = power_iteration(self.pattern)
-        return ranks
-
     def eigenvector(self) -> Any:
         """By ARPACK, to machine precision; other libraries stop when scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
@@ -120,20 +111,5 @@ class SciPy:
         lower = tril(self.pattern, -1, format="csr")
         return int((lower @ lower).multiply(lower).sum())
 
-    def personal_pageranks(self) -> Any:
-        """By power iteration with a dense matrix, for all personalizations at once."""
-        return personal_iteration(self.pattern, self.graph.personalizations)
-
-    def aggregate_features(self) -> Any:
-        """The product of the symmetric matrix and a dense matrix."""
-        return self.graph.matrix @ self.graph.features
-
     def _mxm_masked(self) -> Any:
         return (self.graph.lower @ self.graph.lower).multiply(self.graph.lower)
-
-    def mxv(self) -> Any:
-        return self.graph.matrix @ self.graph.vector
-
-    def mxm(self) -> Any:
-        """The product of the matrix with itself."""
-        return self.graph.matrix @ self.graph.matrix

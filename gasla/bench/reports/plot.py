@@ -47,7 +47,7 @@ def draw(report: Report, path: Path) -> None:
     from gasla.output import replacing
 
     found = list(panels(report.cells))
-    across = columns(len(found))
+    across = 2 if len(found) == 4 else min(COLUMNS, max(1, len(found)))
     rows = -(-len(found) // across) or 1
     width, height = max(7.5, 4.6 * across), 2.5 + 3.1 * rows
     figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
@@ -55,30 +55,24 @@ def draw(report: Report, path: Path) -> None:
     figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=space)
     for place, (title, bars) in enumerate(found, 1):
         panel(figure.add_subplot(rows, across, place, facecolor=PAPER), title, bars)
-    write_around(figure, report, found, width, height)
+    write_around(figure, report, width, height)
     with replacing(path) as stream:
         figure.savefig(stream, format=picture_format(path), dpi=150, facecolor=PAPER)
 
 
-def columns(count: int) -> int:
-    """The number of panels per row."""
-    return 2 if count == 4 else min(COLUMNS, max(1, count))
-
-
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
-    """The title of each panel, and its cells with their labels."""
-    grouped: dict[str, list[tuple[str, Cell]]] = {}
+    """The title of each panel, and its cells with their labels: algorithms, then products, then a user's programs."""
+    grouped: dict[tuple[int, str], list[tuple[str, Cell]]] = {}
     for cell in cells:
         family, _, member = cell.algorithm.partition(" ")
         if member and family in ("mxv", "mxm"):
-            grouped.setdefault(f"{family} on {cell.graph}", []).append((member, cell))
+            grouped.setdefault((1, f"{family} on {cell.graph}"), []).append((member, cell))
         elif family == "own":
-            grouped.setdefault(f"a user's own programs on {cell.graph}", []).append((member, cell))
+            grouped.setdefault((2, f"a user's own programs on {cell.graph}"), []).append((member, cell))
         else:
-            grouped.setdefault(TITLES.get(cell.algorithm, cell.algorithm), []).append((cell.graph, cell))
-    yield from sorted(
-        grouped.items(), key=lambda item: ("own programs on" in item[0], item[0].startswith(("mxv on", "mxm on")))
-    )
+            grouped.setdefault((0, TITLES.get(cell.algorithm, cell.algorithm)), []).append((cell.graph, cell))
+    for key in sorted(grouped, key=lambda key: key[0]):
+        yield key[1], grouped[key]
 
 
 def shown(cell: Cell) -> list[str]:
@@ -148,37 +142,23 @@ def color(cell: Cell, name: str) -> str:
     return OURS if is_ours else OTHERS.get(name, FAINT)
 
 
-def write_around(
-    figure: Any, report: Report, found: list[tuple[str, list[tuple[str, Cell]]]], width: float, height: float
-) -> None:
+def write_around(figure: Any, report: Report, width: float, height: float) -> None:
     """Title, legend, and the definition of TEPS."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     provenance = report.provenance
     device = provenance.get("gpu") or f"{provenance['cpu']}, {provenance['threads']} threads"
-    cells = [cell for _, bars in found for _, cell in bars]
+    colors = {name: color(cell, name) for cell in report.cells for name in cell.entries}
     handles: list[Any] = [Patch(color=OURS, label=GASLA)]
-    handles += [
-        Patch(color=c, label=n)
-        for n, c in OTHERS.items()
-        if any(n in cell.entries and color(cell, n) == c for cell in cells)
-    ]
-    if any(ceiling(cell) for cell in cells):
+    handles += [Patch(color=c, label=name) for name, c in OTHERS.items() if colors.get(name) == c]
+    if any(map(ceiling, report.cells)):
         handles.append(Line2D([], [], color=INK, linewidth=1.4, label="ceiling: bandwidth, random reads or barriers"))
     figure.text(0.02, 1 - 0.36 / height, "GTEPS, more is better", fontsize=16, weight="bold", color=INK, va="center")
     figure.text(0.02, 1 - 0.64 / height, device, fontsize=10, color=FAINT, va="center")
-    figure.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(0.013, 1 - 0.74 / height),
-        ncols=len(handles),
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        handlelength=1.2,
-        columnspacing=1.4,
-    )
+    style: dict[str, Any] = {"frameon": False, "fontsize": 9, "labelcolor": INK, "handlelength": 1.2}
+    corner = 0.013, 1 - 0.74 / height
+    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=corner, ncols=len(handles), **style)
     commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
     made = f"gasla {provenance['versions'].get('gasla', 'from a source tree')}{commit}, {provenance['date'][:10]}"
     busy = "; ".join(f"{what}: {each}" for what, each in report.disturbed().items())

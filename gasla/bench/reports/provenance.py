@@ -12,7 +12,7 @@ from typing import Any
 
 import gasla
 from gasla.arrays import Device
-from gasla.bench import interleave
+from gasla.bench import runner
 from gasla.bench.peers import threads
 from gasla.graph import generators
 
@@ -38,7 +38,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
         "uncommitted_changes": in_git and bool(_git("status", "--porcelain", "--untracked-files=no")),
-        "seeds": {**generators.SEEDS, "rounds": interleave.SEED},
+        "seeds": {**generators.SEEDS, "rounds": runner.SEED},
         "cpu": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "threads": threads(),

@@ -63,13 +63,13 @@ class Report(NamedTuple):
         return {what: each for what, each in found.items() if each.is_much}
 
     def write(self, path: Path, **more: Any) -> None:
-        """Write the report, and further entries, as JSON."""
+        """Write the report, and further entries, as JSON; of several cells of an algorithm on a graph the last."""
         saved = {
             "provenance": self.provenance,
             "definition": TEPS,
             "ceilings": self.ceilings.as_dict() if self.ceilings else None,
             "graphs": self.graphs,
-            "cells": [cell.as_dict() for cell in self.cells],
+            "cells": [cell.as_dict() for cell in {(c.graph, c.algorithm): c for c in self.cells}.values()],
             **more,
         }
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 
 from gasla.bench.cells import TEPS, Cell
+from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.reports.report import Report
 
@@ -86,6 +89,30 @@ def size(count: int) -> str:
     ('64 KiB', '16 MiB')
     """
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+def show(
+    report: Report,
+    graphs: Iterable[BenchmarkGraph],
+    measure: Callable[[BenchmarkGraph], Iterable[Cell]],
+    json: Path | None = None,
+    verdict: Callable[[Cell], str] = lambda cell: "",
+) -> bool:
+    """Measure the cells of all graphs, print the table, and write the JSON file. Return whether all were right.
+
+    Lines are flushed, because the next one may take a while, and the file is written after each cell, so that an
+    interrupted run keeps its results.
+    """
+    print(*introduction(report), "", HEADER, sep="\n", flush=True)
+    for graph in graphs:
+        for cell in report.measure(graph, partial(measure, graph)):
+            print(line(cell, verdict(cell)), flush=True)
+            if json:
+                report.write(json)
+        if json:  # again, with the notes on disturbances
+            report.write(json)
+    print("", *explanation(), sep="\n", flush=True)
+    return not any(cell.wrong for cell in report.cells)
 
 
 def explanation() -> Iterator[str]:
