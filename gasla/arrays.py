@@ -14,6 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from semirings import VectorType, as_type, cast
+from semirings.ufuncs import Computed
+
 Device = Literal["cpu", "gpu"]
 _HALF = np.dtype(np.float16)
 CPU_OF_DLPACK = 1  # the number of the device kDLCPU
@@ -42,7 +45,7 @@ def device_of(x: Any) -> Device:
     >>> device_of([1, 2])
     'cpu'
     """
-    return "cpu" if array_module(x) is np else "gpu"
+    return "cpu" if isinstance(x, np.ndarray) or array_module(x) is np else "gpu"
 
 
 def module_of(device: Device) -> ModuleType:
@@ -175,6 +178,22 @@ def require_gpu() -> ModuleType:
     return cupy
 
 
+def current_device() -> int:
+    """Return the index of the current GPU."""
+    if not _are_several():  # asking CUDA takes as long as an allocation
+        return 0
+    import cupy
+
+    return int(cupy.cuda.runtime.getDevice())
+
+
+@cache
+def _are_several() -> bool:
+    import cupy
+
+    return bool(cupy.cuda.runtime.getDeviceCount() > 1)
+
+
 def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An array in the form that `checksum` takes: an odd number of rows of words, and the remaining bytes.
 
@@ -243,7 +262,7 @@ def any_true(flags: Any) -> bool:
     return bool(flags.size and flags.view(np.uint8).max())
 
 
-class Values(np.ndarray[Any, Any]):
+class Values(Computed):
     """Values of vertices or edges along the last axis, as functions of programs receive them; items of vectors first.
 
     Any other one-dimensional array in an expression is a constant vector: it is broadcast as a column, over the items
@@ -253,15 +272,25 @@ class Values(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
             return NotImplemented  # left to `semirings.where` of Python numbers, which adapts its type
-        plain = [_plain(_column(x) if method == "__call__" else x) for x in inputs]
+        plain = [_plain(column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
         return as_values(getattr(ufunc, method)(*plain, **options))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.where:
-            args = tuple(map(_column, args))
+            args = tuple(map(column, args))
         return as_values(super().__array_function__(function, (), args, kwargs))
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
+        """Convert to another type as a symbol does: a float that is out of range becomes the nearest integer.
+
+        Start values may also be float16, which symbols can't be.
+        """
+        if not isinstance(dtype, VectorType) and np.dtype(dtype) == _HALF:
+            return as_values(self.view(np.ndarray).astype(_HALF))
+        kind = as_type(dtype)
+        return as_values(cast(self if isinstance(kind, VectorType) else self.view(np.ndarray), kind))
 
 
 def as_values(x: Any) -> Any:
@@ -276,9 +305,9 @@ def _plain(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, np.ndarray) else x
 
 
-def _column(x: Any) -> Any:
-    """A constant vector as a column."""
-    return x[:, np.newaxis] if isinstance(x, np.ndarray) and not isinstance(x, Values) and x.ndim == 1 else x
+def column(x: Any) -> Any:
+    """A constant vector, also one chosen by `semirings.where`, as a column; any other value unchanged."""
+    return x[:, np.newaxis] if getattr(x, "of", type(x)) is np.ndarray and x.ndim == 1 else x
 
 
 def with_bits_of_numbers(values: Any) -> Any:

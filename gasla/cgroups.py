@@ -1,9 +1,14 @@
 """Where Linux shows the limits of this process's cgroups, such as a container's."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_MEMORY_FILES = (  # the limit, a number or "max"; the bytes in use; the name of cached files in memory.stat
+    ("memory.max", "memory.current", "inactive_file"),  # version 2
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),  # version 1
+)
 
 
 def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
@@ -21,15 +26,20 @@ def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
             yield from (root / part for part in (group, *group.parents))
 
 
-def memory_limit(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int | None:
-    """The smallest memory limit of all nested cgroups of this process, in bytes; None if there is none."""
-    limits = [
-        int(number)
-        for folder in folders("memory", cgroups, membership)
-        for name in ("memory.max", "memory.limit_in_bytes")  # of cgroup version 2: a number or "max"; of version 1
-        if (number := text(folder / name).strip()).isdecimal()
-    ]
-    return min(limits, default=None)
+def memory_left(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int | None:
+    """Return the bytes that the memory limits of all nested cgroups of this process leave; None without a limit.
+
+    Cached contents of files that were not read lately count as free, because the system drops them first.
+    """
+    left = []
+    for folder in folders("memory", cgroups, membership):
+        for most, now, cached in _MEMORY_FILES:
+            limit, used = (text(folder / name).strip() for name in (most, now))
+            if limit.isdecimal():
+                stat = re.search(rf"^{cached} (\d+)$", text(folder / "memory.stat"), re.MULTILINE)
+                in_use = (int(used) if used.isdecimal() else 0) - (int(stat[1]) if stat else 0)
+                left.append(max(int(limit) - max(in_use, 0), 0))
+    return min(left, default=None)
 
 
 def text(file: Path) -> str:

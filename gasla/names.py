@@ -51,10 +51,17 @@ def title(name: str) -> str:
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """A suffix for the error on an unknown name: the known name that was probably meant, if one is similar.
 
+    Else the first known name that begins with the given one, or contains it.
+
     Examples
     --------
     >>> meant("actvate", ["apply", "activate"]), meant("x", ["apply", "activate"])
     ("; did you mean 'activate'?", '')
+    >>> meant("louvain", ["bfs", "louvain-communities"])
+    "; did you mean 'louvain-communities'?"
     """
+    known = [*known]
     near = get_close_matches(name, known, 1, likeness)
+    if not near and len(name) > 2:
+        near = [each for each in known if each.startswith(name)] or [each for each in known if name in each]
     return f"; did you mean {near[0]!r}?" if near else ""

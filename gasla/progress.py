@@ -72,13 +72,14 @@ def bar(description: str) -> Iterator[None]:
 
         thread = Thread(target=keep_looking, daemon=True)  # kernels release the interpreter lock
         outer = _open.set(shown)
-        thread.start()
-        try:
+        try:  # Ctrl-C may come between any two lines
+            thread.start()
             yield
         finally:
-            ended.set()
-            thread.join()
             _open.reset(outer)
+            ended.set()
+            if thread.ident is not None:
+                thread.join()
 
 
 def _in_notebook() -> bool:

@@ -35,6 +35,7 @@ def main() -> None:
         return
     stamp, text = folder / "made_of", made_of()
     if stamp.is_file() and stamp.read_text() == text:
+        print(f"gasla: the code that an earlier build has compiled into {folder} is used again")
         return
     import gasla
     from gasla.shipping import calls
@@ -49,7 +50,6 @@ def main() -> None:
         tasks += [pool.submit(show, name) for name in gasla.__all__]
         for done in as_completed(tasks):
             done.result()
-    shutil.rmtree(folder / "__pycache__", ignore_errors=True)  # of one version of Python
     stamp.write_text(text)
     files = [path for path in folder.rglob("*") if path.is_file()]
     size, seconds = sum(path.stat().st_size for path in files), time.perf_counter() - began

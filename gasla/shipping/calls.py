@@ -17,42 +17,27 @@ import scipy.sparse as sp
 
 import gasla
 import semirings
-from gasla import engines
+from gasla import engines, rows
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
 
 FIRST = ["strongly_connected_components", "minimum_spanning_forest", "louvain_communities", "bridges", "shortest_path"]
 ON_ONE_THREAD = {
+    "leiden_communities",
     "louvain_communities",
     "core_number",
     "k_core",
     "bridges",
     "articulation_points",
+    "minimum_spanning_forest",
+    "strongly_connected_components",
+    "condensation",
 }  # where graphs are small: these are called with vertex programs, too
 MUST_CONVERGE = {"spectral_embedding", "fiedler_vector"}  # or they raise; the others warn
 SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [
-    "sssp(g, [0, 1])",
-    "multi_source_bfs(g, range(40))",
-    "multi_source_shortest_paths(g, range(20))",
-    "closeness_centrality(g, k=8)",
-    "closeness_centrality(g, distance='weight', k=8)",
-    "harmonic_centrality(g, distance='weight', k=8)",
-    "pagerank(g, weighted=False, personalization={0: 1.0})",
-    "aggregate_features(g, np.ones((n, 8)))",
-    "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
     "negative_edges(g, 0)",
-    "sample_neighbors(g, [0, 1], [3, 2])",
-    "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
-    "earliest_arrival(timed, 0)",
-    "latest_departure(timed, 0, duration='time')",
-    "fastest_durations(timed, 0)",
-    "temporal_reachability(timed, [0, 1])",
-    "subgraph_matches(g, triangle, count=True)",
-    "subgraph_matches(g, triangle)",
-    "subgraph_matches(g, '0>1,1>2,2>3,3>0')",
-    "subgraph_matches(g, '0>1,1>2,2>3', count=True)",
     "top_k(g, 3)",
     "mxv(g, x)",
     "mxv(g, x, semirings.plus_second)",
@@ -73,6 +58,7 @@ MORE = [
     "Graph(g).subgraph(np.arange(n // 2))",
     "Graph(g).contract(np.arange(n) // 2)",
     "Graph(g).contract(np.arange(n) // 2, semirings.plus)",
+    *(call for row in rows.rows() for call in row.calls),
 ]
 
 
@@ -125,6 +111,9 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     known, hints = _known(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in _wanted(function)}
+    needed |= {
+        name: known[name] for name in ("side",) if name in inspect.signature(function).parameters
+    }  # of no graph here
     if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
         needed["max_iter"] = 3  # enough to compile
     yield needed
@@ -162,6 +151,7 @@ def _known(graph: Graph) -> dict[str, Any]:
         "starts": labels,
         "ids": labels,
         "length": 4,
+        "max_length": 4,
         "side": xp.arange(graph.n) < graph.n // 2,
         "distance": "weight",
         "personalization": xp.ones(graph.n),
