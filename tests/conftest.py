@@ -84,11 +84,21 @@ class Shipped:
             terminalreporter.line(f"{name}: {' '.join(kernels)}")
 
 
+def asks_for_tests_below(config: pytest.Config) -> bool:
+    """Whether a path below tests/ is given, and no -m says which of its tests run: all but slow ones do."""
+    if any(argument.startswith("-m") for argument in config.invocation_params.args if isinstance(argument, str)):
+        return False
+    paths = [(config.invocation_params.dir / name.partition("::")[0]).resolve() for name in config.args]
+    return any(ROOT / "tests" in path.parents for path in paths)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shipped", type=Path, metavar="FOLDER", help="which tests compile what is not shipped there")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if asks_for_tests_below(config):
+        config.option.markexpr = "not slow"
     config.pluginmanager.register(Thorough())
     if folder := config.getoption("--shipped"):
         own = tempfile.TemporaryDirectory()
@@ -145,6 +155,7 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
+    monkeypatch.setattr("gasla.cpu.program.prepared.LARGE", 0)
     gasla.set_num_threads(2)
     count_sleepers(-1000)
     yield

@@ -178,6 +178,21 @@ def job_attributes(cluster: Cluster, seed: int) -> None:
             assert np.array_equal(found, wanted), name
 
 
+def job_errors(cluster: Cluster, seed: int) -> None:
+    """Each process gets the error of a plain graph, and ranks go on: every third error is tried."""
+    from tests.helpers.errors import ERRORS, GRAPHS
+    from tests.helpers.roads import end_of
+
+    made = {name: distributed.Graph(graph) for name, graph in GRAPHS.items()}
+    with gasla.engines.interpreted():
+        for wrong in ERRORS[seed % 3 :: 3]:
+            expected, found = (end_of(wrong.call, graph)[0] for graph in (GRAPHS[wrong.graph], made[wrong.graph]))
+            assert expected.startswith(wrong.error) and found == expected, (wrong, expected, found)
+        for name in ("plain", "two parts"):
+            levels = [gasla.multi_source_bfs(graph, [0, 1]) for graph in (GRAPHS[name], made[name])]
+            assert np.array_equal(*map(np.asarray, levels)), name
+
+
 def _fee(edges: Any) -> Any:
     return edges["time"] + edges["price"].astype(np.int64)
 

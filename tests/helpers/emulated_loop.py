@@ -27,6 +27,7 @@ from gasla.gpu.program.workspace import (
 from gasla.graph.graph import Graph
 from gasla.graph.packed import PLACE, pack
 from gasla.program.binding import Binding
+from gasla.program.frontier import as_frontier
 from tests.helpers import ROOT
 
 EMULATION = Path(__file__).with_name("emulation")
@@ -209,9 +210,10 @@ class EmulatedRun(EmulatedLoop):
             setattr(self.arguments, f"self_{name}", value.item())
         arguments, now = self.arguments, self.page.control
         arguments.active_ids = arguments.first_active = 0
-        arguments.active_count = self.graph.n if active is None else len(active)
-        if active is not None:
-            self.put("active_ids", np.asarray(active, self.ids))
+        frontier = self.plan.first_active(as_frontier(self.graph, active))
+        arguments.active_count = len(frontier)
+        if not frontier.is_all:
+            self.put("active_ids", np.asarray(frontier.ids, self.ids))
         arguments.lanes, arguments.way, arguments.fresh, arguments.limit = lanes, way, True, 0
         if self.plan.prioritised:
             arguments.delta = delta

@@ -91,6 +91,7 @@ def on_cpu(case: Case) -> None:
         if several:  # as in test_programs
             patch.setattr("gasla.cpu.program.workspace.SMALL", 0)
             patch.setattr("gasla.cpu.program.prepared.THIN", 6 if "later" in case.options["threads"] else 0)
+            patch.setattr("gasla.cpu.program.prepared.LARGE", 0)
             count_sleepers(-1000)
         try:
             run(case, case.graph)

@@ -26,7 +26,8 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 import gasla
 from gasla import engines
-from tests.helpers.laws import COLUMNS, ROWS, SAME, Answer, Array, Asked, Law, Row
+from tests.helpers.law import COLUMNS, EDGE, SAME, Answer, Array, Asked, Law, Row
+from tests.helpers.laws import ROWS
 
 SECONDS = 60  # that a call may take before it counts as one that doesn't end
 EXPONENTS = (-900, -600, -60, 60, 600, 900)
@@ -140,6 +141,45 @@ def split(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str,
     yield "anywhere", parted.taking(rng.permutation(len(edges))), "graph"
 
 
+def zeros(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str, Case, str]]:
+    """Stored zeros of either sign, as the law of the row says: added, in place of weights, or tiny weights for them."""
+    m = len(case.src)
+    values = np.ones(m) if case.values is None else case.values
+    if row.zeros.how == "added":
+        path = rng.permutation(case.n)  # which connects all vertices
+        for name, zero, (src, dst) in (
+            ("added", 0.0, rng.integers(0, case.n, (2, 3))),
+            ("a path of negative zeros", -0.0, (path[:-1], path[1:])),
+        ):
+            more = replace(
+                case,
+                src=np.append(case.src, src),
+                dst=np.append(case.dst, dst),
+                values=np.append(values, np.full(len(src), zero)),
+                edge_was=np.append(case.edge_was, np.full(len(src), -1)),
+            )
+            yield name, more, "graph"
+    elif row.zeros.how == "tiny":
+        yield "tiny for zeros", replace(case, values=np.where(values == 0, 2.0**-60, values)), "graph"
+        yield "negative zeros", replace(case, values=np.where(values == 0, -0.0, values)), "graph"
+    else:
+        some = rng.random(m) < 0.5
+        some |= some[case.partner]
+        if not some.any():
+            return
+        for value in (0.0, -0.0, np.nan, np.inf) if row.zeros is EDGE else (0.0, -0.0):
+            yield f"set to {value}", replace(case, values=np.where(some, value, values)), "graph"
+
+
+def nan(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str, Case, str]]:
+    m = len(case.src)
+    if row.zeros is not EDGE and m:  # for others, `zeros` has NaN among the values
+        values = np.ones(m) if case.values is None else case.values.copy()
+        one = int(rng.integers(m))
+        values[[one, case.partner[one]]] = np.nan
+        yield "NaN", replace(case, values=values), "graph"
+
+
 def isolated(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str, Case, str]]:
     yield "added", replace(case, n=case.n + int(rng.integers(1, 4))), "graph"
 
@@ -175,6 +215,8 @@ def as_is(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str,
 
 CHANGES: dict[str, Change] = {
     "order": reordered,
+    "zeros": zeros,
+    "nan": nan,
     "split": split,
     "isolated": isolated,
     "renamed": renamed,
@@ -293,6 +335,7 @@ class Tally:
     rows: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
+    answers: int = 0  # to questions about graphs as they were drawn
 
     def __str__(self) -> str:
         lines = [f"{sum(self.calls.values())} calls of {len(self.rows)} rows, {len(self.found)} findings"]
@@ -302,7 +345,7 @@ class Tally:
 
 
 @contextmanager
-def limited(seconds: int) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     """An error in place of a call that doesn't end, as far as Python sees it."""
 
     def stop(*_: Any) -> None:
@@ -351,7 +394,7 @@ def outcome(row: Row, asked: Asked, engine: str) -> Outcome:
     return Outcome(answer, converged=not any(issubclass(w.category, gasla.ConvergenceWarning) for w in warned))
 
 
-def differs(expected: Answer, found: Answer, rtol: float) -> str:
+def differs(expected: Answer, found: Answer, rtol: float, atol: float = 0.0) -> str:
     """In which part an answer isn't as expected, or nothing."""
     for name, wanted in expected.items():
         got = found[name]
@@ -367,7 +410,7 @@ def differs(expected: Answer, found: Answer, rtol: float) -> str:
         else:
             wanted, got = wanted.astype(float), got.astype(float)
             finite = np.abs(wanted[np.isfinite(wanted)])
-            near = rtol * (finite.max() if finite.size else 0.0)
+            near = atol + rtol * (finite.max() if finite.size else 0.0)
             with np.errstate(invalid="ignore", over="ignore"):
                 fine = np.allclose(got, wanted, rtol=rtol, atol=near, equal_nan=True)
         if not fine:
@@ -396,6 +439,7 @@ def try_row(
     before = outcome(row, then, first)
     tally.calls["as drawn"] += 1
     tally.rows[row.name] += 1
+    tally.answers += before.answer is not None
     rng = np.random.default_rng(seed)
 
     def note(column: str, change: str, what: str, of: Case) -> None:
@@ -414,6 +458,9 @@ def try_row(
             tally.rows[row.name] += 1
             if after.error:
                 note(column, change, after.error, changed)
+            elif law_of(row, column).refused:
+                if not after.refusal:
+                    note(column, change, f"expected an error, found {after.answer}", changed)
             elif after.refusal and column in ("scaled", "types") and not before.refusal:
                 tally.refused[row.name, column, after.refusal[:110]] += 1
             elif bool(after.refusal) != bool(before.refusal):
@@ -423,7 +470,8 @@ def try_row(
                     expected = law_of(row, column).expected(before.answer, then, now)
                 if row.wraps and column == "types" and (weights != "small" or change == "bool"):
                     continue
-                if wrong := differs(expected, after.answer, max(row.rtol, 1e-5 if change == "float32" else 0)):
+                rtol = max(row.rtol, 1e-5 if change == "float32" else 0)
+                if wrong := differs(expected, after.answer, rtol, law_of(row, column).atol):
                     note(column, change, wrong, changed)
     return None
 

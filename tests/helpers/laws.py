@@ -1,232 +1,49 @@
-"""The laws of gasla's functions: what an answer does when the question changes in a way that should not matter, or
-matters in a known way. Each function has one row. `docs/laws.md` shows the table, and
-`tests/algorithms/test_laws.py` tries it.
+"""The laws of gasla's functions. The site shows the table on the page `docs/laws.md`; `test_laws.py` tries it.
 
-A row calls its function on a graph and returns the answer in terms of the graph as it was drawn (`Asked` translates).
-So "same" means: the same answer for the same vertices and edges, whatever their numbers are now.
-
-    python -m tests.helpers.laws            # writes the table into docs/laws.md
+An algorithm whose test file has `LAWS`, a list of rows, has its rows there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from math import comb
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 
 import gasla
 import semirings
-from gasla import verify
+from gasla import rows, verify
 from tests import oracles
-from tests.helpers import ROOT
-
-Array = np.ndarray[Any, Any]
-Answer = dict[str, Any]
-PAGE = ROOT / "docs" / "laws.md"
-
-
-def host(x: Any) -> Any:
-    """An array of a device or of ranks as NumPy's."""
-    if hasattr(x, "compute"):
-        x = x.compute()
-    return x.get() if hasattr(x, "get") and not isinstance(x, dict) else x
-
-
-@dataclass
-class Asked:
-    """A question about a drawn graph that may have been changed since: its numbers now, and what they were."""
-
-    given: Any  # the graph as the function gets it: a Graph or a matrix, here or elsewhere
-    plain: gasla.Graph  # the same on the CPU, for verifiers
-    now: Array  # the number of each drawn vertex
-    edge_was: Array  # the drawn edge that each edge is, or is a part of
-    m: int  # drawn edges
-    factor: float = 1.0  # what weights were multiplied by
-    seed: int = 0
-
-    @property
-    def n(self) -> int:
-        return self.plain.n
-
-    @cached_property
-    def was(self) -> Array:
-        """The drawn vertex that each vertex is; -1 for those that were added."""
-        names = np.full(self.plain.n, -1)
-        names[self.now] = np.arange(len(self.now))
-        return names
-
-    @property
-    def graph(self) -> gasla.Graph:
-        """For methods of Graph."""
-        return gasla.as_graph(self.given)
-
-    def here(self, x: Any) -> Any:
-        """An argument on the device of the graph."""
-        from gasla.arrays import moved
-
-        return moved(x, "gpu") if getattr(self.graph, "device", "cpu") == "gpu" else x
-
-    def v(self, vertex: int) -> int:
-        """The number that a drawn vertex has now; those beyond the last begin anew."""
-        return int(self.now[vertex % len(self.now)])
-
-    def at_vertices(self, x: Any) -> Array:
-        """By drawn vertex."""
-        return np.asarray(host(x))[self.now]
-
-    def at_edges(self, x: Any) -> Array:
-        """By drawn edge; the parts of an edge have the same."""
-        x, which = np.asarray(host(x)), self.edge_was
-        found = np.zeros(self.m, x.dtype)
-        found[which] = x
-        if not np.array_equal(found[which], x, equal_nan=x.dtype.kind == "f"):
-            np.testing.assert_allclose(found[which], x, rtol=1e-9, err_msg="parts of an edge differ")
-        return found
-
-    def edge_sums(self, x: Any) -> Array:
-        """By drawn edge, what its parts come to."""
-        return np.bincount(self.edge_was, np.asarray(host(x), float), self.m)
-
-    def vertices(self, ids: Any) -> Array:
-        """A set of vertices; those that were added are left out."""
-        found = np.sort(self.was[np.asarray(host(ids))])
-        return found[found >= 0]
-
-    def groups(self, labels: Any) -> Array:
-        """A partition: each drawn vertex by the first one of its group."""
-        labels = np.asarray(host(labels))[self.now]
-        return np.array([int(np.flatnonzero(labels == label)[0]) for label in labels])
-
-    def pairs(self, ends: Any) -> list[tuple[int, int]]:
-        """A set of undirected edges, by their ends."""
-        return sorted(
-            {(min(a, b), max(a, b)) for a, b in self.was[np.asarray(host(ends), int).reshape(-1, 2)].tolist()}
-        )
-
-    def joined(
-        self, graph: Any, names: Any = None, by: Any = np.add, counts: bool = False
-    ) -> dict[tuple[int, int], float]:
-        """The edges of a graph that was made, by the drawn vertices that they join; parallel ones together."""
-        names = self.was if names is None else self.was[np.asarray(host(names))]
-        graph = graph.to("cpu")
-        lists, found = graph.out, {}
-        src = np.repeat(np.arange(graph.n), np.diff(lists.indptr))
-        values = np.ones(graph.m) if graph.values is None or counts else np.asarray(graph.out_values, float)
-        for i, j, value in zip(names[src].tolist(), names[lists.indices].tolist(), values.tolist(), strict=True):
-            found[i, j] = by(found[i, j], value) if (i, j) in found else value
-        return dict(sorted(found.items()))
-
-    def check(self, verifier: Callable[..., None], *args: Any, **options: Any) -> None:
-        """Let a verifier of gasla look at an answer as it is."""
-        verifier(self.plain, *map(host, args), **options)
-
-
-@dataclass(frozen=True)
-class Law:
-    """What an answer comes to, in words for the table and as a function of the answer before."""
-
-    words: str
-    expected: Callable[[Answer, Asked, Asked], Answer]  # before; the question then, and now
-    how: str = "copies"  # of a split: its parts have the weight each ("copies"), or share it; "all": all are split
-
-    def __str__(self) -> str:
-        return self.words
-
-
-def times(words: str, **powers: int) -> Law:
-    """Some parts are multiplied by a power of the factor; others are the same."""
-
-    def expected(before: Answer, then: Asked, now: Asked) -> Answer:
-        return {name: _scaled(x, now.factor, powers.get(name, 0)) for name, x in before.items()}
-
-    return Law(words, expected)
-
-
-def _scaled(x: Any, factor: float, power: int) -> Any:
-    if isinstance(x, dict):
-        return {key: _scaled(value, factor, power) for key, value in x.items()}
-    for _ in range(abs(power)):
-        x = np.asarray(x) * (factor if power > 0 else 1 / factor)
-    return x
-
-
-def only(words: str, *names: str, how: str = "copies") -> Law:
-    """Of an answer's parts these are the same, the others are for verifiers alone."""
-    return Law(words, lambda before, then, now: {name: before[name] for name in names if name in before}, how)
-
-
-def by_size(words: str, factor: Callable[[int, int], float], *names: str) -> Law:
-    """With more vertices, some parts are multiplied by a factor of both numbers of vertices."""
-
-    def expected(before: Answer, then: Asked, now: Asked) -> Answer:
-        return {name: x * factor(then.n, now.n) if name in names else x for name, x in before.items()}
-
-    return Law(words, expected)
-
-
-def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
-    """Bridges that are still some: not those with a parallel edge now."""
-    src, dst = then.plain.edges()
-    split = np.flatnonzero(np.bincount(now.edge_was, minlength=now.m) > 1)
-    gone = {(min(a, b), max(a, b)) for a, b in zip(src[split].tolist(), dst[split].tolist(), strict=True)}
-    return {"bridges": [pair for pair in before["bridges"] if pair not in gone]}
-
-
-SAME = Law("same", lambda before, then, now: before)
-PROPORTION = Law("the same up to a factor", lambda before, then, now: before)
-SHARED = Law("the same if the parts share its weight", SAME.expected, "shares")
-COPIED = Law("same", SAME.expected)
-COPIED_WEIGHTS = Law("the same if each part has its weight", SAME.expected)
-ALL_SPLIT = Law("each part counts; the same if every edge is split", SAME.expected, "all")
-VERIFIED = only("another right answer: verified")
-TIMES = "times the factor"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A function, how it is called, and its laws."""
-
-    function: str  # as gasla or Graph has it
-    call: Callable[[Asked], Answer]
-    options: str = ""  # beside the function's name in the table
-    kinds: tuple[str, ...] = ("any", "symmetric")  # of graphs to draw
-    least: int = 0  # the least weight
-    order: Law = SAME
-    split: Law = COPIED
-    isolated: Law = SAME
-    renamed: Law = SAME
-    scaled: Law = SAME
-    types: Law = SAME
-    forms: Law = SAME
-    engines: Law = SAME
-    weights: bool = False  # whether it reads weights: else they may be anything, and none
-    ranks: bool = False  # whether graphs over ranks are taken
-    gpu: bool = True
-    wraps: bool = False  # whether values keep their own type, in which sums wrap
-    rtol: float = 1e-9
-    networkx: str = ""  # counterparts at other doors, where the same laws hold
-    csgraph: str = ""
-    verbs: str = ""
-
-    @property
-    def name(self) -> str:
-        return f"{self.function}({self.options})" if self.options else self.function
-
-
-COLUMNS: Mapping[str, str] = {
-    "order": "entries in another order",
-    "split": "an edge split into two parallel edges",
-    "isolated": "isolated vertices added",
-    "renamed": "vertices renamed",
-    "scaled": "weights times a power of two",
-    "types": "weights in another type",
-    "forms": "form of the matrix",
-    "engines": "threads and engine",
-}
+from tests.helpers import beside
+from tests.helpers.law import (
+    ALL_SPLIT,
+    COLUMNS,
+    COPIED_WEIGHTS,
+    KEPT,
+    NO_EDGE,
+    PROPORTION,
+    REFUSED,
+    SAME,
+    SHARED,
+    TIMES,
+    VERIFIED,
+    VERIFIED_0,
+    WEIGHS_0,
+    Answer,
+    Array,
+    Asked,
+    Law,
+    Row,
+    by_size,
+    host,
+    nearly,
+    only,
+    scores,
+    times,
+    verified,
+)
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
@@ -305,18 +122,6 @@ def multi_source_shortest_paths(q: Asked) -> Answer:
     return {"distances": q.at_vertices(found.T)}
 
 
-def scores(function: str, *args: Any, parts: Iterable[str] = ("scores",), **options: Any) -> Callable[[Asked], Answer]:
-    """The call of a function whose answer is an array of scores, or a tuple with some."""
-
-    def call(q: Asked) -> Answer:
-        found = getattr(gasla, function)(q.given, *args, **options)
-        if isinstance(found, tuple):
-            return {name: q.at_vertices(getattr(found, name)) for name in parts}
-        return {next(iter(parts)): q.at_vertices(found)}
-
-    return call
-
-
 SETTLES: dict[str, Any] = {"tol": 1e-10, "max_iter": 400}
 
 
@@ -356,7 +161,7 @@ def forest(q: Asked) -> Answer:
 
 def triangles(q: Asked) -> Answer:
     found = gasla.triangle_count(q.given, per_vertex=True)
-    q.check(oracles.triangles, int(found.total), found.per_vertex)
+    q.check(verify.triangles, int(found.total), found.per_vertex)
     return {"total": int(found.total), "per_vertex": q.at_vertices(found.per_vertex)}
 
 
@@ -416,11 +221,14 @@ def labels_of(function: str, verifier: Callable[..., None], **options: Any) -> C
     return call
 
 
-def synchronous_labels(q: Asked) -> Answer:
-    how: dict[str, Any] = {"method": "synchronous", "max_iter": 3}
-    labels = gasla.label_propagation(q.given, **how)
-    q.check(verify.label_propagation, labels, **how)
-    return {"parts": q.groups(labels)}
+def synchronous_labels(weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        how: dict[str, Any] = {"method": "synchronous", "max_iter": 3, "weighted": weighted}
+        labels = gasla.label_propagation(q.given, **how)
+        q.check(verify.label_propagation, labels, **how)
+        return {"parts": q.groups(labels)}
+
+    return call
 
 
 def modularity(weighted: bool) -> Callable[[Asked], Answer]:
@@ -465,7 +273,7 @@ def condensation(q: Asked) -> Answer:
 
 def ego_graph(q: Asked) -> Answer:
     near = gasla.ego_graph(q.given, q.v(0), 2)
-    far = gasla.ego_graph(q.given, q.v(0), 6 * q.factor, weighted=True, undirected=True)
+    far = gasla.ego_graph(q.given, q.v(0), 6.5 * q.factor, weighted=True, undirected=True)
     return {
         "near": q.vertices(near.origin.vertices),
         "edges": q.joined(near, near.origin.vertices, np.minimum),
@@ -476,6 +284,19 @@ def ego_graph(q: Asked) -> Answer:
 def project(q: Asked, combine: Any) -> Answer:
     found = gasla.project(q.given, q.here(q.was % 2 == 0), combine)
     return {"edges": q.joined(found, found.origin.vertices)}
+
+
+def from_bipartite(q: Asked) -> Answer:
+    """The matrix of the edges between even and odd vertices, read with both directions of each."""
+    src, dst = (np.asarray(end) for end in q.plain.edges())
+    is_left = q.was % 2 == 0
+    ids = np.concatenate([np.flatnonzero(is_left), np.flatnonzero(~is_left)])
+    places = np.argsort(ids)
+    left, right = np.where(is_left[src], src, dst), np.where(is_left[src], dst, src)
+    count = int(is_left.sum())
+    block = coo_array((np.ones(len(src)), (places[left], places[right] - count)), shape=(count, q.n - count))
+    found = gasla.Graph.from_bipartite(block).with_values(None).symmetrized()
+    return {"edges": q.joined(found, ids)}
 
 
 def orders(q: Asked) -> Answer:
@@ -561,7 +382,7 @@ def walks(function: str, weighted: bool, **options: Any) -> Callable[[Asked], An
 class Onwards(gasla.WalkProgram):
     """A walk that may end."""
 
-    def stop(self, vertex: Any, previous: Any) -> Any:
+    def stop(self, vertex: Any) -> Any:
         return 0.2
 
 
@@ -621,7 +442,7 @@ def vxm(q: Asked) -> Answer:
 
 def mxm(q: Asked) -> Answer:
     found = gasla.mxm(q.graph, q.graph)
-    return {"entries": q.joined(gasla.Graph(found))}
+    return {"entries": q.joined(gasla.Graph(found.to_scipy()))}
 
 
 def top_k(q: Asked) -> Answer:
@@ -722,9 +543,11 @@ def igraph_and_back(q: Asked) -> Answer:
 
 
 def from_table(q: Asked) -> Answer:
+    import pyarrow
+
     src, dst = q.plain.edges()
     values = {} if q.plain.values is None else {"weight": q.plain.values}
-    found = gasla.Graph.from_table({"src": src, "dst": dst, **values}, names=False)
+    found = gasla.Graph.from_table(pyarrow.table({"src": src, "dst": dst, **values}), names=False)
     return {"edges": q.joined(found, np.arange(found.n))}
 
 
@@ -750,9 +573,6 @@ def embedded(normalized: bool, weighted: bool) -> Callable[[Asked], Answer]:
 
 
 def halves(q: Asked) -> Answer:
-    """Of the drawn vertices alone, as further ones are components of their own."""
-    if (q.was < 0).any():
-        return {}
     found = host(gasla.fiedler_vector(q.given))
     q.check(verify.fiedler_vector, found)
     return {"length": float(found @ found)}
@@ -763,10 +583,20 @@ def batched(q: Asked) -> Answer:
     return {"edges": q.joined(found.graph, np.tile(np.arange(q.n), 2))}
 
 
+def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
+    """Bridges that are still some: not those with a parallel edge now."""
+    src, dst = then.plain.edges()
+    split = np.flatnonzero(np.bincount(now.edge_was, minlength=now.m) > 1)
+    gone = {(min(a, b), max(a, b)) for a, b in zip(src[split].tolist(), dst[split].tolist(), strict=True)}
+    return {"bridges": [pair for pair in before["bridges"] if pair not in gone]}
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 ANY_ORDER = only("other walks of the same distribution: verified")
-WEIGHED: dict[str, Any] = {"weights": True, "split": SHARED}
+WEIGHED: dict[str, Any] = {"weights": True, "split": SHARED, "zeros": NO_EDGE}
+MADE: dict[str, Any] = {"weights": True, "split": SHARED, "zeros": WEIGHS_0, "nan": KEPT, "wraps": True}
+LENGTHS: dict[str, Any] = {"weights": True, "split": COPIED_WEIGHTS, "zeros": WEIGHS_0}
 COUNTED: dict[str, Any] = {"split": ALL_SPLIT}
 
 
@@ -776,229 +606,238 @@ def normed(call: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
 
 
 ROWS: tuple[Row, ...] = (
-    Row("bfs", bfs, ranks=True, verbs="bfs",
+    Row("bfs", bfs, ranks=True,
         networkx="bfs_edges bfs_layers bfs_predecessors bfs_successors bfs_tree descendants ancestors "
         "descendants_at_distance predecessor single_source_shortest_path single_source_shortest_path_length "
         "single_target_shortest_path single_target_shortest_path_length bidirectional_shortest_path has_path "
         "shortest_path shortest_path_length"),
-    Row("multi_source_bfs", multi_source_bfs, ranks=True, verbs="multi-source-bfs",
+    Row("multi_source_bfs", multi_source_bfs, ranks=True,
         networkx="all_pairs_shortest_path all_pairs_shortest_path_length eccentricity diameter radius periphery "
         "average_shortest_path_length"),
-    Row("eccentricity", scores("eccentricity"), ranks=True, verbs="eccentricity"),
-    Row("effective_diameter", effective_diameter, "registers=None", ranks=True, verbs="effective-diameter",
+    Row("eccentricity", scores("eccentricity"), ranks=True),
+    Row("effective_diameter", effective_diameter, "registers=None", ranks=True,
         isolated=only("a pair more, at distance 0: verified")),
     Row("k_hop_counts", scores("k_hop_counts", 2, registers=None), "registers=None", ranks=True),
-    Row("k_hop_counts", hop_estimates, ranks=True, verbs="k-hop-counts", renamed=only("another estimate: verified")),
-    Row("sssp", sssp, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distances=1), ranks=True, verbs="sssp",
+    Row("k_hop_counts", hop_estimates, ranks=True, renamed=only("another estimate: verified")),
+    Row("sssp", sssp, **LENGTHS, scaled=times(TIMES, distances=1), ranks=True,
         networkx="single_source_dijkstra single_source_dijkstra_path single_source_dijkstra_path_length "
         "dijkstra_predecessor_and_distance multi_source_dijkstra multi_source_dijkstra_path "
         "multi_source_dijkstra_path_length", csgraph="dijkstra bellman_ford shortest_path"),
-    Row("shortest_path", shortest_path, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distance=1),
-        verbs="shortest-path", networkx="dijkstra_path dijkstra_path_length"),
-    Row("k_shortest_paths", k_shortest_paths, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, lengths=1),
-        verbs="k-shortest-paths", csgraph="yen"),
-    Row("multi_source_shortest_paths", multi_source_shortest_paths, weights=True, split=COPIED_WEIGHTS, ranks=True,
-        scaled=times(TIMES, distances=1), verbs="multi-source-shortest-paths",
+    Row("shortest_path", shortest_path, **LENGTHS, scaled=times(TIMES, distance=1),
+        networkx="dijkstra_path dijkstra_path_length"),
+    Row("k_shortest_paths", k_shortest_paths, **LENGTHS, scaled=times(TIMES, lengths=1), csgraph="yen"),
+    Row("multi_source_shortest_paths", multi_source_shortest_paths, **LENGTHS, ranks=True,
+        scaled=times(TIMES, distances=1),
         networkx="all_pairs_dijkstra all_pairs_dijkstra_path all_pairs_dijkstra_path_length"),
-    Row("nearest_source", nearest_source, weights=True, split=COPIED_WEIGHTS, ranks=True, verbs="nearest-source",
+    Row("nearest_source", nearest_source, **LENGTHS | {"zeros": nearly("distances")}, ranks=True,
         scaled=times(TIMES, distances=1), networkx="voronoi_cells"),
-    Row("earliest_arrival", temporal("earliest_arrival", window=(2, None), duration="duration"),
-        verbs="earliest-arrival"),
-    Row("latest_departure", temporal("latest_departure", window=(2, 9)), verbs="latest-departure"),
-    Row("fastest_durations", temporal("fastest_durations", duration="duration"), verbs="fastest-durations"),
-    Row("temporal_reachability", temporal("temporal_reachability", duration=1), verbs="temporal-reachability"),
-    Row("closeness_centrality", scores("closeness_centrality"), ranks=True, verbs="closeness",
+    Row("earliest_arrival", temporal("earliest_arrival", window=(2, None), duration="duration")),
+    Row("latest_departure", temporal("latest_departure", window=(2, 9))),
+    Row("fastest_durations", temporal("fastest_durations", duration="duration")),
+    Row("temporal_reachability", temporal("temporal_reachability", duration=1)),
+    Row("closeness_centrality", scores("closeness_centrality"), ranks=True,
         networkx="closeness_centrality",
         isolated=by_size("times (n - 1) / (new n - 1)", lambda n, new: (n - 1) / (new - 1), "scores")),
-    Row("closeness_centrality", scores("closeness_centrality", distance="weight", wf_improved=False),
-        'distance="weight", wf_improved=False', weights=True, split=COPIED_WEIGHTS, ranks=True,
+    Row("closeness_centrality",
+        verified("closeness_centrality", verify.closeness, distance="weight", wf_improved=False),
+        'distance="weight", wf_improved=False', **LENGTHS | {"zeros": VERIFIED_0}, ranks=True,
         scaled=times("divided by the factor", scores=-1)),
-    Row("harmonic_centrality", scores("harmonic_centrality"), ranks=True, verbs="harmonic",
+    Row("harmonic_centrality", scores("harmonic_centrality"), ranks=True,
         networkx="harmonic_centrality"),
-    Row("harmonic_centrality", scores("harmonic_centrality", distance="weight"), 'distance="weight"', weights=True,
-        split=COPIED_WEIGHTS, ranks=True, scaled=times("divided by the factor", scores=-1)),
-    Row("pagerank", normed(scores("pagerank", parts=["ranks"], **SETTLES)), ranks=True, verbs="pagerank",
+    Row("harmonic_centrality", verified("harmonic_centrality", verify.harmonic, distance="weight"), 'distance="weight"',
+        **LENGTHS | {"zeros": VERIFIED_0}, ranks=True, scaled=times("divided by the factor", scores=-1)),
+    Row("pagerank", normed(scores("pagerank", parts=["ranks"], **SETTLES)), ranks=True,
         networkx="pagerank", isolated=PROPORTION, rtol=1e-7, **WEIGHED),
     Row("pagerank", normed(scores("pagerank", parts=["ranks"], weighted=False, **SETTLES)), "weighted=False",
         ranks=True, isolated=PROPORTION, rtol=1e-7, **COUNTED),
     Row("hits", scores("hits", parts=("hubs", "authorities"), **SETTLES), kinds=("steady",), least=1, ranks=True,
-        verbs="hits", networkx="hits", rtol=1e-7, **WEIGHED),
+        networkx="hits", rtol=1e-7, **WEIGHED),
     Row("hits", scores("hits", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
         kinds=("steady",), ranks=True, rtol=1e-7, **COUNTED),
     Row("salsa", scores("salsa", parts=("hubs", "authorities"), **SETTLES), kinds=("steady",), least=1, ranks=True,
-        verbs="salsa", rtol=1e-7, **WEIGHED),
+        rtol=1e-7, **WEIGHED),
     Row("salsa", scores("salsa", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
         kinds=("steady",), ranks=True, rtol=1e-7, **COUNTED),
     Row("katz_centrality", lambda q: katz(q, True), "weighted=True", ranks=True,
         scaled=Law("the same with `alpha` divided by the factor", SAME.expected), rtol=1e-7, **WEIGHED),
-    Row("katz_centrality", lambda q: katz(q, False), ranks=True, verbs="katz", networkx="katz_centrality", rtol=1e-7,
+    Row("katz_centrality", lambda q: katz(q, False), ranks=True, networkx="katz_centrality", rtol=1e-7,
         split=only("each part counts")),
     Row("eigenvector_centrality", scores("eigenvector_centrality", weighted=True, **SETTLES), "weighted=True",
         kinds=("steady",), least=1, ranks=True, rtol=1e-7, **WEIGHED),
     Row("eigenvector_centrality", scores("eigenvector_centrality", **SETTLES), kinds=("steady",), ranks=True,
-        verbs="eigenvector", networkx="eigenvector_centrality", rtol=1e-7, **COUNTED),
-    Row("connected_components", components, ranks=True, verbs="components", csgraph="connected_components",
+        networkx="eigenvector_centrality", rtol=1e-7, **COUNTED),
+    Row("connected_components", components, ranks=True, csgraph="connected_components",
         networkx="connected_components weakly_connected_components number_connected_components is_connected "
         "number_weakly_connected_components is_weakly_connected node_connected_component number_of_isolates"),
-    Row("strongly_connected_components", strong_components, verbs="strong-components",
+    Row("strongly_connected_components", strong_components,
         networkx="strongly_connected_components number_strongly_connected_components is_strongly_connected"),
-    Row("condensation", condensation, verbs="condensation", wraps=True, scaled=times(TIMES, edges=1), **WEIGHED),
-    Row("is_bipartite", bipartite, kinds=("any", "bipartite"), verbs="bipartite", networkx="is_bipartite"),
-    Row("bridges", lambda q: {"bridges": q.pairs(gasla.bridges(q.given))}, verbs="bridges",
+    Row("condensation", condensation, scaled=times(TIMES, edges=1), **MADE),
+    Row("is_bipartite", bipartite, kinds=("any", "bipartite"), networkx="is_bipartite"),
+    Row("bridges", lambda q: {"bridges": q.pairs(gasla.bridges(q.given))},
         split=Law("a split edge is no bridge", without_split)),
-    Row("articulation_points", lambda q: {"points": q.vertices(gasla.articulation_points(q.given))},
-        verbs="articulation-points"),
-    Row("minimum_spanning_forest", forest, weights=True, split=COPIED_WEIGHTS, verbs="minimum-spanning-forest",
+    Row("articulation_points", lambda q: {"points": q.vertices(gasla.articulation_points(q.given))}),
+    Row("minimum_spanning_forest", forest, **LENGTHS,
         scaled=times(TIMES, total=1, weights=1), csgraph="minimum_spanning_tree",
         networkx="minimum_spanning_edges maximum_spanning_edges"),
-    Row("triangle_count", triangles, ranks=True, verbs="triangles", networkx="triangles"),
-    Row("edge_support", lambda q: {"support": q.at_edges(gasla.edge_support(q.given))}, verbs="edge-support"),
-    Row("clustering", scores("clustering"), ranks=True, verbs="clustering", networkx="clustering"),
+    Row("triangle_count", triangles, ranks=True, networkx="triangles"),
+    Row("edge_support", lambda q: {"support": q.at_edges(gasla.edge_support(q.given))}),
+    Row("clustering", scores("clustering"), ranks=True, networkx="clustering"),
     Row("clustering", scores("clustering", mode="neighborhood"), 'mode="neighborhood"'),
     Row("clustering", scores("clustering", mode="directed"), 'mode="directed"'),
     Row("transitivity", lambda q: {"share": gasla.transitivity(q.given)}, ranks=True,
-        networkx="transitivity", verbs="transitivity"),
+        networkx="transitivity"),
     Row("average_clustering", lambda q: {"mean": gasla.average_clustering(q.given)}, ranks=True,
-        networkx="average_clustering", isolated=by_size("times n / new n", lambda n, new: n / new, "mean"),
-        verbs="average-clustering"),
-    Row("scan_statistics", scores("scan_statistics"), ranks=True, verbs="scan-statistics"),
-    Row("square_clustering", scores("square_clustering"), verbs="square-clustering", networkx="square_clustering"),
-    Row("k_truss", k_truss, verbs="k-truss"),
-    *(Row(name, similarity(name), verbs=name.replace("_", "-"), networkx=theirs) for name, theirs in (
+        networkx="average_clustering", isolated=by_size("times n / new n", lambda n, new: n / new, "mean")),
+    Row("scan_statistics", scores("scan_statistics"), ranks=True),
+    Row("square_clustering", scores("square_clustering"), networkx="square_clustering"),
+    Row("k_truss", k_truss),
+    *(Row(name, similarity(name), networkx=theirs) for name, theirs in (
         ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("sorensen", ""), ("cosine", ""),
         ("adamic_adar", "adamic_adar_index"),
         ("resource_allocation", "resource_allocation_index"), ("preferential_attachment", "preferential_attachment"))),
-    Row("geolocate", geolocated(False), rtol=1e-5, verbs="geolocate"),
+    Row("geolocate", geolocated(False), rtol=1e-5),
     Row("geolocate", geolocated(True), "sphere=True", rtol=1e-5),
-    Row("shared_nearest_neighbors", similarity("shared_nearest_neighbors"), verbs="shared-nearest-neighbors"),
-    Row("top_k_similar", top_k_similar, verbs="top-k-similar"),
-    Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},
-        verbs="count-cliques"),
-    Row("subgraph_matches", matches, verbs="subgraph-matches count-matches"),
+    Row("shared_nearest_neighbors", similarity("shared_nearest_neighbors")),
+    Row("top_k_similar", top_k_similar),
+    Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)}),
+    Row("subgraph_matches", matches),
     Row("subgraph_matches", cycles, "directed=True"),
-    Row("motif_counts", lambda q: gasla.motif_counts(q.given), verbs="motif-counts"),
+    Row("motif_counts", lambda q: gasla.motif_counts(q.given)),
     Row("spectral_embedding", embedded(True, True), scaled=SAME, rtol=1e-6,
-        isolated=only("an eigenvalue of 1 more: verified"), **WEIGHED, verbs="spectral-embedding"),
+        isolated=only("an eigenvalue of 1 more: verified"), **WEIGHED),
     Row("spectral_embedding", embedded(False, True), "normalized=False", rtol=1e-6, scaled=times(TIMES, values=1),
         isolated=only("an eigenvalue of 0 more: verified"), **WEIGHED),
     Row("spectral_embedding", embedded(True, False), "weighted=False", rtol=1e-6,
         isolated=only("an eigenvalue of 1 more: verified"), **COUNTED),
-    Row("fiedler_vector", halves, kinds=("steady",), least=1, rtol=1e-6,
-        isolated=only("an error, which names the number of components"), **WEIGHED, verbs="fiedler-vector"),
-    Row("triadic_census", triads, verbs="triadic-census", networkx="triadic_census"),
+    Row("fiedler_vector", halves, kinds=("steady", "any"), rtol=1e-6, **WEIGHED,
+        isolated=Law("an error, which names the number of components", SAME.expected, refused=True)),
+    Row("triadic_census", triads, networkx="triadic_census"),
     Row("louvain_communities", labels_of("louvain_communities", verify.louvain_communities),
-        verbs="louvain-communities", networkx="leiden_communities leiden_partitions",
+        networkx="leiden_communities leiden_partitions",
         isolated=VERIFIED, renamed=VERIFIED, engines=VERIFIED, **WEIGHED),
+    Row("louvain_communities",
+        labels_of("louvain_communities", verify.louvain_communities, weighted=False, refine=True),
+        "weighted=False, refine=True", isolated=VERIFIED, renamed=VERIFIED, engines=VERIFIED, **COUNTED),
     Row("label_propagation", labels_of("label_propagation", verify.label_propagation, weighted=True, tol=0),
         "weighted=True", renamed=VERIFIED, **WEIGHED),
     Row("label_propagation", labels_of("label_propagation", verify.label_propagation, tol=0), renamed=VERIFIED,
-        verbs="label-propagation", networkx="label_propagation_communities", **COUNTED),
-    Row("label_propagation", synchronous_labels, 'method="synchronous"', renamed=VERIFIED, **COUNTED),
-    Row("core_number", scores("core_number"), ranks=True, verbs="core-number", networkx="core_number"),
-    Row("k_core", k_core, ranks=True, verbs="k-core"),
-    Row("modularity", modularity(True), ranks=True, **WEIGHED, verbs="modularity"),
+        networkx="label_propagation_communities", **COUNTED),
+    Row("label_propagation", synchronous_labels(False), 'method="synchronous"', renamed=VERIFIED, **COUNTED),
+    Row("label_propagation", synchronous_labels(True), 'method="synchronous", weighted=True', renamed=VERIFIED,
+        **WEIGHED),
+    Row("core_number", scores("core_number"), ranks=True, networkx="core_number"),
+    Row("k_core", k_core, ranks=True),
+    Row("modularity", modularity(True), ranks=True, **WEIGHED),
     Row("modularity", modularity(False), "weighted=False", ranks=True, **COUNTED),
     Row("pagerank_nibble", nibble(True), "weighted=True", ranks=True, rtol=1e-6,
         scaled=Law("the same with `epsilon` divided by the factor", SAME.expected), **WEIGHED),
-    Row("pagerank_nibble", nibble(False), ranks=True, verbs="pagerank-nibble", rtol=1e-6, **COUNTED),
-    Row("ego_graph", ego_graph, weights=True, split=COPIED_WEIGHTS, verbs="ego-graph",
+    Row("pagerank_nibble", nibble(False), ranks=True, rtol=1e-6, **COUNTED),
+    Row("ego_graph", ego_graph, **LENGTHS,
         scaled=times("the same with the radius times the factor", edges=1)),
     Row("project", lambda q: project(q, None), kinds=("bipartite",)),
-    Row("project", lambda q: project(q, semirings.plus_times), "combine=plus_times", kinds=("bipartite",), wraps=True,
-        scaled=times("times the square of the factor, or infinite", edges=2), **WEIGHED),
-    Row("betweenness_centrality", scores("betweenness_centrality"), verbs="betweenness",
+    Row("project", lambda q: project(q, semirings.plus_times), "combine=plus_times", kinds=("bipartite",),
+        scaled=times("times the square of the factor, or infinite", edges=2), **MADE),
+    Row("betweenness_centrality", scores("betweenness_centrality"),
         networkx="betweenness_centrality",
         isolated=by_size("times (n - 1)(n - 2) / (new n - 1)(new n - 2)",
                          lambda n, new: (n - 1) * (n - 2) / ((new - 1) * (new - 2)), "scores"), **COUNTED),
     Row("betweenness_centrality", scores("betweenness_centrality", weighted=True, normalized=False),
-        "weighted=True, normalized=False", least=1, weights=True, split=only("one path more, with its share")),
+        "weighted=True, normalized=False", least=1, weights=True, zeros=REFUSED,
+        split=only("one path more, with its share")),
     Row("edge_betweenness_centrality", lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given))},
-        verbs="edge-betweenness", networkx="edge_betweenness_centrality", split=only("one path more, with its share"),
+        networkx="edge_betweenness_centrality", split=only("one path more, with its share"),
         isolated=by_size("times n(n - 1) / new n(new n - 1)", lambda n, new: n * (n - 1) / (new * (new - 1)),
                          "scores")),
     Row("edge_betweenness_centrality",
         lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given, weighted=True, normalized=False))},
-        "weighted=True, normalized=False", least=1, weights=True, split=only("one path more, with its share")),
-    Row("topological_order", orders, kinds=("acyclic", "any"), ranks=True, verbs="topological-order",
+        "weighted=True, normalized=False", least=1, weights=True, zeros=REFUSED,
+        split=only("one path more, with its share")),
+    Row("topological_order", orders, kinds=("acyclic", "any"), ranks=True,
         networkx="topological_generations has_cycle is_directed_acyclic_graph"),
-    Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
-        verbs="longest-path", scaled=times(TIMES, lengths=1)),
+    Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, **LENGTHS,
+        scaled=times(TIMES, lengths=1)),
     Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",)),
-    Row("layout", positions, verbs="layout", isolated=VERIFIED, renamed=VERIFIED, engines=VERIFIED),
-    Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED,
+    Row("layout", positions, isolated=VERIFIED, renamed=VERIFIED, engines=VERIFIED),
+    Row("maximal_independent_set", independent, ranks=True, renamed=VERIFIED,
         split=VERIFIED),
-    Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
-    Row("maximal_matching", matching(False), verbs="maximal-matching", renamed=VERIFIED, split=VERIFIED),
-    Row("maximal_matching", matching(True), "weighted=True", weights=True, split=VERIFIED, renamed=VERIFIED),
-    Row("maximum_bipartite_matching", largest_matching, kinds=("bipartite", "any"), verbs="maximum-bipartite-matching"),
-    Row("maximum_flow", maximum_flow, verbs="maximum-flow", csgraph="maximum_flow", networkx="maximum_flow_value",
+    Row("greedy_color", colours, networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
+    Row("maximal_matching", matching(False), renamed=VERIFIED, split=VERIFIED),
+    Row("maximal_matching", matching(True), "weighted=True", weights=True, zeros=WEIGHS_0, split=VERIFIED,
+        renamed=VERIFIED),
+    Row("maximum_bipartite_matching", largest_matching, kinds=("bipartite", "any")),
+    Row("maximum_flow", maximum_flow, csgraph="maximum_flow", networkx="maximum_flow_value",
         scaled=times(TIMES, value=1), **WEIGHED),
-    Row("minimum_cut", minimum_cut, verbs="minimum-cut", scaled=times(TIMES, value=1), **WEIGHED),
-    Row("aggregate_features", aggregated("sum"), verbs="aggregate-features", scaled=times(TIMES, rows=1), **WEIGHED),
+    Row("minimum_cut", minimum_cut, scaled=times(TIMES, value=1), **WEIGHED),
+    Row("aggregate_features", aggregated("sum"), scaled=times(TIMES, rows=1),
+        **WEIGHED | {"zeros": WEIGHS_0, "nan": KEPT}),
     Row("aggregate_features", aggregated("mean"), 'reduce="mean"', **WEIGHED),
-    Row("aggregate_features", aggregated("max"), 'reduce="max"', weights=True, split=COPIED_WEIGHTS,
+    Row("aggregate_features", aggregated("max"), 'reduce="max"', **LENGTHS | {"nan": KEPT},
         scaled=times(TIMES, rows=1)),
     Row("aggregate_features", aggregated("min", False), 'reduce="min", weighted=False'),
-    Row("random_walks", walks("random_walks", True), "weighted=True", weights=True, order=ANY_ORDER, split=ANY_ORDER,
-        forms=ANY_ORDER, verbs="random-walks"),
+    Row("random_walks", walks("random_walks", True), "weighted=True", weights=True, zeros=NO_EDGE, order=ANY_ORDER,
+        split=ANY_ORDER, forms=ANY_ORDER),
     Row("random_walks", walks("random_walks", False), order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
-    Row("node2vec_walks", walks("node2vec_walks", True, p=0.5, q=2.0), "weighted=True", weights=True, order=ANY_ORDER,
-        split=ANY_ORDER, forms=ANY_ORDER, verbs="node2vec-walks"),
+    Row("node2vec_walks", walks("node2vec_walks", True, p=0.5, q=2.0), "weighted=True", weights=True,
+        zeros=VERIFIED_0, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("sample_neighbors", sampled, order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
-        forms=only("other samples of the same distribution: verified"), verbs="sample-neighbors"),
-    Row("sample_neighbors", sampled_layers, 'k=[2, 2], direction="in", weighted=True', weights=True,
+        forms=only("other samples of the same distribution: verified")),
+    Row("sample_neighbors", sampled_layers, 'k=[2, 2], direction="in", weighted=True', weights=True, zeros=NO_EDGE,
         order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
         forms=only("other samples of the same distribution: verified")),
     Row("negative_edges", apart, isolated=only("other pairs of the same distribution: verified"),
         renamed=only("other pairs of the same distribution: verified")),
     Row("split_edges", sets, renamed=only("other sets of the same distribution: verified")),
-    Row("mxv", mxv, ranks=False, weights=True, split=Law("sums are the same if the parts share its weight",
-        lambda before, then, now: {"sums": before["sums"]}, "shares"), scaled=times(TIMES, sums=1, least=1)),
-    Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),
-    Row("mxm", mxm, scaled=times("both matrices: times the factor squared", entries=2), wraps=True, **WEIGHED),
-    Row("top_k", top_k, weights=True, scaled=times(TIMES, values=1), split=only("each entry counts")),
-    Row("batch", batched, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("run", run, weights=True, split=Law("as the program reduces: a minimum is the same", SAME.expected), ranks=True,
+    Row("mxv", mxv, ranks=False, weights=True, zeros=WEIGHS_0, nan=KEPT,
+        split=only("sums are the same if the parts share its weight", "sums", how="shares"),
+        scaled=times(TIMES, sums=1, least=1)),
+    Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED | {"zeros": WEIGHS_0, "nan": KEPT}),
+    Row("mxm", mxm, scaled=times("both matrices: times the factor squared", entries=2), **MADE),
+    Row("top_k", top_k, weights=True, zeros=WEIGHS_0, scaled=times(TIMES, values=1), split=only("each entry counts")),
+    Row("batch", batched, scaled=times(TIMES, edges=1), **MADE),
+    Row("run", run, weights=True, zeros=WEIGHS_0, nan=KEPT, ranks=True,
+        split=Law("as the program reduces: a minimum is the same", SAME.expected),
         scaled=times("as the program computes: lengths times the factor", cost=1)),
-    Row("prepare", prepare, weights=True, split=Law("as `run`", SAME.expected), ranks=True,
+    Row("prepare", prepare, weights=True, zeros=WEIGHS_0, nan=KEPT, split=Law("as `run`", SAME.expected), ranks=True,
         scaled=times("as `run`", cost=1)),
-    Row("Graph.select", select, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.subgraph", subgraph, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.simple", simple(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.simple", simple(semirings.max, np.maximum), "max", weights=True, split=COPIED_WEIGHTS,
+    Row("Graph.select", select, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.subgraph", subgraph, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.simple", simple(semirings.plus), "plus", scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.simple", simple(semirings.max, np.maximum), "max", **LENGTHS | {"nan": KEPT},
         scaled=times(TIMES, edges=1)),
-    Row("Graph.simple", first, weights=True, scaled=times(TIMES, edges=1),
+    Row("Graph.simple", first, weights=True, zeros=WEIGHS_0, nan=KEPT, scaled=times(TIMES, edges=1),
         split=only("the same positions; the first of parallel edges may be another", "places"),
         order=only("the same positions; the first of parallel edges may be another", "places"),
         forms=only("the same positions; the first of parallel edges may be another", "places")),
-    Row("Graph.contract", contract, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.symmetrized", symmetrized(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.symmetrized", symmetrized(semirings.min, np.minimum), "min", weights=True, split=COPIED_WEIGHTS,
+    Row("Graph.contract", contract, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.symmetrized", symmetrized(semirings.plus), "plus", scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.symmetrized", symmetrized(semirings.min, np.minimum), "min", **LENGTHS | {"nan": KEPT},
         scaled=times(TIMES, edges=1)),
-    Row("Graph.reversed", lambda q: {"edges": q.joined(q.graph.reversed())}, scaled=times(TIMES, edges=1), wraps=True,
-        **WEIGHED),
+    Row("Graph.reversed", lambda q: {"edges": q.joined(q.graph.reversed())}, scaled=times(TIMES, edges=1),
+        **MADE),
     Row("Graph.with_values", lambda q: {"edges": q.joined(q.graph.with_values(q.here(q.edge_was % 5 + 1.0)), by=max)}),
     Row("Graph.weighted_by", weighted_by),
-    Row("Graph.with_edge_attributes", with_attributes, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.with_vertex_attributes", with_attributes, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.changed", changed, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.paired", lambda q: {"edges": q.joined(q.graph.paired())}, scaled=times(TIMES, edges=1), wraps=True,
-        **WEIGHED),
-    Row("Graph.to", lambda q: {"edges": q.joined(q.graph.to("cpu"))}, scaled=times(TIMES, edges=1), wraps=True,
-        **WEIGHED),
-    Row("Graph.from_edges", from_edges(None), scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.from_edges", from_edges(semirings.plus), "combine=plus", scaled=times(TIMES, edges=1), wraps=True,
-        **WEIGHED),
-    Row("Graph.from_csr", from_csr, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
-    Row("Graph.from_edge_index", to_edge_index, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
-    Row("Graph.from_networkx", networkx_and_back, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
-    Row("Graph.from_igraph", igraph_and_back, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
-    Row("Graph.from_table", from_table, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
+    Row("Graph.with_edge_attributes", with_attributes, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.with_vertex_attributes", with_attributes, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.changed", changed, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.paired", lambda q: {"edges": q.joined(q.graph.paired())}, scaled=times(TIMES, edges=1),
+        **MADE),
+    Row("Graph.to", lambda q: {"edges": q.joined(q.graph.to("cpu"))}, scaled=times(TIMES, edges=1),
+        **MADE),
+    Row("Graph.from_bipartite", from_bipartite, gpu=False, kinds=("bipartite",)),
+    Row("Graph.from_edges", from_edges(None), scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.from_edges", from_edges(semirings.plus), "combine=plus", scaled=times(TIMES, edges=1),
+        **MADE),
+    Row("Graph.from_csr", from_csr, scaled=times(TIMES, edges=1), **MADE),
+    Row("Graph.from_edge_index", to_edge_index, scaled=times(TIMES, edges=1), gpu=False, **MADE),
+    Row("Graph.from_networkx", networkx_and_back, scaled=times(TIMES, edges=1), gpu=False, **MADE),
+    Row("Graph.from_igraph", igraph_and_back, scaled=times(TIMES, edges=1), gpu=False, **MADE),
+    Row("Graph.from_table", from_table, scaled=times(TIMES, edges=1), gpu=False, **MADE),
+    *(row for rows in beside("LAWS") for row in rows),
 )  # fmt: skip
 
 
-SHOWN = ("split", "isolated", "scaled")  # columns of the table; for the others it shows what is not "same"
+SHOWN = ("zeros", "split", "isolated", "scaled")  # columns of the table; of the others it shows what is not the default
 
 
 def table() -> list[str]:
@@ -1009,33 +848,35 @@ def table() -> list[str]:
     ]
     for row in ROWS:
         options = f" with `{row.options}`" if row.options else ""
-        laws = {title: str(getattr(row, column)) for column, title in COLUMNS.items() if column not in SHOWN}
-        others = [f"{title}: {law}" for title, law in laws.items() if law != str(SAME)]
+        laws = {column: str(getattr(row, column)) for column in COLUMNS if column not in SHOWN}
+        others = [f"{COLUMNS[column]}: {law}" for column, law in laws.items() if law != str(getattr(Row, column))]
         cells = [f"`{row.function}`{options}", *(str(getattr(row, column)) for column in SHOWN), "; ".join(others)]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
 def elsewhere() -> list[str]:
-    """The lines of a list of functions of other interfaces that obey the laws of a row."""
+    """The lines of a list of functions of other interfaces that obey the laws of a function."""
+    commands = {row.function.__name__: [command.name for command in row.commands] for row in rows.rows()}
     lines = []
-    for row in ROWS:
-        interfaces = [("NetworkX", row.networkx), ("`gasla.csgraph`", row.csgraph), ("command line", row.verbs)]
-        named = [f"{where} {', '.join(f'`{name}`' for name in names.split())}" for where, names in interfaces if names]
+    for function in dict.fromkeys(row.function for row in ROWS):
+        laws = [row for row in ROWS if row.function == function]
+        interfaces = [
+            ("NetworkX", " ".join(row.networkx for row in laws).split()),
+            ("`gasla.csgraph`", " ".join(row.csgraph for row in laws).split()),
+            ("command line", commands.get(function, [])),
+        ]
+        named = [f"{where} {', '.join(f'`{name}`' for name in names)}" for where, names in interfaces if names]
         if named:
-            lines.append(f"- `{row.function}`: {'; '.join(named)}")
+            lines.append(f"- `{function}`: {'; '.join(named)}")
     return lines
 
 
-BEGIN, END = "<!-- laws: written by tests/helpers/laws.py -->", "<!-- end of laws -->"
+MARK = "<!-- the table and the list of tests/helpers/laws.py -->\n"
 
 
 def page(text: str) -> str:
-    """The page with the table and the list as they are now."""
-    before, _, rest = text.partition(BEGIN)
+    """`docs/laws.md` with the table and the list."""
     title = "## Functions of other interfaces with the same laws"
-    return "\n".join([before + BEGIN, "", *table(), "", title, "", *elsewhere(), "", END + rest.partition(END)[2]])
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    before, _, after = text.partition(MARK)
+    return "\n".join([before + MARK, *table(), "", title, "", *elsewhere(), after])

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gasla import arrays
-from gasla.gpu.product import products
+from gasla import arrays, host_memory
 from gasla.gpu.runtime import min_max
 from gasla.graph import lists_cpu, lists_gpu, streamed
 
@@ -143,7 +142,7 @@ def without_gpu(patch: pytest.MonkeyPatch) -> ModuleType:
             setattr(fake, name, here if isinstance(here, type) else _function(name))
     patch.setitem(sys.modules, "cupy", fake)
     patch.setattr(arrays, "require_gpu", lambda: fake)
-    for module in (streamed, products):
+    for module in (streamed, host_memory):
         patch.setattr(module, "free_bytes", lambda: 1 << 40)
     patch.setattr(lists_gpu, "Properties", lambda *lists: lists_cpu.Properties(*map(plain, lists)))
     patch.setattr(lists_gpu, "imbalance", lambda *lists: lists_cpu.imbalance(*map(plain, lists)))

@@ -54,7 +54,7 @@ def file_contents(path: Path, format: str) -> list[Contents]:
     """What a file may contain: one thing in most formats, and several where the reader has to guess."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [*_READERS[format](path)]
+        return [*READERS[format](path)]
 
 
 def difference(graph: gasla.Graph, possible: Iterable[Contents]) -> str:
@@ -206,7 +206,7 @@ def _edges(path: Path) -> Iterator[Contents]:
     quoted = [re.findall(r'"[^"]*(?:"|$)|[^\s"]+', line) for line in decoded]  # a quote ends with its line
     yield from _of_rows([[word.strip('"') for word in words] for words in quoted if words], n)
     for signs in ("#", "%", "#%"):
-        bare = [re.split(f"[{signs}]", line)[0].split() for line in lines]
+        bare = [re.split(rf"(?<!\S)[{signs}]", line)[0].split() for line in lines]
         yield from _of_rows([words for words in bare if words], n)
     rest = [line.encode("latin-1").decode() for line in lines if line.strip() and line[0] not in "#%"]
     for sign in SEPARATORS:
@@ -280,6 +280,8 @@ def _networkx(read: Callable[[Path], Any]) -> Callable[[Path], Iterator[Contents
         if not G.is_directed():
             arcs += [(v, u, data) for u, v, data in arcs if u != v]
         nodes = [*G.nodes(data=True)]
+        if any("weight" in data for *_, data in arcs):  # an edge without one counts 1
+            arcs = [(u, v, {"weight": 1} | data) for u, v, data in arcs]
         of_edges, of_nodes = (_columns([row[-1] for row in rows]) for rows in (arcs, nodes))
         weights = of_edges.pop("weight", [None] * len(arcs))
         called = {node: str(node) for node, _ in nodes}  # an edge may have its end 2.0 at node 2
@@ -373,7 +375,27 @@ def _folder(path: Path) -> Iterator[Contents]:
     yield _with_vertices(found, names, kept["vertex"])
 
 
-_READERS: dict[str, Callable[[Path], Iterator[Contents]]] = {
+def _gexf(path: Path) -> Iterator[Contents]:
+    import networkx as nx
+
+    def read(path: Path) -> Any:
+        G = nx.read_gexf(path)
+        for of, own in ((G.nodes, "label"), (G.edges, "id")):
+            for *_, data in of(data=True):
+                data.pop(own, None)
+        return G
+
+    yield from _networkx(read)(path)
+
+
+def _json(path: Path) -> Iterator[Contents]:
+    import networkx as nx
+
+    yield from _networkx(lambda path: nx.node_link_graph(json.loads(path.read_text(encoding="utf-8"))))(path)
+
+
+READERS: dict[str, Callable[[Path], Iterator[Contents]]] = {
     "mtx": _mtx, "edges": _edges, "gr": _gr, "metis": _metis, "npz": _npz, "graphml": _graphml, "gml": _gml,
+    "gexf": _gexf, "json": _json,
     "csv": _csv, "parquet": _parquet, "feather": _feather, "folder": _folder,
 }  # fmt: skip

@@ -1,18 +1,12 @@
-"""Oracles of similarity: rows of the adjacency matrix multiplied by SciPy."""
+"""Oracle of the most similar vertices: rows of the adjacency matrix multiplied by SciPy."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla import verify
 from gasla.verify._common import Array, VerificationError, edges_of
 from gasla.verify.spot_checks import TOLERANCE, Measure, scored, weights_of
-
-
-def similarity(graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None) -> None:
-    """Verify the similarity of the ends of all edges, or of all given pairs."""
-    verify.similarity(graph, scores, measure, pairs, samples=np.size(scores))
 
 
 def top_k_similar(

@@ -1,4 +1,4 @@
-"""Oracles of edge support and trusses: common neighbors of each edge, and peeling by them."""
+"""Oracle of trusses: peeling by the common neighbors of each edge."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,27 +10,6 @@ from tests.oracles._common import adjacent
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-def edge_support(graph: Any, support: ArrayLike) -> None:
-    """Verify the number of triangles of each edge; the graph is read as simple and undirected.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> triangle = csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
-    >>> edge_support(triangle, [1, 1, 1])
-    >>> edge_support(triangle, [1, 1, 2])
-    Traceback (most recent call last):
-    gasla.verify.VerificationError: the edge 1 -> 2 is in 1 triangles, not 2
-    """
-    edges = edges_of(graph)
-    count = edge_answer("support", graph, support, "iu")
-    right = _support(edges.simple(), edges.src, edges.dst)
-    require(
-        count == right,
-        lambda e: f"the edge {edges.src[e]} -> {edges.dst[e]} is in {right[e]} triangles, not {count[e]}",
-    )
 
 
 def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:

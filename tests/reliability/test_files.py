@@ -131,7 +131,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_next_process_finds_all_compiled(folder: Path) -> None:
     assert call(1) == (0, 2)
     found = {path: path.read_bytes() for path in entries(folder)}
-    assert len(found) == 1 + 2 and all_are_whole(folder)  # the module's code; two functions for two types each
+    assert len(found) == 2 and all_are_whole(folder)
     assert call(1) == (2, 0)
     assert process("print_calls", folder.parent, 1) == (0, "2 0\n", "")
     assert {path: path.read_bytes() for path in entries(folder)} == found
@@ -149,7 +149,7 @@ def test_a_full_disk_only_costs_time(folder: Path) -> None:
     for nonce, disk in enumerate(disks(step=9)):
         before = len(entries(folder))
         assert call(nonce) == (0, 2)
-        assert all_are_whole(folder) and disk.has_failed == (len(entries(folder)) < before + 3)
+        assert all_are_whole(folder) and disk.has_failed == (len(entries(folder)) < before + 2)
         assert not list(folder.rglob("*.tmp"))
     for earlier in range(nonce):
         call(earlier)  # what was not kept is now
@@ -253,7 +253,7 @@ KERNELS, THREADS, FOREST = "gasla.cpu.kernels.queues", "gasla.cpu.runtime.thread
         (KERNELS, KERNELS, True),
         (KERNELS, "gasla.cpu.runtime.blocks", True),
         (KERNELS, "gasla.cpu.runtime.cores", True),  # by way of threads.py
-        (KERNELS, "gasla.cpu.program.specialize", False),  # what generates text, and its templates, show in the text
+        (KERNELS, "gasla.cpu.program.decisions", False),
         (KERNELS, "gasla.cpu.kernels.pull", False),
         (KERNELS, FOREST, False),
         (FOREST, "gasla.cpu.runtime.intrinsics", True),
@@ -292,7 +292,7 @@ def test_a_name_of_any_kind_is_kept_in_the_folder(folder: Path) -> None:
     for tag in ("../../up", "a/b", "\0", "é" * 300, "new\nline", ""):
         call(8, tag)
         assert call(8, tag) == (2, 0)
-    assert {path.parent.name for path in entries(folder)} == {"__pycache__", "kernels"} and all_are_whole(folder)
+    assert {path.parent.name for path in entries(folder)} == {"kernels"} and all_are_whole(folder)
 
 
 def test_a_traceback_shows_generated_source(folder: Path) -> None:

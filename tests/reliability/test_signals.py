@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import ROOT
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no signals")
 
 SETTING = """
@@ -101,6 +103,7 @@ print("right", flush=True)
 """
 CALLS = ["small", "one vertex at a time", "two threads", "thin iterations", "much to compute"]
 CALLS += ["searches", "betweenness", "products", "components", "triangles"]
+FEW = ["nearest_neighbors_graph (1000, 100)", "bfs over ranks", "two threads"]
 TIMES, PAUSE = 5, 4  # it takes a second, and more on a busy machine
 
 
@@ -200,3 +203,29 @@ def test_ctrl_c_while_it_imports_or_compiles(seed: int, tmp_path: Path) -> None:
         with process(ENDS.partition("print")[0], cache=tmp_path) as child:
             assert child.communicate(timeout=600)[0] == "here\n"
         assert child.returncode == 0
+
+
+def interrupt_all(*options: str) -> str:
+    """Interrupt calls in a process of its own; return its last line, with the counts."""
+    command = [sys.executable, "-m", "tests.helpers.interrupted_calls", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=3600)
+    assert done.returncode == 0 and "Exception ignored" not in done.stderr, done.stdout + done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_a_process_goes_on_after_ctrl_c_in_some_functions() -> None:
+    """Those in which another library's threads read arrays of ours among them."""
+    interrupt_all("--rounds", "5", "--calls", *FEW)
+
+
+@pytest.mark.thorough
+def test_a_process_goes_on_after_ctrl_c_in_any_function() -> None:
+    interrupt_all("--rounds", "2", "--share", "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_a_process_goes_on_after_ctrl_c_a_hundred_times(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = interrupt_all("--rounds", "100", "--seed", str(seed))
+    with capsys.disabled():
+        print(f"\n{counts}")
