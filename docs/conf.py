@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_pages",
     "edge_semantics",
+    "laws_table",
     "link_names",
     "mermaid_svg",
     "repository_files",

@@ -46,7 +46,7 @@ from pyarrow import feather, parquet  # noqa: E402
 import gasla  # noqa: E402
 from gasla.graph import io as readers  # noqa: E402
 from gasla.graph.io import files  # noqa: E402
-from tests.oracles.file_contents import difference, file_contents  # noqa: E402
+from tests.oracles.file_contents import READERS, difference, file_contents  # noqa: E402
 
 CORPUS = ROOT / "tests" / "data" / "fuzz"
 ALLOWED = (ValueError, TypeError, OSError, MemoryError)
@@ -124,13 +124,13 @@ class Hang(BaseException):
 
 
 def formats() -> list[str]:
-    """All formats that gasla reads."""
-    return list(dict.fromkeys(readers._NAMES.values()))
+    """All formats that gasla and another reader read."""
+    return [name for name in readers.FORMATS if name in READERS]
 
 
 def suffix(format: str) -> str:
     """A suffix of file names of a format."""
-    return next(key for key, value in readers._NAMES.items() if value == format)
+    return readers.FORMATS[format].suffixes[0]
 
 
 def ways(format: str) -> list[dict[str, Any] | str]:

@@ -38,11 +38,24 @@ TITLES = {
     "algorithms.independence": "Independent sets, colorings, matchings",
     "algorithms.flows": "Flows and cuts",
     "algorithms.walks": "Random walks",
+    "algorithms.temporal": "Temporal graphs",
+    "algorithms.spectral": "Eigenvectors",
+    "backends.networkx_calls": "NetworkX",
 }
 MODULES = [
     "semirings", "gasla.primitives", "gasla.stages", "gasla.io", "gasla.datasets", "gasla.generators", "gasla.verify",
     "gasla.csgraph", "gasla.distributed", "gasla.progress",
 ]  # fmt: skip
+
+
+GROUPS = {  # of pages, in the sidebar
+    "Graphs and algorithms": ["gasla", "gasla.Graph.methods"],
+    "Files and data": ["gasla.io", "gasla.datasets", "gasla.generators"],
+    "Products and loops": ["semirings", "gasla.primitives", "gasla.stages"],
+    "Checking and watching": ["gasla.verify", "gasla.progress"],
+    "Other doors": ["gasla.csgraph", "gasla.distributed"],
+    "Promises": ["stability"],
+}
 
 
 def families() -> dict[str, list[str]]:
@@ -75,9 +88,10 @@ def is_described(thing: Any) -> bool:
     return ours and (inspect.isclass(thing) or inspect.isroutine(thing))
 
 
-def first_line(module: ModuleType) -> str:
-    """Return the first paragraph of a module's docstring."""
-    return " ".join((inspect.getdoc(module) or "").split("\n\n")[0].split())
+def introduction(module: ModuleType) -> str:
+    """Return a module's docstring if it has a table, else its first paragraph."""
+    said = inspect.getdoc(module) or ""
+    return said if ".. list-table::" in said else " ".join(said.split("\n\n")[0].split())
 
 
 def methods(owner: type) -> str:
@@ -96,10 +110,19 @@ def write(app: Sphinx, config: Config) -> None:
     pages = {"gasla": page("gasla", "gasla", families()), "gasla.Graph.methods": methods(gasla.Graph)}
     for name in MODULES:
         module = importlib.import_module(name)
-        pages[name] = page(name, name, {"": list(module.__all__)}, first_line(module))
+        pages[name] = page(name, name, {"": list(module.__all__)}, introduction(module))
     pages["stability"] = stability.page()
-    title = "API reference"
-    contents = ["", ".. toctree::", "   :maxdepth: 2", "", *(f"   {name}" for name in pages), ""]
+    title, contents = "API reference", [""]
+    for caption, names in GROUPS.items():
+        contents += [
+            ".. toctree::",
+            "   :maxdepth: 2",
+            f"   :caption: {caption}",
+            "",
+            *(f"   {name}" for name in names),
+            "",
+        ]
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(pages)
     pages["index"] = "\n".join([title, "=" * len(title), *contents])
     for name, text in pages.items():
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")
