@@ -210,5 +210,6 @@ def test_what_a_gpu_asks_for_was_noted(name: str, monkeypatch: pytest.MonkeyPatc
         try:
             call()
         except ValueError as error:
-            assert "is for graphs in host memory" in str(error)
+            if "is for graphs in host memory" not in str(error):
+                raise
     assert not asked - {*recorder.sources(architecture)}
