@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -145,6 +144,7 @@ def test_weights_of_any_size_have_a_conductance(power: int) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (7, 7), (40, 1), (1, 1), (90, 2)])
 def test_comparisons_are_igraphs(device: str, first: int, second: int) -> None:
+    igraph = pytest.importorskip("igraph")
     rng = np.random.default_rng(first)
     a, b = rng.integers(0, first, 80), rng.integers(0, second, 80)
     put: Any = sent if device == "gpu" else np.asarray
