@@ -327,11 +327,7 @@ def test_many_laws_hold_at_scipys_door(capsys: pytest.CaptureFixture[str]) -> No
 FORMATS = ("mtx", "txt", "gr", "csv", "parquet")
 ACYCLIC = ("topological-order", "longest-path")
 # Most formats hold no attributes of edges.
-WITHOUT_TIMES = [
-    verb
-    for verb in VERBS
-    if verb.name not in ("earliest-arrival", "latest-departure", "fastest-durations", "temporal-reachability")
-]
+WITHOUT_TIMES = [verb for verb in VERBS if not {"time", "departure"} & verb.parameters.keys()]
 
 
 def options_of(verb: str, folder: Path) -> list[str]:

@@ -375,6 +375,8 @@ def _checked(
         if quality != "cpm":
             raise ValueError(f"node_weights are for quality='cpm'; with {quality!r} vertices count by their degrees")
         node_weights = _node_weights(graph, node_weights)
+    stays = _stays(graph, fixed)
+    first = _start(graph, start, stays, sizes)
     given = {
         "quality": quality != "modularity", "directed": directed, "node_weights": node_weights is not None,
         "start": start is not None, "fixed": fixed is not None, "max_size": sizes != [None], "min_size": least > 1,
@@ -386,8 +388,6 @@ def _checked(
             raise ValueError(
                 f"{name} is for graphs in host memory, and this one is on the {graph.engine}: graph.to('cpu')"
             )
-    stays = _stays(graph, fixed)
-    first = _start(graph, start, stays, sizes)
     return _Question(
         weighted,
         resolutions,

@@ -142,4 +142,4 @@ def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
     return values if values.ndim else float(values)
 
 
-ROW = Row(null_model, "null_model(g, triangle_count, times=1)")
+ROW = Row(null_model, "null_model(g, gasla.triangle_count, times=2)")

@@ -25,17 +25,19 @@ def same_hash(q: LawAsked) -> Answer:
     return {"same": gasla.weisfeiler_lehman_hash(q.given) == gasla.weisfeiler_lehman_hash(turned)}
 
 
-def same_form(q: LawAsked) -> Answer:
-    """Of a graph and itself."""
-    found = next(gasla.isomorphisms(q.given, q.given), None)
-    return {"same": gasla.is_isomorphic(q.given, q.given), "found": found is not None}
+def is_itself(q: LawAsked) -> Answer:
+    return {"same": gasla.is_isomorphic(q.given, q.given)}
+
+
+def turned_to_itself(q: LawAsked) -> Answer:
+    return {"found": next(gasla.isomorphisms(q.given, q.given), None) is not None}
 
 
 LAWS = [
     Row("weisfeiler_lehman_colors", colors_of, split=COUNTED),
     Row("weisfeiler_lehman_hash", same_hash),
-    Row("is_isomorphic", same_form),
-    Row("isomorphisms", same_form),
+    Row("is_isomorphic", is_itself),
+    Row("isomorphisms", turned_to_itself),
 ]
 
 

@@ -72,7 +72,7 @@ def test_patterns_are_found_in_random_graphs(text: str) -> None:
 @pytest.mark.parametrize("text", [*FEW, *MORE, *SMALL])
 def test_all_patterns_are_found_in_random_graphs(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "FEW", 0)  # joins even if arrays would do
-    for seed in range(100):
+    for seed in range(1, 100, 4):
         check(4 + seed % 5, seed, 0.1 + 0.08 * (seed % 9), text)
 
 

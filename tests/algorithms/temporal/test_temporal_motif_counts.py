@@ -8,7 +8,7 @@ import pytest
 
 import gasla
 from gasla.graph.graph import Graph
-from tests.helpers.law import Answer, Asked, Row
+from tests.helpers.law import Answer, Asked, Row, only
 
 
 def motifs(q: Asked) -> Answer:
@@ -16,7 +16,7 @@ def motifs(q: Asked) -> Answer:
     return {name: count for name, count in gasla.temporal_motif_counts(graph, 4).items() if count}
 
 
-LAWS = [Row("temporal_motif_counts", motifs)]
+LAWS = [Row("temporal_motif_counts", motifs, split=only("each part counts"), gpu=False)]
 
 
 def brute(src: Any, dst: Any, times: Any, delta: float) -> dict[str, int]:
