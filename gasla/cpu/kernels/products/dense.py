@@ -12,13 +12,16 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Each, Record, known
-from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
 
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import DensePlan
 
 FOUR = 4
+AHEAD = 8  # entries between those that are computed and those whose rows of x are prefetched
+SAMPLES = 8  # entries of a block of rows that decide whether to prefetch
+NEAR = 1 << 15  # items of x between two rows that are likely to be in a cache together
 
 plan: DensePlan = known()
 
@@ -33,6 +36,7 @@ class Rows(Record):
     i: Any
     indices: Any
     indptr: Any
+    is_far: Any
     j: Any
     line: Any
     mask: Any
@@ -65,6 +69,8 @@ def multiply(run: Rows, thread, threads, control, columns, width, chunk, complem
 def reduce_rows(run: Rows, start, end, *shared):
     """Reduce and store the rows from `start` to `end`; False where the matrix points outside itself."""
     run.bound, stored = np.uint64(run.width), np.uint64(len(run.indices))
+    if plan.reads("x"):
+        run.is_far = reads_far(run, start, end, stored)
     for run.i in range(start, end):
         run.line = run.i * run.columns
         if plan.masked:
@@ -79,6 +85,8 @@ def reduce_rows(run: Rows, start, end, *shared):
         for run.j in range(run.columns):
             plan.total[run.j] = plan.identity
         while last - run.e >= np.uint64(FOUR):
+            if plan.reads("x") and run.is_far and run.e + np.uint64(AHEAD + FOUR) <= stored:
+                prefetch_rows(run)
             add_entries(run, 4)
         while run.e < last:
             add_entries(run, 1)
@@ -105,6 +113,27 @@ def add_entries(run: Rows, count):
             total = run.combine(total, run.product(*tuple(argument(run, name, p) for name in plan.parameters)))
         plan.total[run.j] = total
     run.e += np.uint64(count)
+
+
+def reads_far(run: Rows, start, end, stored):
+    """Whether most of some rows' entries point at rows of x that are far away, so that caches do not hold these yet."""
+    low, high = np.uint64(run.indptr[start]), min(np.uint64(run.indptr[end]), stored)
+    count = np.uint64(0)
+    for k in range(np.uint64(SAMPLES)):
+        at = low + (high - low) * k // np.uint64(SAMPLES)
+        if at < high:
+            u = np.uint64(run.indices[at])
+            count += (max(u, start) - min(u, start)) * run.columns > np.uint64(NEAR)
+    return count * np.uint64(2) > np.uint64(SAMPLES)
+
+
+def prefetch_rows(run: Rows):
+    """Prefetch the rows of x of four later entries: the processor does not see them while it adds the current ones."""
+    for p in range(4):
+        run.local["ahead", p] = np.uint64(run.indices[run.e + np.uint64(AHEAD + p)]) * run.columns
+    for run.j in range(np.uint64(0), run.columns, np.uint64(plan.line)):
+        for p in range(4):
+            prefetch(run.x, run.local["ahead", p] + run.j)
 
 
 def argument(run: Rows, name, p):
