@@ -280,6 +280,9 @@ class HostOnly(Protocol):
     def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
         """Return the list positions of the lightest spanning forest's edges, each from its smaller end."""
 
+    def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
+        """Return the mate of each vertex, or -1. Lists have each edge in both directions; degrees are at most 255."""
+
     def depth_first(self, graph: Graph) -> tuple[Any, Any, Any]:
         """Return the parent, the number and the low point of every vertex of a simple graph."""
 

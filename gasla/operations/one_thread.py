@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+import semirings
 from gasla.engines import HostOnly, chooses_kernels, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import (
@@ -306,6 +307,55 @@ def _from_smaller_ends(graph: Graph) -> Adjacency:
     low, high = np.empty_like(dst), np.empty_like(dst)
     low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)
     return Graph.from_edges(low, high, n=graph.n).sorted_out
+
+
+def match_heaviest(graph: Any) -> np.ndarray:
+    """Find a maximal matching of heavy edges by proposals of vertices, on all threads.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.maximal_matching` calls it for weighted matchings
+    of graphs in host memory.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as undirected. Self loops are ignored. Of parallel edges and both directions of an edge, the heaviest
+        counts.
+        Without values every edge weighs 1.
+
+    Returns
+    -------
+    (n,) array of the type of ids
+        The mate of each vertex, or -1: the matching of a loop over the edges from best to worst. Heavier edges are
+        better; of equally heavy ones those whose ends have the smaller least degree, all from 255 on being equal; then
+        those of smaller ``u ^ v``.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+    ValueError
+        If a weight is NaN or -inf.
+
+    Notes
+    -----
+    F. Manne, M. Halappanavar: New Effective Multithreaded Matching Algorithms. IPDPS 2014.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.match_heaviest(Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 5, 1]))
+    array([-1,  2,  1, -1], dtype=int32)
+    """
+    graph = in_host_memory("match_heaviest", graph)
+    graph.notice_values()
+    check_weights(graph)
+    degrees = np.minimum(graph.in_degrees + graph.out_degrees, 255).astype(np.uint8)
+    both = graph if graph.is_symmetric and graph.has_symmetric_values else graph.symmetrized(semirings.max)
+    weights = np.ones(both.m, np.uint8) if both.out_values is None else both.out_values
+    weights = weights.view(np.uint8) if weights.dtype == bool else weights
+    mates: np.ndarray = kernels().match_heaviest(both.out, weights, degrees)
+    require_unchanged_files(graph)
+    return mates
 
 
 def peel(graph: Any) -> np.ndarray:

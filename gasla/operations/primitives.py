@@ -8,8 +8,8 @@ work on pairs of vertices.
 Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
 `count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
 
-Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `count_paths`, `list_paths` and
-`maximal_cliques` on all threads; and `louvain_levels`,
+Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
+`list_paths` and `maximal_cliques` on all threads; and `louvain_levels`,
 `depth_first`, `strong_components` and `peel` on one thread, for small graphs (`fits_one_thread`).
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
@@ -36,6 +36,7 @@ from gasla.operations.one_thread import (
     fits_one_thread,
     lightest_forest,
     louvain_levels,
+    match_heaviest,
     peel,
     strong_components,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "link",
     "list_paths",
     "louvain_levels",
+    "match_heaviest",
     "maximal_cliques",
     "number",
     "orient",

@@ -168,10 +168,13 @@ def test_matchings_are_those_of_a_loop(
 ) -> None:
     monkeypatch.setattr(importlib.import_module(gasla.maximal_matching.__module__), "ROUNDS", rounds)
     matrix = SHAPES[shape]()
-    found = on_host(gasla.maximal_matching(gasla.Graph(matrix).to(device), weighted=weighted))
+    graph = gasla.Graph(matrix).to(device)
+    found = on_host(gasla.maximal_matching(graph, weighted=weighted))
     assert found.dtype == np.int32
     verify.maximal_matching(matrix, found, weighted=weighted)
     np.testing.assert_array_equal(found, greedy_matching(matrix, weighted))
+    with gasla.engines.programs_only():
+        np.testing.assert_array_equal(found, on_host(gasla.maximal_matching(graph, weighted=weighted)))
 
 
 def test_half_the_weight_and_half_the_edges_at_least() -> None:
