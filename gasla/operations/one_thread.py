@@ -359,9 +359,11 @@ def match_heaviest(graph: Any) -> np.ndarray:
 
 
 def peel(graph: Any) -> np.ndarray:
-    """Find core numbers by removing vertices of least degree one after another, on one thread.
+    """Find core numbers by removing vertices of least degree.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.core_number` calls it for small graphs.
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.core_number` calls it for small graphs and flat
+    ones. If no vertex has more than 16 neighbors, all threads remove the vertices of one degree after another;
+    otherwise one thread removes vertex by vertex.
 
     Parameters
     ----------
@@ -381,6 +383,7 @@ def peel(graph: Any) -> np.ndarray:
     Notes
     -----
     V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
+    H. Kabir, K. Madduri: Parallel k-core decomposition on multicore platforms. IPDPS Workshops 2017.
 
     Examples
     --------

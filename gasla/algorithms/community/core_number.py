@@ -4,7 +4,8 @@ Vertices are peeled off in the order of their degrees. They wait in buckets by t
 the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
 buckets, but not below the open one; those that reach the open one are removed in the next round.
 
-Graphs of at most `ONE_THREAD` vertices and edges, on the CPU, are peeled on one thread (`primitives.peel`).
+In host memory, graphs of at most `ONE_THREAD` vertices and edges, and flat ones (`FLAT`), are peeled by a kernel
+(`primitives.peel`): rounds of small graphs have little work, and a grid takes many rounds for one bucket.
 """
 
 from typing import Any
@@ -18,6 +19,7 @@ from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Row, Task, scores
 
 ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread peels
+FLAT = 16  # most neighbors of a vertex of a graph that is peeled by all threads
 
 
 class Cores(VertexProgram):
@@ -86,7 +88,8 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    found: np.ndarray = peel(graph) if fits_one_thread(graph, ONE_THREAD) else run(Cores, graph).degree
+    most = None if graph.max_out_degree <= FLAT else ONE_THREAD
+    found: np.ndarray = peel(graph) if fits_one_thread(graph, most) else run(Cores, graph).degree
     return found
 
 

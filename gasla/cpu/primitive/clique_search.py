@@ -15,7 +15,7 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
-from gasla.cpu.primitive.depth_first import degeneracy_order
+from gasla.cpu.primitive.depth_first import peel_one_by_one
 from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
@@ -34,7 +34,7 @@ _CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)  # sets of
 
 def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bool) -> tuple[Array, Array] | int:
     """Return the offsets and vertices of the maximal cliques of `least` vertices or more, or their number."""
-    order = degeneracy_order(graph)
+    _, order = peel_one_by_one(graph)
     lists = graph.subgraph(order).sorted_out
     starts, heads = lists.indptr.astype(np.int64, copy=False), lists.indices
     before = np.diff(running_sums(heads < lists.owners())[starts])

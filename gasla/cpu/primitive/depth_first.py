@@ -28,17 +28,8 @@ def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
     return parents, numbers, low
 
 
-def peel(graph: Graph) -> Array:
-    """Return the core number of every vertex of a simple graph (`primitives.peel`)."""
-    return _peeled(graph)[0]
-
-
-def degeneracy_order(graph: Graph) -> Array:
-    """Return an order of the vertices of a simple graph: each has at most its core number of later neighbors."""
-    return _peeled(graph)[1]
-
-
-def _peeled(graph: Graph) -> tuple[Array, Array]:
+def peel_one_by_one(graph: Graph) -> tuple[Array, Array]:
+    """Return core numbers, and an order of the vertices: each has at most its core number of later neighbors."""
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
     _alone(_peel, graph, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
     return degree, order

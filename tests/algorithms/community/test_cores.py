@@ -7,7 +7,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
@@ -15,6 +15,7 @@ import gasla
 from gasla import datasets, engines, primitives, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
+from tests.algorithms.community.test_triangles import edge_lists, use_threads
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
@@ -179,6 +180,33 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     for k, wrong in [(4, members), (6, members), (None, members), (5, ~members), (None, members & False)]:
         with pytest.raises(VerificationError):
             verify.k_core(matrix, wrong, k)
+
+
+@settings(max_examples=60)
+@given(edge_lists(), st.integers(1, 3))
+def test_threads_drain_levels_as_one_thread_peels(edges: tuple[int, np.ndarray, np.ndarray], threads: int) -> None:
+    """A graph of 14 vertices is flat; another one has a hub besides."""
+    n, src, dst = edges
+    numbers = nx.core_number(nx.Graph([(u, v) for u, v in zip(src.tolist(), dst.tolist()) if u != v]))
+    hub = np.full(20, n), np.arange(n + 1, n + 21)
+    for more in (np.empty((2, 0), int), hub):
+        graph = gasla.Graph.from_edges(np.append(src, more[0]), np.append(dst, more[1]), n=n + 21)
+        with pytest.MonkeyPatch.context() as patch:
+            use_threads(patch, threads)
+            patch.setattr("gasla.cpu.runtime.blocks.SMALL", 1)  # kernels that ask for no work have one thread
+            found = primitives.peel(graph)
+        assert found[:n].tolist() == [numbers.get(v, 0) for v in range(n)]
+        assert (found[n:] == min(len(more[0]), 1)).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_grid_is_drained_from_its_corners(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_threads(monkeypatch, threads)
+    graph = gasla.Graph(datasets.grid(12))
+    assert not graph.has_self_loops and graph.max_out_degree <= 4
+    found = primitives.peel(graph)
+    verify.core_number(graph, found)
+    np.testing.assert_array_equal(found, gasla.core_number(graph))
 
 
 def test_one_thread_takes_graphs_in_host_memory_alone() -> None:
