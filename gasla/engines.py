@@ -249,6 +249,13 @@ class Primitives(Protocol):
         that no edge of positive weight is left for. The first vertex draws as row `row` of `sample` does.
         """
 
+    def search_lists(self, lists: Adjacency, values: Any, ids: Any, marks: Any, after: bool) -> Any:
+        """For each of some vertices, the position in its list at which a mark belongs; int64.
+
+        Values, one for each position, ascend in each list. All before the position are less than the mark, or `after`
+        no more than it.
+        """
+
     def append_distinct(self, vertices: Any, found: Any) -> tuple[Any, Any]:
         """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
 

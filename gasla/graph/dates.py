@@ -70,6 +70,63 @@ class TimeType(NamedTuple):
         whole = -((-exact).__floor__()) if up else exact.__floor__()
         return max(NAT + 1, min(-NAT - 1, whole))
 
+    def span(self, name: str, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
+        """Return whether `at` is one date; and the first and the last date of each span that ends at one of `at`.
+
+        A span is as long as `window`, a duration; without one it has no first date. Ends are exact: those between two
+        dates of this unit are rounded inwards.
+        """
+        is_one, numbers, unit = self._instants(name, at)
+        width = None if window is None else length(window)
+        if width is None and window is not None:
+            raise TypeError(f"window is {window!r}; expected a duration, {_LENGTHS}, as the times are {self}")
+        if width is not None and width < 0:
+            raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
+        both = [
+            found
+            for found, count in _NANOSECONDS.items()
+            if count <= min(map(_NANOSECONDS.__getitem__, (self.unit, unit)))
+        ]
+        fine = next((found for found in both if not width or width % _NANOSECONDS[found] == 0), "ns")
+        scale, per = (_NANOSECONDS[each] // _NANOSECONDS[fine] for each in (unit, self.unit))
+        back = 0 if width is None else width // _NANOSECONDS[fine]
+        most = 2**62 // scale
+        if back > 2**62 or ((numbers > most) | (numbers < -most)).any():
+            raise ValueError(
+                f"{name} or window is beyond the range of M8[{fine}], the unit that holds {name}, the window and the "
+                "times; expected dates and a window in a larger unit"
+            )
+        exact = numbers * scale
+        return is_one, None if width is None else -((back - exact) // per), exact // per
+
+    def _instants(self, name: str, given: Any) -> tuple[bool, Array, str]:
+        """Return whether one date is given; and dates or durations as integers, and their unit.
+
+        An array of dates of NumPy is in UTC; one of CuPy holds integers of this unit.
+        """
+        if array_module(given) is not np and given.dtype == np.int64:
+            return given.ndim == 0, given.get().reshape(-1), self.unit
+        column = time_column(given) if hasattr(given, "dtype") or hasattr(given, "type") else None
+        if column is None:
+            is_one = isinstance(given, str) or not hasattr(given, "__len__")
+            each = [self._nanoseconds(name, given)] if is_one else self._nanoseconds_of(name, given)
+            unit = next((unit for unit, count in _NANOSECONDS.items() if not any(one % count for one in each)), "ns")
+            whole = [int(one // _NANOSECONDS[unit]) for one in each]
+            if any(abs(one) > 2**62 for one in whole):
+                raise ValueError(f"{name} holds dates beyond the range of M8[{unit}]; expected dates of a larger unit")
+            return is_one, np.array(whole, np.int64), unit
+        kind = column.type
+        if kind.counts_from_1970 != self.counts_from_1970:
+            raise TypeError(f"{name} holds {kind}; expected {self}, as the times are")
+        if bool(kind.zone) != bool(self.zone) and not isinstance(given, np.ndarray | np.generic):
+            raise TypeError(f"{name} holds {kind}; expected dates {'with' if self.zone else 'without'} a zone")
+        if (column.numbers == NAT).any():
+            raise ValueError(f"{name} has no date in row {int((column.numbers == NAT).argmax())}; expected one in each")
+        return getattr(given, "ndim", 1) == 0, column.numbers, kind.unit
+
+    def _nanoseconds_of(self, name: str, given: Any) -> list[Fraction]:
+        return [self._nanoseconds(f"{name}[{i}]", one) for i, one in enumerate(given)]
+
     def _nanoseconds(self, name: str, given: Any) -> Fraction:
         found = _moment(name, given, self.zone) if self.counts_from_1970 else length(given)
         if found is None:

@@ -4,13 +4,16 @@ Graph neural networks that train on samples draw them layer by layer: neighbors 
 of these. With replacement, draws are independent. Without replacement they follow Floyd's algorithm: to draw k of d
 positions, draw j is uniform below d - k + j + 1, and is replaced by d - k + j if it was drawn before.
 
+Edges before a time are a range of a list that is in the order of time. So the same draws, on either engine, are within
+ranges: as lists of an adjacency whose offsets are the bounds of each row's range.
+
 J. Bentley, B. Floyd: A Sample of Brilliance. Communications of the ACM 30 (1987).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import index
 from typing import Any, Literal, NamedTuple, get_args, overload
@@ -18,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args, overload
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module
+from gasla.arrays import array_module, running_sums
 from gasla.engines import Draws, Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import (
@@ -30,6 +33,7 @@ from gasla.graph.arguments import (
     vertex_ids,
     whole_number,
 )
+from gasla.graph.edge_times import Span, lists_by_time, span_of
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import as_array, range_of
@@ -39,7 +43,8 @@ from gasla.rows import Command, Row
 Array = Any  # NumPy's or CuPy's
 Direction = Literal["out", "in"]
 Reduction = Literal["mean", "sum", "max", "min"]
-Draw = Callable[[Array, int, int], tuple[Array, Array, Array]]  # of vertices, k and the number of the first row
+Strategy = Literal["uniform", "last"]
+Drawn = tuple[Array, Array, Array]  # neighbors, the numbers of their edges, and their rows
 ENTRY = 64  # bytes, at most, for each entry of a sample of layers
 MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
 
@@ -105,14 +110,16 @@ class NeighborSample(NamedTuple):
     Attributes
     ----------
     vertices : array of the type of vertex ids
-        The vertices of the sample, each once: first the given vertices, then those of each layer in order of their
-        first appearance. Number v of the sample is `vertices[v]` of the graph.
+        The vertices of the sample, each once, or once in each of disjoint trees: first the given vertices, then those
+        of each layer in order of their first appearance. Number v of the sample is `vertices[v]` of the graph.
     edge_index : (2, edges) array of int64
         Source and target of each drawn edge, as numbers of the sample; layer by layer.
     edge_ids : (edges,) array of int64
         The number of each drawn edge in the graph.
     vertex_counts, edge_counts : list of int
         The number of given vertices, then of new vertices per layer; the number of drawn edges per layer.
+    batch : array of int64, or None
+        Of disjoint trees, the position in `ids` of the given vertex in whose tree each vertex of the sample is.
     """
 
     vertices: Array
@@ -120,6 +127,7 @@ class NeighborSample(NamedTuple):
     edge_ids: Array
     vertex_counts: list[int]
     edge_counts: list[int]
+    batch: Array | None = None
 
     @property
     def blocks(self) -> list[Block]:
@@ -144,6 +152,11 @@ def sample_neighbors(
     direction: Direction = "out",
     weighted: bool = False,
     replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: Strategy = "uniform",
+    disjoint: bool = False,
     seed: int = 0,
 ) -> Array: ...
 @overload
@@ -155,6 +168,11 @@ def sample_neighbors(
     direction: Direction = "out",
     weighted: bool = False,
     replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: Strategy = "uniform",
+    disjoint: bool = False,
     seed: int = 0,
 ) -> NeighborSample: ...
 def sample_neighbors(
@@ -165,6 +183,11 @@ def sample_neighbors(
     direction: Direction = "out",
     weighted: bool = False,
     replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: Strategy = "uniform",
+    disjoint: bool = False,
     seed: int = 0,
 ) -> Array | NeighborSample:
     """Draw `k` random neighbors of each of some vertices, in one layer or several.
@@ -174,7 +197,8 @@ def sample_neighbors(
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros.
     ids : (rows,) array of ids or names
-        The vertices. With one number `k` a vertex may occur several times; each occurrence is an independent draw.
+        The vertices. With one number `k`, or with disjoint trees, a vertex may occur several times; each occurrence is
+        an independent draw.
     k : int or list of int
         Number of neighbors per vertex, 0 or more. A list has a number for each layer: layer i draws neighbors of the
         vertices that layer i - 1 found first.
@@ -185,6 +209,19 @@ def sample_neighbors(
         a graph without values, all edges of a vertex are equally likely.
     replace : bool
         Whether an edge may be drawn several times. If not, a vertex of `k` edges or fewer gives all of them.
+    at : time, or (rows,) array of times, optional
+        Draw only edges whose time is at this time or before: one time for all vertices, or one for each of `ids`. In
+        several layers, the edges of a whole tree are those up to the time of the given vertex at its root. Numbers, or
+        dates as for `window` of `gasla.earliest_arrival`; arrays of NumPy's dates are in UTC.
+    time : str, default "time"
+        The edge attribute with the time of each edge: numbers, dates, or times of day.
+    window : number or duration, optional
+        Draw only edges whose time is this much before `at`, or less: of dates, a duration such as "24h".
+    strategy : "uniform" or "last"
+        Whether to draw among these edges, or to take the last `k` of them; of edges at one time the later ones of the
+        input.
+    disjoint : bool
+        Whether several layers give a tree of its own to each of `ids`: `batch` says which. So it always is with `at`.
     seed : int
         At most 64 bits. The same seed gives the same sample on both engines.
 
@@ -192,16 +229,18 @@ def sample_neighbors(
     -------
     (rows, k) array of the type of vertex ids
         For a number `k`: one row per vertex, in no particular order, padded with -1 where a vertex has too few edges
-        (of positive weight, if `weighted`).
+        (of positive weight, if `weighted`; up to its time, if `at`). With "last", in the order of time.
     NeighborSample
         For a list `k`: `vertices`, `edge_index` with the vertices' new numbers, `edge_ids`, `vertex_counts`,
-        `edge_counts`; and `blocks`, the same edges by layer of message passing.
+        `edge_counts`, `batch`; and `blocks`, the same edges by layer of message passing.
 
     Raises
     ------
     TypeError, ValueError
-        If an id is not a vertex, or `k` or `seed` is not a valid number; if a vertex occurs twice and `k` is a list; if
-        weights are negative, not finite, or sum to infinity at a vertex.
+        If an id is not a vertex, or `k` or `seed` is not a valid number; if a vertex occurs twice and `k` is a list,
+        without disjoint trees; if weights are negative, not finite, or sum to infinity at a vertex. If the graph has no
+        such attribute; a time is missing, not finite, or an integer of 2**62 or more; `window` is negative; or
+        `strategy` is "last" with `weighted` or `replace`.
     MemoryError
         If the sample needs more memory than is available.
 
@@ -215,6 +254,12 @@ def sample_neighbors(
     With `weighted`, each call on the CPU computes a checksum of all weights, which takes longer than a small sample of
     a large graph. Lock the array of weights, ``A.data.flags.writeable = False``, or make them an edge attribute
     (`Graph.weighted_by`): then no call does.
+
+    The first call with `at` sorts the lists by time, and keeps them with the graph: up to 20 bytes per edge. By weight
+    and time, each call copies the edges that may be drawn, and adds up their weights.
+
+    In a tree, a vertex has one number, as in PyTorch Geometric: it draws once, in the layer that found it first. Edges
+    need not come earlier from layer to layer: each is at the root's time or before.
 
     `vertices`, `edge_index`, `vertex_counts` and `edge_counts` are `n_id`, `edge_index`, `num_sampled_nodes` and
     `num_sampled_edges` of PyTorch Geometric. `blocks` are the message flow graphs of DGL.
@@ -244,31 +289,120 @@ def sample_neighbors(
     (array([2, 4]), [1, 1, 1], [1, 1])
     >>> [(block.sources, block.destinations) for block in sample.blocks]
     [(3, 2), (2, 1)]
+
+    The last purchase up to a day, and the two last ones of each buyer up to the same day.
+
+    >>> days = np.array(["2026-01-03", "2026-01-01", "2026-01-05", "2026-01-04"], "M8[D]")
+    >>> bought = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 1, 1]).with_edge_attributes(time=days)
+    >>> sample = gasla.sample_neighbors(
+    ...     bought, [1, 1], [1, 2], direction="in", at=["2026-01-03", "2026-01-05"], strategy="last"
+    ... )
+    >>> sample.vertices, sample.batch, sample.edge_ids
+    (array([1, 1, 0, 2], dtype=int32), array([0, 1, 0, 1]), array([0, 2, 1]))
     """
     graph, layers, key = whole_graph(graph), _layers(k), seed_hash(seed)
-    check_flags(replace=replace, weighted=weighted)
+    check_flags(replace=replace, weighted=weighted, disjoint=disjoint)
     check_choice("direction", direction, get_args(Direction))
+    _check_strategy(strategy, at, window, weighted, replace)
     ids = vertex_ids(graph, "ids", ids)
     check_lists(graph, direction)
-    primitives = engine(graph.engine).primitives()
-    has_weights = weighted and graph.value_type is not None and graph.m > 0
-    weights = weights_of(graph, primitives, direction) if has_weights else None
-    draws = Draws(key, bool(replace), weights)
-    lists = graph.out if direction == "out" else graph.in_
-    if layers is None:
-        require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
-        return primitives.sample(lists, ids, index(k), draws)  # type: ignore[arg-type]
+    sampler = _Sampler(graph, direction, weighted, Draws(key, bool(replace), None))
+    if at is not None:
+        sampler = _TimedSampler(sampler, time, span_of(graph, time, at, window, len(ids)), strategy == "last")
+    if layers is not None:
+        return _sample_layers(sampler, ids, layers, disjoint or at is not None)
+    require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
+    return sampler.rows(ids, index(k))  # type: ignore[arg-type]
 
-    def draw(ids: Array, k: int, row: int) -> tuple[Array, Array, Array]:
-        if replace:
-            _require_room(lists, ids, k)
-        found, edges, rows = primitives.sample_lists(lists, ids, k, row, draws)
-        is_drawn = None if weights is None else edges >= 0  # edges of weight 0 are never drawn
+
+def _check_strategy(strategy: Any, at: Any, window: Any, weighted: bool, replace: bool) -> None:
+    """Refuse arguments that mean nothing together."""
+    check_choice("strategy", strategy, get_args(Strategy))
+    if at is None and (window is not None or strategy == "last"):
+        given = "strategy='last'" if window is None else f"window={window!r}"
+        raise ValueError(f"{given} without a time; expected at=, a time for each of ids, or one for all")
+    if strategy == "last" and (weighted or replace):
+        raise ValueError("strategy='last' draws nothing; expected weighted=False and replace=False")
+
+
+class _Sampler:
+    """Draws from the lists of a graph."""
+
+    def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws) -> None:
+        self.graph, self.direction = graph, direction
+        self.primitives = engine(graph.engine).primitives()
+        self.weighted = bool(weighted) and graph.value_type is not None and graph.m > 0
+        weights = weights_of(graph, self.primitives, direction) if self.weighted else None
+        self.draws = draws._replace(weights=weights)
+
+    @property
+    def lists(self) -> Adjacency:
+        """The neighbor lists."""
+        return self.graph.out if self.direction == "out" else self.graph.in_
+
+    def rows(self, ids: Array, k: int) -> Array:
+        """A row of `k` neighbors for each vertex."""
+        return self.primitives.sample(self.lists, ids, k, self.draws)
+
+    def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
+        """Up to `k` edges of each vertex, of which the first draws as this row; `roots` are positions in the batch."""
+        return self._drawn(self.lists, ids, k, row, self.draws, roots is not None)
+
+    def _drawn(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
+        if repeats or draws.replace:
+            _require_room(lists, ids, k, draws.replace)
+        found, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
+        is_drawn = None if draws.weights is None else edges >= 0  # edges of weight 0 are never drawn
         if is_drawn is None or bool(is_drawn.all()):
             return found, edges, rows
         return found[is_drawn], edges[is_drawn], rows[is_drawn]
 
-    return _sample_layers(ids, layers, direction == "out", draw, primitives)
+
+class _TimedSampler(_Sampler):
+    """Draws from the edges of a span of time."""
+
+    def __init__(self, sampler: _Sampler, time: str, span: Span, is_last: bool) -> None:
+        self.graph, self.direction, self.primitives = sampler.graph, sampler.direction, sampler.primitives
+        self.weighted, self.draws, self.span, self.is_last = sampler.weighted, sampler.draws, span, is_last
+        self.by_time = lists_by_time(sampler.graph, time, sampler.direction)
+
+    def rows(self, ids: Array, k: int) -> Array:
+        lists, ranges, draws = self._open(ids, self.span, k)
+        return self.primitives.sample(lists, ranges, k, draws)
+
+    def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
+        lists, ranges, draws = self._open(ids, self.span.of(roots), k)
+        return self._drawn(lists, ranges, k, row, draws, True)
+
+    def _open(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
+        """Lists that hold the edges of each row's span, the numbers of these lists, and the draws from them."""
+        (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
+        if 2 * len(ids) > np.iinfo(ids.dtype).max:
+            raise ValueError(f"the sample has {len(ids)} rows; expected fewer than {np.iinfo(ids.dtype).max // 2}")
+        ends = search(lists, times, ids, span.last, True)
+        begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
+        begins = xp.minimum(begins, ends)  # the first time is after the last if none is within a short window
+        if self.is_last:
+            begins = xp.maximum(begins, ends - min(k, len(times)))
+        if self.weighted:
+            return self._copied(begins, ends, ids.dtype)
+        bounds = xp.stack([begins, ends], axis=1).ravel().astype(lists.indptr.dtype)
+        ranges = xp.arange(0, 2 * len(ids), 2, dtype=ids.dtype)
+        return Adjacency(bounds, lists.indices, lists.edge_ids), ranges, self.draws
+
+    def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
+        """As `_open`, copies with the sums of their own weights."""
+        lists, xp = self.by_time.lists, array_module(begins)
+        indptr = running_sums(ends - begins)
+        require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
+        copied = Adjacency(indptr, xp.arange(int(indptr[-1])))
+        owners = copied.owners()
+        places = begins[owners] + copied.indices - indptr[owners]
+        numbers = lists.numbers()[places]
+        copied = Adjacency(indptr, lists.indices[places], numbers)
+        values: Any = self.graph.valued.each
+        weights = _sums_and_guides(copied, values[numbers], self.primitives, self.direction)
+        return copied, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
 
 
 def _layers(k: Any) -> list[int] | None:
@@ -287,25 +421,39 @@ def _layers(k: Any) -> list[int] | None:
     return [index(number) for number in k]
 
 
-def _sample_layers(ids: Array, layers: list[int], along: bool, draw: Draw, primitives: Primitives) -> NeighborSample:
-    """Sample layer by layer; each starts from the vertices that the one before found."""
+def _sample_layers(sampler: _Sampler, ids: Array, layers: list[int], disjoint: bool) -> NeighborSample:
+    """Sample layer by layer; each starts from the vertices that the one before found.
+
+    In disjoint trees, a vertex is numbered by its key: the position of the root, times n, plus the vertex.
+    """
     xp: Any = array_module(ids)
-    vertices, _ = primitives.append_distinct(ids[:0], ids)
-    if len(vertices) < len(ids):
+    append, n = sampler.primitives.append_distinct, max(sampler.graph.n, 1)
+    keys = ids
+    if disjoint:
+        if len(ids) * n >= 2**63:
+            raise ValueError(f"ids has {len(ids)} vertices of {n}; expected a product below 2**63: fewer ids")
+        keys = xp.arange(len(ids)) * n + ids
+    elif len(append(ids[:0], ids)[0]) < len(ids):
         raise _repeats(ids)
     begin, sources, targets, numbers, counts = 0, [], [], [], [len(ids)]
     for k in layers:
-        found, edges, rows = draw(vertices[begin:], k, begin)
-        begin = len(vertices)
-        vertices, at = primitives.append_distinct(vertices, found)
+        own = keys[begin:]
+        roots: Any = own // n if disjoint else None
+        vertices = (own - roots * n).astype(ids.dtype) if disjoint else own
+        found, edges, rows = sampler.layer(vertices, roots, k, begin)
+        if disjoint:
+            found = found + (roots * n)[rows - begin]
+        begin = len(keys)
+        keys, at = append(keys, found)
         sources.append(rows)
         targets.append(at)
         numbers.append(edges)
-        counts.append(len(vertices) - begin)
-    ends = [*sources, *targets] if along else [*targets, *sources]
-    return NeighborSample(
-        vertices, xp.concatenate(ends).reshape(2, -1), xp.concatenate(numbers), counts, [len(e) for e in numbers]
-    )
+        counts.append(len(keys) - begin)
+    ends = [*sources, *targets] if sampler.direction == "out" else [*targets, *sources]
+    index, edge_ids = xp.concatenate(ends).reshape(2, -1), xp.concatenate(numbers)
+    batch: Any = keys // n if disjoint else None
+    vertices = (keys - batch * n).astype(ids.dtype) if disjoint else keys
+    return NeighborSample(vertices, index, edge_ids, counts, [len(e) for e in numbers], batch)
 
 
 def _repeats(ids: Array) -> ValueError:
@@ -318,10 +466,10 @@ def _repeats(ids: Array) -> ValueError:
     )
 
 
-def _require_room(lists: Adjacency, ids: Array, k: int) -> None:
-    """Refuse a layer of draws with replacement that does not fit in memory; without, lists limit it."""
+def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
+    """Refuse a layer that does not fit in memory, where the number of edges in the graph is no limit."""
     degrees = lists.indptr[1:][ids] - lists.indptr[:-1][ids]
-    count = k * int((degrees > 0).sum())
+    count = k * int((degrees > 0).sum()) if replace else int(array_module(ids).minimum(degrees, min(k, MOST)).sum())
     require_room("the sample has", count, ENTRY, lists.device, "a smaller number in k, or fewer ids")
 
 
@@ -359,19 +507,26 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
     def made(graph: Graph) -> tuple[Array, Array]:
         valued = graph.valued
         lists, values = (graph.out, valued.by_out) if direction == "out" else (graph.in_, valued.by_in)
-        sums = primitives.list_sums(lists, values)
-        bad = ~(sums < np.inf)
-        if bool(bad.any()):
-            v = int(lists.owners()[int(bad.argmax())])
-            raise ValueError(
-                f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
-            )
-        largest = float(range_of(sums)[1]) if len(sums) else 0.0
-        if 0 < largest < 2.0**-256:  # the product of a weight and what `accept` returns might be 0
-            sums = array_module(sums).ldexp(sums, -math.frexp(largest)[1])
-        return sums, primitives.list_guides(lists, sums)
+        return _sums_and_guides(lists, values, primitives, direction)
 
     return graph.kept("sums of weights" if direction == "out" else "sums of weights of in-edges", made)
+
+
+def _sums_and_guides(
+    lists: Adjacency, values: Array, primitives: Primitives, direction: Direction
+) -> tuple[Array, Array]:
+    """Prefix sums of each list's weights in float64, and their guide tables."""
+    sums = primitives.list_sums(lists, values)
+    bad = ~(sums < np.inf)
+    if bool(bad.any()):
+        v = int(lists.owners()[int(bad.argmax())])
+        raise ValueError(
+            f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
+        )
+    largest = float(range_of(sums)[1]) if len(sums) else 0.0
+    if 0 < largest < 2.0**-256:  # the product of a weight and what `accept` returns might be 0
+        sums = array_module(sums).ldexp(sums, -math.frexp(largest)[1])
+    return sums, primitives.list_guides(lists, sums)
 
 
 ROW = Row(
@@ -383,7 +538,12 @@ ROW = Row(
         defaults={"k": 5},
         unpack=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
         edges=lambda f: len(f["drawn"]),
+        fixed={"at": None, "time": "time", "window": None, "strategy": "uniform", "disjoint": False},
     ),
+    "sample_neighbors(g, [0, 1], 4)",
+    "sample_neighbors(g, [0, 1], 4, direction='in', weighted=True)",
     "sample_neighbors(g, [0, 1], [3, 2])",
     "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
+    "sample_neighbors(timed, [0, 1], [3, 2], at=50, window=30)",
+    "sample_neighbors(timed, [0, 1], [3, 2], at=50.0, weighted=True)",
 )

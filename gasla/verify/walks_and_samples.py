@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.arrays import moved
+from gasla.graph.edge_times import Span, span_of, times_of_edges
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import Array, Edges, VerificationError, edges_by_id, edges_of, require, verifier
+from gasla.verify._common import Array, VerificationError, edges_by_id, edges_of, require, verifier
 
 
 @verifier("shares")
@@ -30,7 +31,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
             f"walks are {rows.dtype}{rows.shape}; expected integers, a row for each of {len(begun)}"
         )
     require(rows[:, 0] == begun, lambda w: f"walker {w} begins at {rows[w, 0]}; expected {begun[w]}")
-    _require_vertices(edges, rows)
+    _require_vertices(edges.n, rows)
     usable = edges.weight > 0 if weighted else np.ones(len(edges.dst), bool)
     has_edges = np.bincount(edges.src[usable], minlength=edges.n) > 0
     before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
@@ -57,8 +58,15 @@ def sample_neighbors(
     direction: str = "out",
     weighted: bool = False,
     replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: str = "uniform",
+    disjoint: bool = False,
 ) -> None:
     """Verify `sampled` of `gasla.sample_neighbors`: as many as wanted, along edges, none more often than its edges.
+
+    With `at`, along edges of each span of time; with "last", the last of these. Trees have no edge between them.
 
     Examples
     --------
@@ -69,46 +77,63 @@ def sample_neighbors(
     Traceback (most recent call last):
     gasla.verify.VerificationError: row 0 of vertex 0 has 2 neighbors; expected 1
     """
+    given, asked = as_graph(graph), np.asarray(ids)
+    span = None if at is None else span_of(given, time, at, window, len(asked))
+    usable = _Usable(given, direction, weighted, time, span)
+    is_last = strategy == "last"
     if isinstance(k, Sequence):
-        _require_layers(as_graph(graph), np.asarray(ids), k, sampled, direction, weighted, replace)
+        _require_layers(usable, asked, k, sampled, replace, is_last, disjoint or at is not None)
         return
-    edges, asked, rows = _drawn_edges(graph, direction, weighted), np.asarray(ids), np.asarray(sampled)
+    rows = np.asarray(sampled)
     if rows.shape != (len(asked), k) or rows.dtype.kind != "i":
         raise VerificationError(f"samples are {rows.dtype}{rows.shape}; expected integers of shape {len(asked), k}")
-    _require_vertices(edges, rows)
-    degrees = np.diff(edges.indptr)[asked] if len(asked) else np.zeros(0, int)
-    wanted = np.where(degrees > 0, k, 0) if replace else np.minimum(degrees, k)
+    _require_vertices(given.n, rows)
     found = (rows >= 0).sum(axis=1)
-    require(found == wanted, lambda i: f"row {i} of vertex {asked[i]} has {found[i]} neighbors; expected {wanted[i]}")
-    require(((rows >= 0) == (np.arange(k) < found[:, np.newaxis])).all(axis=1), lambda i: f"row {i} has -1 inside")
-    for i, row in enumerate(rows):
-        _require_neighbors(edges, i, int(asked[i]), row[row >= 0], replace)
+    for i, (v, row) in enumerate(zip(asked.tolist(), rows)):
+        stored = usable.others[usable.of(v, i)]
+        wanted = k * bool(len(stored)) if replace else min(len(stored), k)
+        if found[i] != wanted:
+            raise VerificationError(f"row {i} of vertex {v} has {found[i]} neighbors; expected {wanted}")
+        if (row[: found[i]] < 0).any():
+            raise VerificationError(f"row {i} has -1 inside")
+        if is_last and not np.array_equal(row[: found[i]], stored[len(stored) - found[i] :]):
+            raise VerificationError(f"row {i} has not the last {found[i]} neighbors of vertex {v}")
+        _require_neighbors(stored, i, v, row[row >= 0], replace)
 
 
-def _drawn_edges(graph: Any, direction: str, weighted: bool) -> Edges:
-    """The edges that may be drawn, from the vertex that draws: reversed for "in".
+class _Usable:
+    """The edges that may be drawn; with times, those of the span of a row, in order of time."""
 
-    If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
-    """
-    n, (src, dst, weight) = as_graph(graph).n, edges_by_id(graph)
-    if direction == "in":
-        src, dst = dst, src
-    order = np.argsort(src, kind="stable")
-    src, dst, weight = src[order], dst[order], weight[order]
-    if weighted:
-        counts = weight > 0
-        is_small = weight <= np.finfo(np.float64).eps * np.bincount(src, weight, n)[src]
-        for v in np.unique(src[counts & is_small]).tolist():
-            row = slice(*np.searchsorted(src, (v, v + 1)))
-            counts[row] = np.diff(np.cumsum(weight[row]), prepend=0) > 0
-        src, dst, weight = src[counts], dst[counts], weight[counts]
-    return Edges(n, np.searchsorted(src, np.arange(n + 1)), src, dst, weight)
+    def __init__(self, graph: Graph, direction: str, weighted: bool, time: str, span: Span | None) -> None:
+        self.graph, self.weighted, self.span = graph, weighted, span
+        src, dst, self.weight = edges_by_id(graph)
+        self.sources = src
+        self.owners, self.others = (src, dst) if direction == "out" else (dst, src)
+        self.times = None if span is None else times_of_edges(graph, time)
+        self.order = np.argsort(self.owners, kind="stable")
+        if self.times is not None:
+            self.order = np.lexsort((self.times, self.owners))
+        self.indptr = np.searchsorted(self.owners[self.order], np.arange(graph.n + 1))
+
+    def of(self, v: int, root: int) -> Array:
+        """The numbers of the edges of a vertex in the tree of a root, in order.
+
+        If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
+        """
+        found: Array = self.order[self.indptr[v] : self.indptr[v + 1]]
+        if self.span is not None and self.times is not None:
+            is_open = self.times[found] <= self.span.last[root]
+            if self.span.first is not None:
+                is_open &= self.times[found] >= self.span.first[root]
+            found = found[is_open]
+        return found[np.diff(np.cumsum(self.weight[found]), prepend=0) > 0] if self.weighted else found
 
 
 def _require_layers(
-    graph: Graph, ids: Array, k: Sequence[int], sampled: Any, direction: str, weighted: bool, replace: bool
+    usable: _Usable, ids: Array, k: Sequence[int], sampled: Any, replace: bool, is_last: bool, disjoint: bool
 ) -> None:
     """Verify a sample of layers."""
+    graph = usable.graph
     vertices, edge_index, edge_ids = (np.asarray(part) for part in sampled[:3])
     counts, edge_counts = sampled[3], sampled[4]
     if (len(counts), len(edge_counts)) != (len(k) + 1, len(k)) or counts[0] != len(ids):
@@ -124,42 +149,62 @@ def _require_layers(
     require(is_vertex, lambda v: f"vertex {v} of the sample is {vertices[v]}; expected 0 to {graph.n - 1}")
     require(is_number[0] & is_number[1], lambda e: f"edge {e} of the sample has an end that is no vertex of the sample")
     require(is_edge, lambda e: f"edge id {edge_ids[e]} is outside {graph.m} edges")
-    if len(np.unique(vertices)) != len(vertices) or (vertices[: len(ids)] != ids).any():
+    roots = _roots(len(ids), len(vertices), sampled[5] if len(sampled) > 5 else None, disjoint)
+    if len(np.unique(np.stack([roots, vertices]), axis=1).T) != len(vertices) or (vertices[: len(ids)] != ids).any():
         raise VerificationError("the vertices of the sample are not distinct, or do not begin with the given ones")
+    drawing, drawn = edge_index if usable.owners is usable.sources else edge_index[::-1]
+    require(roots[drawing] == roots[drawn], lambda e: f"edge {e} of the sample leads to another tree")
     for end, name, stored in zip(edge_index, ("source", "target"), map(np.asarray, graph.edges())):
         right = np.asarray(vertices[end] == stored[edge_ids])
         require(right, lambda e: f"the {name} of edge {e} of the sample is not that of edge {edge_ids[e]}")  # noqa: B023
-    degrees = np.diff(_drawn_edges(graph, direction, weighted).indptr)[vertices]
-    drawing, drawn = edge_index if direction == "out" else edge_index[::-1]
-    weight = np.ones(graph.m) if graph.values is None or not weighted else np.asarray(graph.values)
+    weight = np.ones(graph.m) if not usable.weighted else usable.weight
     require(weight[edge_ids] > 0, lambda e: f"edge {edge_ids[e]} was drawn, of weight {weight[edge_ids[e]]}")
-    if not replace and len(np.unique(edge_ids)) != len(edge_ids):
+    if not replace and len(np.unique(np.stack([roots[drawing], edge_ids]), axis=1).T) != len(edge_ids):
         raise VerificationError("an edge was drawn twice; expected draws without replacement")
     begins, ends = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(edge_counts)])
     for i, most in enumerate(k):
         layer, (first, last) = slice(ends[i], ends[i + 1]), begins[i : i + 2]
-        degree = degrees[first:last]
+        may = [usable.of(int(vertices[j]), int(roots[j])) for j in range(first, last)]
+        degree = np.array([len(edges) for edges in may], int)
         wanted = np.where(degree > 0, most, 0) if replace else np.minimum(degree, most)
         if not np.array_equal(np.sort(drawing[layer]), np.repeat(np.arange(first, last), wanted)):
             raise VerificationError(f"layer {i} has other numbers of edges per vertex than {wanted}")
+        for j, edges in enumerate(may, first):
+            own = edge_ids[layer][drawing[layer] == j]
+            if not np.isin(own, edges[len(edges) - len(own) :] if is_last else edges).all():
+                raise VerificationError(
+                    f"vertex {j} of the sample drew edges outside its span of time, or not the last"
+                )
         new, where = np.unique(drawn[layer][drawn[layer] >= last], return_index=True)
         if not np.array_equal(new, np.arange(last, begins[i + 2])) or (where[1:] < where[:-1]).any():
             raise VerificationError(f"the new vertices of layer {i} are not numbered by their first appearance")
 
 
-def _require_neighbors(edges: Edges, i: int, v: int, row: Iterable[int], replace: bool) -> None:
+def _roots(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
+    """The tree of each vertex of a sample, checked; 0 if there is one for all."""
+    if not disjoint:
+        if batch is not None:
+            raise VerificationError("the sample has a batch; expected none without disjoint trees")
+        return np.zeros(vertices, int)
+    roots = np.asarray(batch)
+    if roots.shape != (vertices,) or roots.dtype.kind != "i" or roots[:count].tolist() != [*range(count)]:
+        raise VerificationError(f"batch is {roots.dtype}{roots.shape}, or does not begin with 0 to {count - 1}")
+    require((roots >= 0) & (roots < count), lambda v: f"vertex {v} of the sample is in tree {roots[v]} of {count}")
+    return roots
+
+
+def _require_neighbors(stored: Array, i: int, v: int, row: Iterable[int], replace: bool) -> None:
     """Verify that each sampled vertex is a neighbor, and not sampled more often than it has edges."""
-    stored = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
         most = int((stored == x).sum())
         if count > most and not (replace and most):
             raise VerificationError(f"row {i} has {x} {count} times; expected at most {most}, its edges from {v}")
 
 
-def _require_vertices(edges: Edges, rows: Array) -> None:
+def _require_vertices(n: int, rows: Array) -> None:
     require(
-        ((rows >= -1) & (rows < edges.n)).ravel(),
-        lambda i: f"{rows.flat[i]} is not a vertex; expected 0 to {edges.n - 1}, or -1",
+        ((rows >= -1) & (rows < n)).ravel(),
+        lambda i: f"{rows.flat[i]} is not a vertex; expected 0 to {n - 1}, or -1",
     )
 
 

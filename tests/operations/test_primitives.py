@@ -21,6 +21,7 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
     "sample": gasla.sample_neighbors,
     "sample_lists": gasla.sample_neighbors,
     "append_distinct": gasla.sample_neighbors,
+    "search_lists": gasla.sample_neighbors,
     "list_sums": gasla.random_walks,
     "list_guides": gasla.random_walks,
     "top_k": gasla.top_k,

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.temporal.times import LARGEST_TIME, timed
+from gasla.algorithms.temporal.times import timed
 from gasla.graph.arguments import real_number
 from gasla.graph.dates import length
+from gasla.graph.edge_times import LARGEST_TIME
 from gasla.graph.graph import whole_graph
 from gasla.operations.joins import edge_triples
 from gasla.rows import Row, counts

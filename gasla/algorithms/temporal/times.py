@@ -6,7 +6,6 @@ Ranks are small integers, exact whatever the type of the times, so one program s
 import math
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +14,12 @@ import semirings
 from gasla.arrays import distinct, module_of
 from gasla.graph.arguments import real_number
 from gasla.graph.dates import NAT, Clock, clock_of
-from gasla.graph.edge_values import first_edge
+from gasla.graph.edge_times import LARGEST_TIME, check_times
 from gasla.graph.graph import Graph
-from gasla.graph.validate import range_of
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, parameter, vertex
 
 NEVER = 2**30  # larger than all ranks; 2**62 if they have 64 bits
-LARGEST_TIME = 2**62  # sums and differences of integers below it fit in int64
 Duration = str | float | timedelta | np.timedelta64
 Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
@@ -186,9 +183,9 @@ def timed(graph: Graph, time: str, duration: Duration) -> Timed:
 def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None = None) -> Timed:
     xp: Any = module_of(graph.device)
     per_time, per_duration = (1, 1) if clock is None else (clock.per_time, clock.per_duration)
-    _check("time", graph, time, per=per_time)
+    check_times("time", graph, time, per=per_time)
     if isinstance(duration, str):
-        _check("duration", graph, duration, least=0, per=per_duration)
+        check_times("duration", graph, duration, least=0, per=per_duration)
     kinds = [graph.edge_attributes.types[name] for name in (time, duration) if isinstance(name, str)]
     kind = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in kinds) else np.int64)
 
@@ -220,30 +217,6 @@ def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None 
     rank = Timed(found, times).rank
     ranked = found.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")})
     return Timed(ranked, times, clock)
-
-
-def _check(what: str, graph: Graph, name: str, least: float = -np.inf, per: int = 1) -> None:
-    """Raise ValueError unless all numbers of a column, times `per`, are finite, in range, and at least `least`."""
-    column: Any = graph.edge_attributes.numbers(name)
-    is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
-    limit = np.inf if is_float else LARGEST_TIME // per
-    for bound in [end.item() for end in range_of(column)] if len(column) else ():  # both NaN if any number is
-        if not -limit < bound < limit:
-            wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
-            if dates is not None:
-                wanted = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
-        elif bound < least:
-            wanted = f"{least} or more"
-        else:
-            continue
-        edge, number = first_edge(column, partial(_equals, bound))
-        number = number if dates is None else np.int64(bound).view(dates.dtype)
-        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {wanted}")
-
-
-def _equals(bound: Any, column: Any) -> Any:
-    """Which numbers of a column are equal to a bound, or NaN."""
-    return (column == bound) | (column != column)
 
 
 def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:

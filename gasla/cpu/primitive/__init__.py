@@ -7,7 +7,7 @@ from gasla.cpu.primitive.cliques import count_cliques
 from gasla.cpu.primitive.depth_first import depth_first, strong_components
 from gasla.cpu.primitive.depth_first_joins import Joined as join
 from gasla.cpu.primitive.drain_levels import peel
-from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists
+from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists, search_lists
 from gasla.cpu.primitive.edge_triples import edge_triples
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, link_groups, number
 from gasla.cpu.primitive.intersections import intersect

@@ -78,6 +78,13 @@ def _draw_rows(
     )
 
 
+def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
+    """Find the position in each vertex's list of ascending values before which all are below a mark, or at it too."""
+    found = np.empty(len(ids), np.int64)
+    run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, found, loose=True)
+    return found
+
+
 def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
     """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
     total = len(vertices) + len(found)
@@ -144,6 +151,24 @@ def _sample(
                     edges[j] = _edge_at(edge_ids, place) if is_drawn else -1
                 if is_drawn:
                     found[j] = indices[place]
+
+
+@compiled
+def _search(thread, threads, control, indptr, values, ids, marks, after, found):
+    """Bisect the lists of a block of vertices."""
+    n = np.uint64(len(ids))
+    for start, end in blocks(control, n, _ROWS):
+        for w in range(start, end):
+            prefetch(indptr, np.uint64(ids[w]))
+        for w in range(start, end):
+            low, high = np.uint64(indptr[np.uint64(ids[w])]), np.uint64(indptr[np.uint64(ids[w]) + ONE])
+            while low < high:
+                middle = low + (high - low) // _PAIR
+                if values[middle] < marks[w] or (after and values[middle] == marks[w]):
+                    low = middle + ONE
+                else:
+                    high = middle
+            found[w] = low
 
 
 @compiled

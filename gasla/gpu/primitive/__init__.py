@@ -6,7 +6,7 @@ from gasla.gpu.primitive.forest import compress, hook, label_components, likely_
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, has_edges
 from gasla.gpu.primitive.neighbors import count_at_edges, count_common_neighbors, orient, simplify
-from gasla.gpu.primitive.sampling import append_distinct, list_guides, list_sums, sample, sample_lists
+from gasla.gpu.primitive.sampling import append_distinct, list_guides, list_sums, sample, sample_lists, search_lists
 from gasla.gpu.primitive.top_k import top_k
 from gasla.gpu.primitive.trusses import peel_edges
 from gasla.gpu.program.walk_runs import walk

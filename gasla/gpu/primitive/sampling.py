@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import array_module
 from gasla.engines import Draws
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
@@ -60,6 +61,21 @@ def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -
     drawn = cupy.empty(count, lists.indices.dtype), cupy.empty(count, np.int64), cupy.empty(count, np.int64)
     _launch("sample", lists, len(ids), *arguments(lists, ids, firsts, k, row, draws, drawn))
     return drawn
+
+
+def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
+    """Find the position in each vertex's list of ascending values before which all are below a mark, or at it too.
+
+    All lists are bisected at once, in as many rounds as the longest one takes.
+    """
+    xp: Any = array_module(values)
+    low, high = (ends[ids].astype(np.int64) for ends in (lists.indptr[:-1], lists.indptr[1:]))
+    for _ in range(int((high - low).max()).bit_length() if len(ids) else 0):
+        middle = low + (high - low) // 2
+        value = values[xp.minimum(middle, len(values) - 1)]  # of an empty list, which is not used
+        goes_on = (low < high) & ((value <= marks) if after else (value < marks))
+        low, high = xp.where(goes_on, middle + 1, low), xp.where(goes_on, high, xp.maximum(middle, low))
+    return low
 
 
 def arguments(

@@ -1,0 +1,148 @@
+"""Times of edges as an attribute: their checks, the last time that each row of a call may use, and lists by time.
+
+Times are compared as int64 or float64, which hold those of every narrower type exactly.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import array_module, moved
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import real_number
+from gasla.graph.dates import NAT
+from gasla.graph.edge_values import first_edge
+from gasla.graph.graph import Graph
+from gasla.graph.validate import as_array, range_of
+
+Array = Any  # NumPy's or CuPy's
+LARGEST_TIME = 2**62  # sums and differences of integers below it fit in int64
+EXACT = 2**53  # float64 holds all integers up to it
+
+
+class TimedLists(NamedTuple):
+    """Neighbor lists in the order of time, edges of one time in the order of the input, and the times by position."""
+
+    lists: Adjacency
+    times: Array
+
+
+class Span(NamedTuple):
+    """The first and the last time of the edges that each row may use; without `first` there is no first."""
+
+    first: Array | None
+    last: Array
+
+    def of(self, rows: Array) -> Span:
+        """The span of some rows."""
+        return Span(None if self.first is None else self.first[rows], self.last[rows])
+
+
+def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per: int = 1) -> None:
+    """Raise ValueError unless all numbers of a column, times `per`, are finite, in range, and at least `least`."""
+    column: Any = graph.edge_attributes.numbers(name)
+    is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
+    limit = np.inf if is_float else LARGEST_TIME // per
+    for bound in [end.item() for end in range_of(column)] if len(column) else ():  # both NaN if any number is
+        if not -limit < bound < limit:
+            wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
+            if dates is not None:
+                wanted = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
+        elif bound < least:
+            wanted = f"{least} or more"
+        else:
+            continue
+        edge, number = first_edge(column, partial(_equals, bound))
+        number = number if dates is None else np.int64(bound).view(dates.dtype)
+        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {wanted}")
+
+
+def _equals(bound: Any, column: Any) -> Any:
+    """Which numbers of a column are equal to a bound, or NaN."""
+    return (column == bound) | (column != column)
+
+
+def times_of_edges(graph: Graph, time: str) -> Array:
+    """The times of all edges as int64 or float64, checked; dates as integers of their unit."""
+    kind = _type(graph, time)
+
+    def checked(graph: Graph) -> bool:
+        check_times("time", graph, time)
+        return True
+
+    graph.kept(("checked times", time), checked)
+    return graph.edge_attributes.numbers(time).astype(kind, copy=False)
+
+
+def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
+    """The out-lists or the in-lists of a graph by time, kept with it: up to 20 bytes per edge."""
+    numbers = times_of_edges(graph, time)
+
+    def made(graph: Graph) -> TimedLists:
+        src, dst = graph.edges()
+        xp: Any = array_module(numbers)
+        order = np.argsort(numbers, kind="stable") if xp is np else xp.argsort(numbers)
+        owners, others = (src, dst) if direction == "out" else (dst, src)
+        lists = Adjacency.grouped(owners[order], others[order], graph.n)
+        ids = order[lists.numbers()].astype(lists.numbers().dtype, copy=False)
+        return TimedLists(Adjacency(lists.indptr, lists.indices, ids), numbers[ids])
+
+    return graph.kept(("lists by time", time, direction), made)
+
+
+def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int) -> Span:
+    """The times that each of `rows` rows may use: at `at` or before, and not earlier than `window` before it.
+
+    `at` is one time for all rows, or one for each: numbers or dates, as the edge attribute `time` has them. A window is
+    a number or a duration. The bounds are exact; those between two times of the attribute's unit are rounded inwards.
+    """
+    kind, dates = _type(graph, time), graph.edge_attributes.time_types.get(time)
+    if dates is not None:
+        is_one, first, last = dates.span("at", at, window)
+    else:
+        is_one, first, last = _span_of_numbers(time, kind, at, window)
+    if not is_one and last.shape != (rows,):
+        raise ValueError(f"at has shape {last.shape}; expected one time, or one for each of {rows} rows")
+    parts = (None if part is None else np.full(rows, part[0]) if is_one else part for part in (first, last))
+    return Span(*(None if part is None else moved(part, graph.device) for part in parts))
+
+
+def _type(graph: Graph, time: str) -> Any:
+    """The type that the times of an edge attribute are compared in; an error unless there is one of this name."""
+    if not isinstance(time, str):
+        raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
+    graph.edge_attributes.require(time, "time")
+    return np.float64 if graph.edge_attributes.types[time].kind == "f" else np.int64
+
+
+def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
+    """Whether `at` is one number; and the first and the last time of each, in the type of the edges' times."""
+    given = moved(as_array("at", at), "cpu")
+    if given.dtype.kind not in "iuf" and given.size:
+        raise TypeError(f"at holds {given.dtype}; expected numbers, as the edge attribute {time!r} does")
+    is_one, given = given.ndim == 0, given.reshape(1) if given.ndim == 0 else given
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise ValueError(f"at is nan in row {int(np.isnan(given).argmax())}; expected a number")
+    width = None if window is None else real_number("window", window, 0, np.inf)
+    width = None if width == np.inf else width
+    if kind is np.float64:
+        if given.dtype.kind in "iu" and ((given > EXACT) | (given < -EXACT)).any():
+            raise ValueError(f"at holds integers beyond 2**53; expected floats, as the edge attribute {time!r} does")
+        last = given.astype(np.float64)
+        return is_one, None if width is None else last - width, last
+    if given.dtype.kind == "f":
+        return is_one, None if width is None else _whole(np.ceil(given - width)), _whole(np.floor(given))
+    largest = np.iinfo(np.int64).max
+    last = (np.minimum(given, largest) if given.dtype == np.uint64 else given).astype(np.int64)
+    if width is None:
+        return is_one, None, last
+    back = largest if width >= largest else int(window)
+    return is_one, np.where(last < -largest + back, -largest, last - back), last
+
+
+def _whole(numbers: Array) -> Array:
+    """Whole floats as int64; those beyond its range, as its ends."""
+    return np.clip(numbers, -(2.0**63), 2.0**63 - 1024).astype(np.int64)
