@@ -93,20 +93,24 @@ def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
     return graph.kept(("lists by time", time, direction), made)
 
 
-def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int) -> Span:
+def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> Span:
     """The times that each of `rows` rows may use: at `at` or before, and not earlier than `window` before it.
 
     `at` is one time for all rows, or one for each: numbers or dates, as the edge attribute `time` has them. A window is
     a number or a duration. The bounds are exact; those between two times of the attribute's unit are rounded inwards.
+    With `rows` None there are as many as times.
     """
     kind, dates = _type(graph, time), graph.edge_attributes.time_types.get(time)
     if dates is not None:
         is_one, first, last = dates.span("at", at, window)
     else:
         is_one, first, last = _span_of_numbers(time, kind, at, window)
-    if not is_one and last.shape != (rows,):
-        raise ValueError(f"at has shape {last.shape}; expected one time, or one for each of {rows} rows")
-    parts = (None if part is None else np.full(rows, part[0]) if is_one else part for part in (first, last))
+    if last.ndim != 1 or (rows is not None and not is_one and len(last) != rows):
+        raise ValueError(f"at has shape {last.shape}; expected one time, or one for each of {rows or 'some'} rows")
+    parts = (
+        None if part is None else np.full(rows, part[0]) if is_one and rows is not None else part
+        for part in (first, last)
+    )
     return Span(*(None if part is None else moved(part, graph.device) for part in parts))
 
 

@@ -3,6 +3,9 @@
 All pairs are numbered row by row, and a pair that is not an edge has a rank among those. Distinct random ranks are
 drawn, and the pair of a rank is found by bisection in the sorted numbers of the edges. So no pair is ever rejected
 because it is an edge, and a dense graph is no slower than a sparse one.
+
+With a time for each pair, pairs are drawn among all, and again if they are an edge by then. Those that are left after
+some rounds are drawn by rank, as above, together for all rows of a time.
 """
 
 from __future__ import annotations
@@ -10,26 +13,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, distinct
+from gasla.arrays import any_true, array_module, device_of, distinct
 from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
+from gasla.graph.edge_times import span_of, times_of_edges
 from gasla.graph.exchange.two_sides import require_across
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
+from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.sampling import seed_word
 
 Array = Any  # NumPy's or CuPy's
+FRACTIONS = (0.8, 0.1, 0.1)
 MOST = 2**31  # vertices: numbers of pairs fit int64
 ROUNDS = 128  # largest number of rounds of draws; at least half of the draws are new, so far fewer rounds suffice
 ENTRY = 96  # bytes, at most, for each pair that is drawn
 BLOCK = 1 << 14  # pairs that NumPy hashes at a time, which fit a cache
 
 
-def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: int = 0) -> Array:
+def negative_edges(
+    graph: Any, count: int, *, undirected: bool = False, at: Any = None, time: str = "time", seed: int = 0
+) -> Array:
     """Draw distinct pairs of different vertices that are not edges, uniformly at random.
 
     Parameters
@@ -42,6 +50,12 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
         Whether to draw pairs i < j with neither i -> j nor j -> i an edge. Otherwise all pairs (i, j) with i and j
         different are drawn of which i -> j is not an edge. In a graph that knows its sides (`Graph.from_bipartite`)
         it makes no difference: i is on side 0, j on side 1, and neither i -> j nor j -> i is an edge.
+    at : time, or (count,) array of times, optional
+        Draw among the pairs that are not edges at this time or before, which may be edges later: one time for all, or
+        one for each pair. With a time for each, draws are independent, and pairs may repeat. As for
+        `gasla.sample_neighbors`.
+    time : str, default "time"
+        The edge attribute with the time of each edge.
     seed : int
         At most 64 bits. The same seed gives the same pairs on both engines.
 
@@ -54,14 +68,14 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
     ------
     TypeError, ValueError
         If `count` or `seed` is not a valid number, there are fewer pairs than `count`, or the graph has more than 2**31
-        vertices.
+        vertices. If all pairs are edges at one of several times, or for times as in `gasla.sample_neighbors`.
     MemoryError
         If the result does not fit memory.
 
     Notes
     -----
-    The numbers of the graph's edges are sorted at first use, and kept with the graph: 8 bytes per edge. All sets of
-    `count` pairs are equally likely, up to n * n / 2**64.
+    The numbers of the graph's edges are sorted at first use, and kept with the graph: 8 bytes per edge; with times, 16.
+    All sets of `count` pairs are equally likely, up to n * n / 2**64.
 
     References
     ----------
@@ -77,13 +91,27 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
     >>> gasla.negative_edges(graph, 2, undirected=True)
     array([[0, 1],
            [2, 3]])
+
+    Vertices 2 and 3 become neighbors at time 9 only:
+
+    >>> ring = graph.with_edge_attributes(time=[1, 2, 9, 4])
+    >>> gasla.negative_edges(ring, 3, undirected=True, at=8)
+    array([[2, 0, 1],
+           [3, 2, 3]])
     """
     graph, count, word = whole_graph(graph), whole_number("count", count, NO_LIMIT), seed_word(seed)
     check_flags(undirected=undirected)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
     pairs = PairsAcross(graph, graph.sides) if graph.sides is not None else Pairs(graph.n, bool(undirected))
-    before = graph.kept(("pairs before edges", pairs.kind), partial(_free_before, pairs=pairs))
+    if at is None:
+        before = graph.kept(("pairs before edges", pairs.kind), partial(_free_before, pairs=pairs))
+    else:
+        last = span_of(graph, time, at, None, None).last
+        known = graph.kept(("first times of pairs", pairs.kind, time), partial(_first_times, pairs=pairs, time=time))
+        if len(last) != 1 or np.ndim(at):
+            return _each_at_its_time(pairs, known, last, count, word)
+        before = known.free_before(last)
     if count > pairs.count - len(before):
         raise ValueError(
             f"count is {count}; expected {pairs.count - len(before)} at most, the number of pairs of vertices without "
@@ -157,6 +185,60 @@ def _free_before(graph: Graph, pairs: Pairs | PairsAcross) -> Array:
     return numbers - array_module(numbers).arange(len(numbers))
 
 
+class _FirstTimes(NamedTuple):
+    """The pairs of vertices with an edge, as ascending numbers, and the first time at which each is one."""
+
+    numbers: Array
+    times: Array
+
+    def free_before(self, last: Array) -> Array:
+        """For each pair that is an edge at a time or before, the number of pairs before it that are not."""
+        numbers = self.numbers[self.times <= last]
+        return numbers - array_module(numbers).arange(len(numbers))
+
+    def have(self, numbers: Array, last: Array) -> Array:
+        """Whether each of some pairs is an edge at its time or before."""
+        xp: Any = array_module(numbers)
+        if not len(self.numbers):
+            return xp.zeros(len(numbers), bool)
+        at = xp.minimum(xp.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        return (self.numbers[at] == numbers) & (self.times[at] <= last)
+
+
+def _first_times(graph: Graph, pairs: Pairs | PairsAcross, time: str) -> _FirstTimes:
+    i, j = (side.astype(np.int64) for side in graph.edges())
+    times, is_pair = times_of_edges(graph, time), i != j
+    each = pairs.numbers(i[is_pair], j[is_pair])
+    numbers = distinct(each)
+    at = array_module(each).searchsorted(numbers, each)
+    return _FirstTimes(numbers, reduce_by_key(at, times[is_pair], semirings.min, len(numbers)))
+
+
+def _each_at_its_time(
+    pairs: Pairs | PairsAcross, known: _FirstTimes, last: Array, count: int, seed: np.uint64
+) -> Array:
+    """Independent draws of pairs that are not edges at a time each, or before."""
+    if len(last) != count:
+        raise ValueError(f"at has {len(last)} times; expected one time, or one for each of {count} pairs")
+    xp: Any = array_module(last)
+    edges = xp.searchsorted(xp.sort(known.times), last, side="right")  # pairs that are edges by then
+    if any_true(is_full := edges >= pairs.count):
+        raise ValueError(f"all pairs of vertices are edges at the time of pair {int(is_full.argmax())}; expected none")
+    require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
+    found, left = xp.zeros(count, np.int64), xp.arange(count)
+    for draw in range(ROUNDS):
+        if not len(left):
+            break
+        found[left] = _shares(semirings.hash(seed, left, draw), pairs.count)
+        left = left[known.have(found[left], last[left])]
+    for many in distinct(edges[left]).tolist():  # equal for times between which no pair becomes an edge
+        some = left[edges[left] == many]
+        before = known.free_before(last[some[0]])
+        ranks = _shares(semirings.hash(seed, some, ROUNDS), pairs.count - many)
+        found[some] = ranks + xp.searchsorted(before, ranks, side="right")
+    return pairs.of(found)
+
+
 def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     """Distinct random numbers below `total`, in random order.
 
@@ -195,11 +277,14 @@ def _shares(words: Array, total: int) -> Array:
     return (upper * high + (middle >> half) + (rest >> half)).astype(np.int64)
 
 
-def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, seed: int = 0) -> list[Array]:
-    """Split the edges at random, for example into a training, a validation and a test set.
+def split_edges(
+    graph: Any, fractions: Sequence[float] = FRACTIONS, *, time: str | None = None, at: Any = None, seed: int = 0
+) -> list[Array]:
+    """Split the edges at random or by time, for example into a training, a validation and a test set.
 
-    All edges between two vertices go into the same set: parallel edges, and in an undirected graph both directions.
-    So no edge of a test set is known from the training set.
+    At random, all edges between two vertices go into the same set: parallel edges, and in an undirected graph both
+    directions. So no edge of a test set is known from the training set. By time, all edges of a set are later than
+    those of the set before.
 
     Parameters
     ----------
@@ -207,8 +292,15 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
         `A[i, j]` is the edge i -> j. It is undirected if `Graph.is_symmetric`.
     fractions : sequence of float
         The fraction of each set, 0 or more; they add up to 1.
+    time : str, optional
+        Split by this edge attribute: numbers, dates, or times of day. Edges at one time go into the same set, the
+        earliest that has room for one of them.
+    at : time, or array of times, optional
+        Split by time into sets that end at these times, and one of all later edges, in place of fractions: the first
+        has the edges at the first time or before. Times ascend; they are given as for `gasla.sample_neighbors`. The
+        attribute is `time`, by default "time".
     seed : int
-        At most 64 bits. The same seed gives the same sets on both engines.
+        At most 64 bits. The same seed gives the same sets on both engines. By time, it makes no difference.
 
     Returns
     -------
@@ -220,7 +312,8 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     ------
     TypeError, ValueError
         If fractions are not numbers from 0 to 1 that add up to 1, `seed` is not a valid number, or the graph has more
-        than 2**31 vertices.
+        than 2**31 vertices; for times as in `gasla.sample_neighbors`, and if those of `at` descend, or fractions are
+        given, too.
 
     Notes
     -----
@@ -241,8 +334,13 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     (array([1, 2, 3, 5, 6, 7]), array([0, 4]))
     >>> path.select(train)
     Graph(n=5, m=6, values=None)
+    >>> calls = path.with_edge_attributes(time=[3, 1, 2, 5, 3, 4, 9, 8])
+    >>> gasla.split_edges(calls, (0.5, 0.5), time="time"), gasla.split_edges(calls, at=[2, 5])
+    ([array([0, 1, 2, 4]), array([3, 5, 6, 7])], [array([1, 2]), array([0, 3, 4, 5]), array([6, 7])])
     """
     graph, word = whole_graph(graph), seed_word(seed)
+    if at is not None or time is not None:
+        return _split_by_time(graph, fractions, "time" if time is None else time, at)
     ends = _cumulative(fractions)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
@@ -256,6 +354,27 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
         is_member = xp.zeros(len(words), bool) if first is None else words >= first
         sets.append(xp.flatnonzero(is_member if last is None else is_member & (words < last)))
     return [numbers.astype(np.int64, copy=False) for numbers in sets]
+
+
+def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any) -> list[Array]:
+    """Split edges where a fraction of them, or the times `at`, end."""
+    times = times_of_edges(graph, time)
+    xp: Any = array_module(times)
+    order = xp.sort(times)
+    if at is None:
+        cuts = [round(end * len(order)) for end in _cumulative(fractions)[:-1]]
+    elif fractions != FRACTIONS:
+        raise ValueError(f"fractions is {fractions!r} and at is {at!r}; expected one of the two")
+    else:
+        last = span_of(graph, time, at, None, None).last
+        if any_true(falls := last[1:] < last[:-1]):
+            raise ValueError(f"at falls after entry {int(falls.argmax())}; expected ascending times")
+        cuts = xp.searchsorted(order, last, side="right").tolist()
+    ranks = xp.searchsorted(order, times)  # the number of earlier edges
+    return [
+        xp.flatnonzero((ranks >= first) & (ranks < end)).astype(np.int64, copy=False)
+        for first, end in pairwise([0, *cuts, len(order)])
+    ]
 
 
 def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:

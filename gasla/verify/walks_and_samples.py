@@ -213,8 +213,12 @@ def _pairs(n: int, src: Array, dst: Array) -> Array:
 
 
 @verifier()
-def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool = False) -> None:
+def negative_edges(
+    graph: Any, count: int, found: ArrayLike, *, undirected: bool = False, at: Any = None, time: str = "time"
+) -> None:
     """Verify `found`, the pairs of `gasla.negative_edges`: distinct, of different vertices, and without an edge.
+
+    With `at`, without an edge at this time or before; with a time for each pair, they may repeat.
 
     Examples
     --------
@@ -237,11 +241,21 @@ def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool
         right, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
     require(np.asarray(right), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
-    stored = edges.src.astype(np.int64) * edges.n + edges.dst
-    back = edges.dst.astype(np.int64) * edges.n + edges.src
-    is_edge = np.isin(i * edges.n + j, np.concatenate([stored, back]) if undirected else stored)
+    given = as_graph(graph)
+    src, dst, _ = edges_by_id(given)
+    times = np.zeros(len(src)) if at is None else times_of_edges(given, time)
+    last = np.zeros(count) if at is None else span_of(given, time, at, None, count).last
+    keys = src * edges.n + dst
+    if undirected:
+        keys, times = np.concatenate([keys, dst * edges.n + src]), np.concatenate([times, times])
+    order = np.lexsort((times, keys))
+    known, first = np.unique(keys[order], return_index=True)
+    place = np.minimum(np.searchsorted(known, i * edges.n + j), max(len(known) - 1, 0))
+    is_edge = np.zeros(count, bool)
+    if len(known):
+        is_edge = (known[place] == i * edges.n + j) & (times[order][first][place] <= last)
     require(~is_edge, lambda p: f"pair {p} is {i[p]}, {j[p]}: an edge")
-    if len(set(zip(i.tolist(), j.tolist()))) != count:
+    if np.ndim(at) == 0 and len(set(zip(i.tolist(), j.tolist()))) != count:
         raise VerificationError("a pair occurs twice; expected distinct pairs")
 
 
@@ -283,9 +297,26 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
         require(degrees == expected, lambda v: f"vertex {v} has {degrees[v]} {name}; expected {expected[v]}")  # noqa: B023
 
 
+def _require_times(times: Array, set_of: Array, ends: Array | None, fractions: Sequence[float]) -> None:
+    """Verify that sets of edges follow one another in time, and end where they should."""
+    if ends is not None:
+        wanted: Array = (times[:, None] > ends[None, :]).sum(axis=1)
+    else:
+        count = len(times)
+        cuts = [round(min(sum(fractions[: k + 1]), 1.0) * count) for k in range(len(fractions) - 1)]
+        earlier = np.array([(times < moment).sum() for moment in times], int)
+        wanted = (earlier[:, None] >= np.array(cuts, int)[None, :]).sum(axis=1)
+    require(set_of == wanted, lambda e: f"edge {e} at {times[e]} is in set {set_of[e]}; expected {wanted[e]}")
+
+
 @verifier()
-def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike]) -> None:
+def split_edges(
+    graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike], *, time: str | None = None, at: Any = None
+) -> None:
     """Verify `sets` of `gasla.split_edges`: each edge is in one, with all edges between its ends, and sizes fit.
+
+    By time, sets follow one another. They end at the times `at`; or they have their fraction of the edges, and those
+    that are at the last of their times.
 
     Examples
     --------
@@ -297,8 +328,11 @@ def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike
     gasla.verify.VerificationError: edges between 0 and 1 are in sets 0 and 1
     """
     graph = as_graph(graph)
-    if len(sets) != len(fractions):
-        raise VerificationError(f"there are {len(sets)} sets; expected {len(fractions)}")
+    name = "time" if time is None else time
+    ends = None if at is None else span_of(graph, name, at, None, None).last
+    number = len(fractions) if ends is None else len(ends) + 1
+    if len(sets) != number:
+        raise VerificationError(f"there are {len(sets)} sets; expected {number}")
     parts = [np.asarray(part) for part in sets]
     numbers = np.concatenate(parts)
     if not np.array_equal(np.sort(numbers), np.arange(graph.m)):
@@ -306,6 +340,9 @@ def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike
     for k, part in enumerate(parts):
         require(np.append(True, part[1:] > part[:-1]), lambda e: f"set {k} does not ascend at entry {e}")  # noqa: B023
     set_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[np.argsort(numbers)]
+    if time is not None or at is not None:
+        _require_times(times_of_edges(graph, name), set_of, ends, fractions)
+        return
     u, v = (side.astype(np.int64) for side in graph.edges())
     if graph.is_symmetric:
         u, v = np.minimum(u, v), np.maximum(u, v)

@@ -123,7 +123,105 @@ def test_hard_shapes() -> None:
     assert [part.tolist() for part in gasla.split_edges(loop, [0.0, 1.0])] == [[], [0, 1]]
 
 
+def free_at(graph: Graph, undirected: bool, last: float) -> set[tuple[int, int]]:
+    """All pairs without an edge at a time or before."""
+    return free_pairs(graph.select(np.flatnonzero(graph.edge_attributes["time"] <= last)), undirected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.booleans(), st.integers(0, 2**64 - 1), st.data())
+def test_pairs_are_no_edges_at_their_times(graph: Graph, undirected: bool, seed: int, data: st.DataObject) -> None:
+    times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=graph.m, max_size=graph.m)), np.int64)
+    graph = graph.with_edge_attributes(time=times)
+    last = data.draw(st.integers(-1, 5))
+    free, options = free_at(graph, undirected, last), {"undirected": undirected, "at": last}
+    found = gasla.negative_edges(graph, len(free), seed=seed, **options)  # type: ignore[arg-type]
+    assert {*zip(*found.tolist())} == free
+    verify.negative_edges(graph, len(free), found, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=f"count is {len(free) + 1}; expected {len(free)} at most"):
+        gasla.negative_edges(graph, len(free) + 1, **options)  # type: ignore[arg-type]
+    several = np.array(data.draw(st.lists(st.integers(-1, 5), max_size=9)))
+    full = [k for k, end in enumerate(several) if not free_at(graph, undirected, end)]
+    if full:
+        with pytest.raises(ValueError, match=f"all pairs of vertices are edges at the time of pair {full[0]}"):
+            gasla.negative_edges(graph, len(several), undirected=undirected, at=several)
+        return
+    found = gasla.negative_edges(graph, len(several), undirected=undirected, at=several, seed=seed)
+    assert all(pair in free_at(graph, undirected, end) for pair, end in zip(zip(*found.tolist()), several))
+    verify.negative_edges(graph, len(several), found, undirected=undirected, at=several)
+
+
+@pytest.mark.parametrize("rounds", [128, 2, 0])  # by draws again, by both ways, and by rank
+def test_pairs_at_times_are_fair(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_samples, "ROUNDS", rounds)
+    src, dst = np.nonzero(~np.eye(5, dtype=bool))
+    graph = Graph.from_edges(src, dst).with_edge_attributes(time=np.arange(20) // 2)
+    at = np.tile([3, 7], 3000)
+    found = gasla.negative_edges(graph, 6000, at=at, seed=5)
+    for last in (3, 7):
+        free = sorted(free_at(graph, False, last))
+        some = found[:, at == last].T
+        counts = np.array([(some == pair).all(axis=1).sum() for pair in free])
+        assert counts.sum() == 3000 and chisquare(counts).pvalue > 1e-3
+
+
+def test_pairs_across_two_sides_at_times() -> None:
+    liked = Graph.from_bipartite(csr_array(np.ones((2, 2)))).with_edge_attributes(time=[1, 2, 3, 4])
+    found = gasla.negative_edges(liked, 40, at=np.full(40, 3))
+    assert {*zip(*found.tolist())} == {(1, 3)}
+    verify.negative_edges(liked, 40, found, at=np.full(40, 3))
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.data())
+def test_sets_follow_one_another_in_time(graph: Graph, parts: list[int], data: st.DataObject) -> None:
+    times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=graph.m, max_size=graph.m)), np.float32)
+    graph = graph.with_edge_attributes(when=times)
+    fractions = (np.array(parts) / sum(parts)).tolist() if sum(parts) else [1.0]
+    sets = gasla.split_edges(graph, fractions, time="when")
+    verify.split_edges(graph, fractions, sets, time="when")
+    room = np.cumsum(fractions) * graph.m
+    for k, edges in enumerate(sets):
+        before = sum(map(len, sets[:k]))
+        assert not len(edges) or times[edges].min() > max(
+            (times[part].max() for part in sets[:k] if len(part)), default=-1
+        )
+        if len(edges):  # without the last of its times it would have room for an edge
+            assert before + (times[edges] < times[edges].max()).sum() < room[k] + 0.5
+    cuts = sorted(data.draw(st.lists(st.floats(-1, 5), max_size=3)))
+    sets = gasla.split_edges(graph, at=cuts, time="when")
+    verify.split_edges(graph, (), sets, at=cuts, time="when")
+    bounds, times = [-np.inf, *cuts, np.inf], times.astype(np.float64)
+    for k, edges in enumerate(sets):
+        assert edges.tolist() == np.flatnonzero((times > bounds[k]) & (times <= bounds[k + 1])).tolist()
+
+
+def test_sets_by_dates() -> None:
+    days = np.array(["2026-01-05", "2026-01-01", "2026-02-01", "2026-01-31"], "M8[D]")
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]).with_edge_attributes(time=days)
+    assert [part.tolist() for part in gasla.split_edges(graph, at="2026-01-31")] == [[0, 1, 3], [2]]
+    assert [part.tolist() for part in gasla.split_edges(graph, at=["2026-01-04", "2026-01-31"])] == [[1], [0, 3], [2]]
+    assert [part.tolist() for part in gasla.split_edges(graph, time="time")] == [[0, 1, 3], [2], []]
+    assert gasla.negative_edges(graph, 9, at="2026-01-04").shape == (2, 9)
+    empty = Graph.from_edges([], [], n=3).with_edge_attributes(time=np.zeros(0))
+    assert [part.tolist() for part in gasla.split_edges(empty, time="time")] == [[], [], []]
+    assert gasla.negative_edges(empty, 6, at=1).shape == gasla.negative_edges(empty, 6, at=np.ones(6)).shape == (2, 6)
+
+
+def test_the_verifier_tells_times() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0]).with_edge_attributes(time=[1, 2, 3])
+    verify.split_edges(graph, (), [[0], [1, 2]], at=1)
+    with pytest.raises(verify.VerificationError, match="edge 1 at 2 is in set 0; expected 1"):
+        verify.split_edges(graph, (), [[0, 1], [2]], at=1)
+    with pytest.raises(verify.VerificationError, match="there are 1 sets; expected 2"):
+        verify.split_edges(graph, (), [[0, 1, 2]], at=1)
+    verify.negative_edges(graph, 2, [[2, 2], [0, 0]], at=[2, 1])
+    with pytest.raises(verify.VerificationError, match="pair 1 is 2, 0: an edge"):
+        verify.negative_edges(graph, 2, [[2, 2], [0, 0]], at=[2, 3])
+
+
 GRAPH = Graph(datasets.rmat(5))
+TIMED = GRAPH.with_edge_attributes(time=np.arange(GRAPH.m))
 
 
 @pytest.mark.parametrize(
@@ -141,6 +239,13 @@ GRAPH = Graph(datasets.rmat(5))
         (lambda: gasla.split_edges(GRAPH, np.array(1.0)), TypeError, r"expected several numbers, such as"),
         (lambda: gasla.split_edges(GRAPH, ()), TypeError, r"fractions is \(\); expected several numbers, such as"),
         (lambda: gasla.split_edges(GRAPH, seed=True), TypeError, "seed is True; expected a whole number"),
+        (lambda: gasla.split_edges(GRAPH, time="time"), ValueError, "'time' is no edge attribute; the graph has none"),
+        (lambda: gasla.split_edges(TIMED, at=[3, 2]), ValueError, "at falls after entry 0; expected ascending times"),
+        (lambda: gasla.split_edges(TIMED, (0.5, 0.5), at=3), ValueError, r"fractions is \(0.5, 0.5\) and at is 3; exp"),
+        (lambda: gasla.split_edges(TIMED, at="2026-01-01"), TypeError, "at holds <U10; expected numbers"),
+        (lambda: gasla.negative_edges(TIMED, 2, at=[1]), ValueError, "at has 1 times; expected one time, or one for"),
+        (lambda: gasla.negative_edges(TIMED, 2, at=[1, np.nan]), ValueError, "at is nan in row 1; expected a number"),
+        (lambda: gasla.negative_edges(TIMED, 2, at=[[1, 2]]), ValueError, r"at has shape \(1, 2\); expected one time"),
     ],
 )
 def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
@@ -157,4 +262,10 @@ def test_gpu_gives_the_same(undirected: bool) -> None:
         found = gasla.negative_edges(there, count, undirected=undirected, seed=3)
         np.testing.assert_array_equal(found.get(), expected)
     for one, other in zip(gasla.split_edges(there, seed=3), gasla.split_edges(GRAPH, seed=3)):
+        np.testing.assert_array_equal(one.get(), other)
+    there = TIMED.to("gpu")
+    for at in (30, np.arange(40)):
+        found = gasla.negative_edges(there, 40, undirected=undirected, at=at)
+        np.testing.assert_array_equal(found.get(), gasla.negative_edges(TIMED, 40, undirected=undirected, at=at))
+    for one, other in zip(gasla.split_edges(there, time="time"), gasla.split_edges(TIMED, time="time")):
         np.testing.assert_array_equal(one.get(), other)
