@@ -108,6 +108,7 @@ _HOMES = {
     "project": "algorithms.neighborhood.project",
     "walk": "operations.walks",
     "sample_neighbors": "operations.sampling",
+    "loader": "operations.loader",
     "negative_edges": "operations.edge_samples",
     "split_edges": "operations.edge_samples",
     "ranking_metrics": "operations.ranking_metrics",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from itertools import accumulate
 from operator import index
 from typing import Any, Literal, NamedTuple, get_args, overload
@@ -300,36 +301,63 @@ def sample_neighbors(
     >>> sample.vertices, sample.batch, sample.edge_ids
     (array([1, 1, 0, 2], dtype=int32), array([0, 1, 0, 1]), array([0, 2, 1]))
     """
-    graph, layers, key = whole_graph(graph), _layers(k), seed_hash(seed)
-    check_flags(replace=replace, weighted=weighted, disjoint=disjoint)
-    check_choice("direction", direction, get_args(Direction))
-    _check_strategy(strategy, at, window, weighted, replace)
+    graph, layers = whole_graph(graph), layers_of(k)
     ids = vertex_ids(graph, "ids", ids)
-    check_lists(graph, direction)
-    sampler = _Sampler(graph, direction, weighted, Draws(key, bool(replace), None))
-    if at is not None:
-        sampler = _TimedSampler(sampler, time, span_of(graph, time, at, window, len(ids)), strategy == "last")
+    sampler = sampler_of(
+        graph,
+        len(ids),
+        seed,
+        direction=direction,
+        weighted=weighted,
+        replace=replace,
+        at=at,
+        time=time,
+        window=window,
+        strategy=strategy,
+        disjoint=disjoint,
+    )
     if layers is not None:
-        return _sample_layers(sampler, ids, layers, disjoint or at is not None)
+        return sample_layers(sampler, ids, layers)
     require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
     return sampler.rows(ids, index(k))  # type: ignore[arg-type]
 
 
-def _check_strategy(strategy: Any, at: Any, window: Any, weighted: bool, replace: bool) -> None:
-    """Refuse arguments that mean nothing together."""
+def sampler_of(
+    graph: Graph,
+    rows: int,
+    seed: int,
+    *,
+    direction: Direction = "out",
+    weighted: bool = False,
+    replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: Strategy = "uniform",
+    disjoint: bool = False,
+) -> Sampler:
+    """Check the arguments of `sample_neighbors` for this number of given vertices, and prepare its draws."""
+    check_flags(replace=replace, weighted=weighted, disjoint=disjoint)
+    check_choice("direction", direction, get_args(Direction))
     check_choice("strategy", strategy, get_args(Strategy))
     if at is None and (window is not None or strategy == "last"):
         given = "strategy='last'" if window is None else f"window={window!r}"
         raise ValueError(f"{given} without a time; expected at=, a time for each of ids, or one for all")
     if strategy == "last" and (weighted or replace):
         raise ValueError("strategy='last' draws nothing; expected weighted=False and replace=False")
+    key = seed_hash(seed)
+    check_lists(graph, direction)
+    sampler = Sampler(graph, direction, weighted, Draws(key, bool(replace), None), disjoint)
+    if at is None:
+        return sampler
+    return TimedSampler(sampler, time, span_of(graph, time, at, window, rows), strategy == "last")
 
 
-class _Sampler:
+class Sampler:
     """Draws from the lists of a graph."""
 
-    def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws) -> None:
-        self.graph, self.direction = graph, direction
+    def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws, disjoint: bool) -> None:
+        self.graph, self.direction, self.disjoint = graph, direction, disjoint
         self.primitives = engine(graph.engine).primitives()
         self.weighted = bool(weighted) and graph.value_type is not None and graph.m > 0
         weights = weights_of(graph, self.primitives, direction) if self.weighted else None
@@ -339,6 +367,12 @@ class _Sampler:
     def lists(self) -> Adjacency:
         """The neighbor lists."""
         return self.graph.out if self.direction == "out" else self.graph.in_
+
+    def of(self, rows: Array, seed: int) -> Sampler:
+        """Return the sampler of some of the given vertices, with another seed."""
+        found = copy(self)
+        found.draws = self.draws._replace(key=seed_hash(seed))
+        return found
 
     def rows(self, ids: Array, k: int) -> Array:
         """A row of `k` neighbors for each vertex."""
@@ -358,13 +392,18 @@ class _Sampler:
         return found[is_drawn], edges[is_drawn], rows[is_drawn]
 
 
-class _TimedSampler(_Sampler):
+class TimedSampler(Sampler):
     """Draws from the edges of a span of time."""
 
-    def __init__(self, sampler: _Sampler, time: str, span: Span, is_last: bool) -> None:
+    def __init__(self, sampler: Sampler, time: str, span: Span, is_last: bool) -> None:
         self.graph, self.direction, self.primitives = sampler.graph, sampler.direction, sampler.primitives
         self.weighted, self.draws, self.span, self.is_last = sampler.weighted, sampler.draws, span, is_last
-        self.by_time = lists_by_time(sampler.graph, time, sampler.direction)
+        self.by_time, self.disjoint = lists_by_time(sampler.graph, time, sampler.direction), True
+
+    def of(self, rows: Array, seed: int) -> Sampler:
+        found = copy(self)
+        found.draws, found.span = self.draws._replace(key=seed_hash(seed)), self.span.of(rows)
+        return found
 
     def rows(self, ids: Array, k: int) -> Array:
         lists, ranges, draws = self._open(ids, self.span, k)
@@ -405,7 +444,7 @@ class _TimedSampler(_Sampler):
         return copied, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
 
 
-def _layers(k: Any) -> list[int] | None:
+def layers_of(k: Any) -> list[int] | None:
     """The checked numbers of neighbors per layer; None if `k` is one number."""
     if not isinstance(k, list | tuple) and np.ndim(k) == 0:
         whole_number("k", k, NO_LIMIT)
@@ -421,20 +460,20 @@ def _layers(k: Any) -> list[int] | None:
     return [index(number) for number in k]
 
 
-def _sample_layers(sampler: _Sampler, ids: Array, layers: list[int], disjoint: bool) -> NeighborSample:
+def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
     """Sample layer by layer; each starts from the vertices that the one before found.
 
     In disjoint trees, a vertex is numbered by its key: the position of the root, times n, plus the vertex.
     """
     xp: Any = array_module(ids)
-    append, n = sampler.primitives.append_distinct, max(sampler.graph.n, 1)
+    append, n, disjoint = sampler.primitives.append_distinct, max(sampler.graph.n, 1), sampler.disjoint
     keys = ids
     if disjoint:
         if len(ids) * n >= 2**63:
             raise ValueError(f"ids has {len(ids)} vertices of {n}; expected a product below 2**63: fewer ids")
         keys = xp.arange(len(ids)) * n + ids
     elif len(append(ids[:0], ids)[0]) < len(ids):
-        raise _repeats(ids)
+        raise repeats(ids)
     begin, sources, targets, numbers, counts = 0, [], [], [], [len(ids)]
     for k in layers:
         own = keys[begin:]
@@ -456,7 +495,7 @@ def _sample_layers(sampler: _Sampler, ids: Array, layers: list[int], disjoint: b
     return NeighborSample(vertices, index, edge_ids, counts, [len(e) for e in numbers], batch)
 
 
-def _repeats(ids: Array) -> ValueError:
+def repeats(ids: Array) -> ValueError:
     """The error for vertices of which one occurs twice: a sample of several layers numbers each vertex once."""
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)

@@ -38,6 +38,8 @@ SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [
     "negative_edges(g, 0)",
+    "negative_edges(timed, 0, at=50)",
+    "split_edges(g)",
     "top_k(g, 3)",
     "mxv(g, x)",
     "mxv(g, x, semirings.plus_second)",
@@ -72,7 +74,7 @@ def _takes_graph(function: Any) -> bool:
     """Whether a function computes on a graph, and can be called with it and with arguments that `_known` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
-    if function in (gasla.table, gasla.draw) or "time" in inspect.signature(function).parameters:
+    if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
         return False  # compile nothing of their own and need more packages; or an edge attribute: `MORE`
     return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
 

@@ -1,0 +1,234 @@
+"""Batches for learning: the same as samples asked for one by one, whatever runs ahead; and threads that always end."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import sleep
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla import datasets, verify
+from gasla.graph.graph import Graph
+from gasla.operations import loader as loading
+from gasla.operations.loader import made_ahead
+
+GRAPH = Graph(datasets.rmat(7))
+TIMED = GRAPH.with_edge_attributes(time=np.arange(GRAPH.m) % 50)
+X = np.arange(3.0 * GRAPH.n, dtype=np.float32).reshape(-1, 3)
+IDS = np.random.default_rng(0).permutation(GRAPH.n)[:50]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    assert not [thread for thread in threading.enumerate() if thread.name == "gasla loader"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"direction": "out", "replace": True}, {"disjoint": True}, {"at": np.arange(50), "window": 30}]
+)
+def test_batches_are_samples_of_all_vertices_in_turn(options: dict[str, Any]) -> None:
+    graph = TIMED if "at" in options else GRAPH
+    for shuffle in (False, True):
+        batches = gasla.loader(graph, IDS, [4, 2], batch_size=16, features=X, shuffle=shuffle, seed=3, **options)
+        assert len(batches) == 4
+        seen = []
+        for sample, places, features in batches:
+            given = {"direction": "in"} | options
+            if "at" in options:
+                given["at"] = options["at"][places]
+            verify.sample_neighbors(graph, IDS[places], [4, 2], sample, **given)
+            np.testing.assert_array_equal(features["x"], X[sample.vertices])
+            seen.append(places)
+        assert [len(places) for places in seen] == [16, 16, 16, 2]
+        order = np.concatenate(seen)
+        assert sorted(order.tolist()) == [*range(50)] and (order.tolist() == [*range(50)]) != shuffle
+
+
+def test_epochs_differ_and_are_the_same_whatever_runs_ahead() -> None:
+    def epochs(ahead: int) -> list[list[Any]]:
+        batches = gasla.loader(GRAPH, IDS, [3], batch_size=20, shuffle=True, ahead=ahead, seed=5)
+        return [[(b.places.tolist(), b.sample.edge_ids.tolist()) for b in batches] for _ in range(2)]
+
+    first, second = epochs(0)
+    assert first != second
+    for ahead in (1, 2, 9):
+        assert epochs(ahead) == [first, second]
+
+
+def test_loops_in_one_another_do_not_disturb_each_other() -> None:
+    batches = gasla.loader(GRAPH, IDS, [3], batch_size=25)
+    pairs = [(one.places[0], other.places[0]) for one in batches for other in batches]
+    assert pairs == [(0, 0), (0, 25), (25, 0), (25, 25)]
+
+
+def test_features_are_arrays_mapped_files_and_paths(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    given = {"a": X, "b": mapped, "c": str(tmp_path / "x.npy"), "d": tmp_path / "x.npy", "y": np.arange(GRAPH.n)}
+    for batch in gasla.loader(GRAPH, IDS, [3], batch_size=20, features=given):
+        assert [*batch.features] == [*given]
+        for name in "abcd":
+            assert type(batch.features[name]) is np.ndarray
+            np.testing.assert_array_equal(batch.features[name], X[batch.sample.vertices])
+        assert batch.features["y"].tolist() == batch.sample.vertices.tolist()
+    (batch,) = gasla.loader(GRAPH, IDS, [3], features=X[:, 0])
+    assert batch.features["x"].ndim == 1
+    (batch,) = gasla.loader(GRAPH, IDS, [3])
+    assert batch.features == {}
+
+
+def test_no_more_than_wanted_is_made_ahead() -> None:
+    made, most = list[int](), list[int]()
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
+    for number in made_ahead(make, 20, 3):
+        sleep(0.002)
+        most.append(len(made) - number)
+    assert made == [*range(20)] and max(most) <= 4
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_errors_of_the_thread_are_raised_in_the_loop(ahead: int) -> None:
+    def make(number: int) -> int:
+        if number == 3:
+            raise MemoryError("the fourth batch")
+        return number
+
+    batches, seen = made_ahead(make, 9, ahead), list[int]()
+    with pytest.raises(MemoryError, match="the fourth batch"):
+        seen.extend(batches)
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, None])
+def test_the_thread_ends_with_the_loop(error: type[BaseException] | None) -> None:
+    """By break, by an error and by Ctrl-C, also while the thread waits for room."""
+    batches = gasla.loader(GRAPH, IDS, [3], batch_size=1, features=X)
+    try:
+        for batch in batches:
+            if batch.places[0] == 3:
+                sleep(0.01)
+                if error is not None:
+                    raise error("in the loop")
+                break
+    except (KeyboardInterrupt, ValueError) as raised:
+        assert str(raised) == "in the loop"  # noqa: PT017
+    assert not [thread for thread in threading.enumerate() if thread.name == "gasla loader"]
+
+
+def test_a_loop_that_is_never_begun_or_left_open_leaves_no_thread() -> None:
+    batches = gasla.loader(GRAPH, IDS, [3], batch_size=1)
+    begun, never = iter(batches), iter(batches)
+    next(begun)
+    del begun, never
+
+
+def test_ctrl_c_ends_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the thread makes a batch that takes long."""
+    made = threading.Event()
+
+    def interrupted(queue: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loading, "_next", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(made_ahead(lambda number: made.wait(0.05), 5, 2))
+
+
+def test_batches_run_in_the_context_of_the_loop() -> None:
+    with gasla.engines.interpreted():
+        assert [*made_ahead(lambda number: gasla.engines.compiles(), 2, 1)] == [False, False]
+
+
+class Torch(ModuleType):
+    """As much of PyTorch as batches need: arrays by DLPack."""
+
+    @staticmethod
+    def from_dlpack(array: Any) -> Any:
+        return SimpleNamespace(array=np.from_dlpack(array))
+
+
+def test_tensors_share_the_memory_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch("torch"))
+    batches = [*gasla.loader(TIMED, IDS, [3, 2], batch_size=20, features=X, at=30, as_="torch")]
+    plain = [*gasla.loader(TIMED, IDS, [3, 2], batch_size=20, features=X, at=30)]
+    for one, other in zip(batches, plain, strict=True):
+        assert one.sample.vertex_counts == other.sample.vertex_counts
+        for name in ("vertices", "edge_index", "edge_ids", "batch"):
+            np.testing.assert_array_equal(getattr(one.sample, name).array, getattr(other.sample, name))
+        np.testing.assert_array_equal(one.features["x"].array, other.features["x"])
+        np.testing.assert_array_equal(one.places.array, other.places)
+    (batch,) = gasla.loader(GRAPH, IDS, [3], as_="torch")
+    assert batch.sample.batch is None
+
+
+def test_data_has_the_names_of_pytorch_geometric(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ModuleType("torch_geometric.data")
+    data.Data = SimpleNamespace  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", Torch("torch"))
+    monkeypatch.setitem(sys.modules, "torch_geometric", ModuleType("torch_geometric"))
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", data)
+    (found,) = gasla.loader(GRAPH, IDS, [3, 2], features={"x": X, "y": X[:, 0]}, as_="pyg")
+    (right,) = gasla.loader(GRAPH, IDS, [3, 2])
+    assert found.batch_size == 50 and not hasattr(found, "batch")
+    assert (found.num_sampled_nodes, found.num_sampled_edges) == (right.sample.vertex_counts, right.sample.edge_counts)
+    np.testing.assert_array_equal(found.n_id.array, right.sample.vertices)
+    np.testing.assert_array_equal(found.edge_index.array, right.sample.edge_index)
+    np.testing.assert_array_equal(found.y.array, X[right.sample.vertices, 0])
+    (trees,) = gasla.loader(GRAPH, IDS, [3, 2], disjoint=True, as_="pyg")
+    assert trees.batch.array.max() == 49
+
+
+@pytest.mark.skipif("torch" in sys.modules, reason="torch was imported by another test")
+def test_torch_is_not_imported_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, package in (("torch", "torch"), ("torch_geometric.data", "torch-geometric")):
+        monkeypatch.setitem(sys.modules, name, None)
+        assert len([*gasla.loader(GRAPH, IDS, [3])]) == 1
+        as_: Any = "torch" if package == "torch" else "pyg"
+        with pytest.raises(ImportError, match=f"batches for {package} need it: pip install {package}"):
+            gasla.loader(GRAPH, IDS, [3], as_=as_)
+
+
+def test_hard_shapes() -> None:
+    nobody = Graph.from_edges([], [], n=0)
+    assert [*gasla.loader(nobody, [], [2], features=np.zeros((0, 2)))] == [] and len(gasla.loader(nobody, [], [2])) == 0
+    lonely = Graph.from_edges([], [], n=1)
+    (batch,) = gasla.loader(lonely, [0, 0, 0], [2, 2], features=np.ones(1), disjoint=True)
+    assert batch.features["x"].tolist() == [1, 1, 1] and batch.sample.edge_index.shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: gasla.loader(GRAPH, IDS, 5), TypeError, r"k is 5; expected a list .* such as \[5\]"),  # type: ignore[arg-type]
+        (lambda: gasla.loader(GRAPH, IDS, [5], batch_size=0), ValueError, "batch_size is 0; expected 1 or more"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], ahead=-1), ValueError, "ahead is -1; expected 0 or more"),
+        (lambda: gasla.loader(GRAPH, [1, 2, 1], [5]), ValueError, "ids has vertex 1 twice; expected distinct"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], features=X[1:]), ValueError, r"features 'x' have shape \(127, 3\); exp"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], features={1: X}), TypeError, "features has the name 1; expected a str"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], features="none.npy"), FileNotFoundError, "none.npy"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], as_="jax"), ValueError, "as_ is 'jax'; expected one of"),  # type: ignore[arg-type]
+        (lambda: gasla.loader(GRAPH, IDS, [5], rows=3), TypeError, "loader has no 'rows'; expected options of"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], fanout=3), TypeError, "loader has no 'fanout'; expected options of"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], shuffle=1), TypeError, "shuffle is 1; expected True or False"),  # type: ignore[arg-type]
+        (lambda: gasla.loader(GRAPH, IDS, [5], at=3), ValueError, "'time' is no edge attribute"),
+        (
+            lambda: gasla.loader(TIMED, IDS, [5], at=[3, 4]),
+            ValueError,
+            r"at has shape \(2,\); expected one time, or one",
+        ),
+        (lambda: gasla.loader(GRAPH, IDS, [5], seed=2**64), ValueError, "expected an integer of at most 64 bits"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
