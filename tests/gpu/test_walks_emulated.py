@@ -14,6 +14,7 @@ from gasla.engines import Draws
 from gasla.gpu.primitive import sampling
 from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source
+from gasla.graph.adjacency import Adjacency
 from gasla.program.walk_plan import WalkBinding, walk_plan
 from tests.helpers.emulated_kernel import EmulatedKernel, library
 from tests.helpers.walk_programs import PROGRAMS, fields_of, graph_of
@@ -105,7 +106,11 @@ def test_sums_and_samples_equal_the_cpu(tmp_path: Path) -> None:
     np.testing.assert_array_equal(guides, cpu_drawing.list_guides(lists, sums))
     ids = np.random.default_rng(5).integers(0, graph.n, 300).astype(np.int32)
     kernel, counts = EmulatedKernel(built, "sample"), EmulatedKernel(built, "begin_samples")
-    for replace, weights, k in product((False, True), (None, (sums, guides)), (0, 6, 40)):
+    of_edges = lists.indptr[:-1][ids] + np.arange(300) % 3, lists.indptr[1:][ids]
+    bounds = np.stack([np.minimum(*of_edges), of_edges[1]], axis=1).ravel()  # of parts of the lists, as with times
+    parts = Adjacency(bounds, lists.indices, lists.numbers()), 2 * np.arange(300, dtype=np.int32)
+    cases = [*product((False, True), (None, (sums, guides)), (0, 6, 40), [(lists, ids)])]
+    for replace, weights, k, (lists, ids) in [*cases, *product((False, True), [None], (0, 6, 40), [parts])]:
         found, given = np.full((300, k), -7, np.int32), Draws(KEY, replace, weights)
         kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, None, k, 0, given, (found, None, None))))
         np.testing.assert_array_equal(found, cpu_drawing.sample(lists, ids, k, given))
