@@ -6,7 +6,7 @@ are named only here, by string: callers don't depend on which engine they have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -122,6 +122,28 @@ class Part(Running, Protocol):
         """
 
 
+class Together(Protocol):
+    """Phases that take turns without their caller, on one graph."""
+
+    def run(
+        self,
+        programs: Sequence[VertexProgram],
+        stays: Sequence[int],
+        graph: Graph,
+        state: Mapping[str, Any],
+        active: Frontier,
+        limit: int,
+        goes_on: bool,
+        delta: float | None,
+        progress: Callable[[int], Any] | None,
+    ) -> Found | None:
+        """Run up to `limit` turns of phases, whose shared fields are in `state`; None if memory does not suffice.
+
+        `stays` limit the iterations of each phase in its turn. `goes_on`: a turn that leaves no vertex active may not
+        be the last. The fields of the result are given by name, and `iterations` is the number of turns.
+        """
+
+
 class Runs(Protocol):
     """The shared preparation of all runs of a program on a graph, which keeps it. It does not refer to the graph."""
 
@@ -129,6 +151,9 @@ class Runs(Protocol):
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Start to compile in the background, if the engine can."""
+
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> Together | None:
+        """Prepare runs of phases that take turns; None if the engine can't run them without its caller."""
 
     def begin(
         self,

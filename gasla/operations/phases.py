@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gasla.arrays import as_values
-from gasla.engines import Running
+from gasla.engines import Running, Together
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.names import given as given_name
@@ -109,11 +109,16 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
         raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
     limit, delta, active = course.limit, course.delta, as_frontier(graph, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
-    for stay in stays:
+    is_alone = course.callback is None and graph.n > 0 and limit > 0  # nothing happens between turns
+    together = stays[0].runs.in_turns([stay.program for stay in stays], graph) if is_alone else None
+    for stay in stays if together is None else ():
         stay.runs.compile_ahead(stay.program, graph)
     shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out), _why_unstable(stays)
     _check_ends(stays, unstable, limit, course)
     shared.fill_out()
+    result = None if together is None else shared.go_together(together, stays, active, unstable, course)
+    if result is not None:
+        return result
     turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
         left = 0
@@ -237,10 +242,33 @@ class _Shared:
             finally:
                 running.close()
 
+    def go_together(
+        self, together: Together, stays: list[_Stay], active: Frontier, unstable: str | None, course: Course
+    ) -> Result | None:
+        """Let the engine run all turns by itself; None, with nothing changed, if it lacks memory for that."""
+        programs = [type(stay.program)(**self._values(stay, 0)) for stay in stays]
+        limits, goes_on = [stay.limit for stay in stays], unstable is not None
+        with stays[0].runs.turn:
+            found = together.run(
+                *(programs, limits, self.graph, self.state, active),
+                *(course.limit, goes_on, course.delta, course.progress),
+            )
+        if found is None:
+            return None
+        require_unchanged_files(self.graph)
+        state, turns, is_over, edges, active, aggregates = found
+        self.state.update(state)
+        self.aggregates.update(aggregates)
+        return self.result(turns, is_over, edges, active)
+
+    def _values(self, stay: _Stay, turns: int) -> dict[str, Any]:
+        """The current values of a phase's parameters."""
+        own = {TURN: turns} | self.aggregates
+        return {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
+
     def _begin(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> Running:
         """Begin a stay with the shared state."""
-        own = {TURN: turns} | self.aggregates
-        values = {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
+        values = self._values(stay, turns)
         program = type(stay.program)(**values)
         if stay.starts is not None:
             active = stay.first(self.state, values)

@@ -488,6 +488,20 @@ class Tracer:
                 )
 
 
+@functools.cache
+def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
+    """Trace the function `start` of a phase, which `Traced` leaves out; None if the program has none.
+
+    Raises
+    ------
+    Exception
+        Whatever the function raises if it is given symbols: without tracing it is called with arrays.
+    """
+    tracer = Tracer(program, id_type)
+    tracer._function("start", np.dtype(bool), tracer._vertex("vertex"))
+    return tracer.functions.get("start")
+
+
 def _type(result: Expr | tuple[Expr, ...]) -> Any:
     """The type of a value or a tuple of values; of a NamedTuple with the names of its items."""
     if isinstance(result, tuple):

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ class Interpreted:
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Do nothing: there is nothing to compile."""
+
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
+        """Return None: the caller lets phases take turns."""
 
     def begin(
         self,

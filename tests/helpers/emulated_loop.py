@@ -119,6 +119,10 @@ class EmulatedLoop(Binding):
     def kernel(self) -> Any:
         """Compiled such that all that the constants separate occurs on a small graph."""
         source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
+        return self.built(source)
+
+    def built(self, source: str) -> Any:
+        """The entry of a source with the constants."""
         key = source, self.entry, tuple(self.constants.items())
         if key not in _built:
             _built[key] = self._build(source)

@@ -5,7 +5,7 @@ So `begin` has one line for each thing that differs between runs, and `advance` 
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,9 @@ class Prepared(Synchronous, Binding):
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Do nothing: compiling would take this thread's time."""
+
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
+        """Return None: the caller lets phases take turns."""
 
     def close(self) -> None:
         """Return the workspace, unless threads still use it, and drop the arrays of this run."""

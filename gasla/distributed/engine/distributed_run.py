@@ -74,6 +74,9 @@ class DistributedRuns:
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
         """Nothing to do: ranks compile when a run begins."""
 
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Any) -> None:
+        """Return None: the caller lets phases take turns."""
+
     def begin(
         self,
         program: VertexProgram,

@@ -1,9 +1,9 @@
 """Runs of a program on a graph on the GPU: allocates the arrays that the kernel works on, launches it, and waits."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gasla.gpu.program import generate, levels, relabel
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Start, Variant, as_held
 from gasla.gpu.program.variants import ShapeOf, choose
-from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
+from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, frontier_of, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.waiting import PATIENCE, wait
 from gasla.graph.graph import Graph
@@ -21,6 +21,9 @@ from gasla.host_memory import free_bytes
 from gasla.program import Frontier, Schedule, VertexProgram
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
 from gasla.progress import follow, is_watched
+
+if TYPE_CHECKING:
+    from gasla.gpu.program import phases
 
 LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
 
@@ -37,6 +40,12 @@ class Prepared:
         compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
+
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> "phases.Together | None":
+        """See `gasla.engines.Runs`."""
+        from gasla.gpu.program import phases  # which imports this file
+
+        return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(
         self,
@@ -231,25 +240,9 @@ class Run(Binding):
             arguments.active_count = count
             self._set("active_ids", xp.ascontiguousarray(xp.asarray(frontier.ids), dtype=self.ids))
         if self.plan.prioritised:
-            arguments.delta = self._default_delta() if delta is None else delta
-
-    def _default_delta(self) -> float:
-        """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
-
-        The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
-        there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
-        default is 0, which stands for a fixed fraction of the range of the waiting priorities.
-        """
-        if not self.plan.adds_up:
-            return 0.0
-        found = self._cached
-        if found.delta is None:
-            values, degree = self.lengths().valued.each, max(self.graph.m, 1) / max(self.graph.n, 1)
-            mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
-            times = 640 / degree if self.plan.variant.local else 5 if self.plan.small_frontiers else 4
-            delta = times * mean / degree
-            found.delta = delta if np.isfinite(delta) and delta > 0 else 1.0
-        return found.delta
+            if delta is None and self._cached.delta is None:
+                self._cached.delta = default_delta(self)
+            arguments.delta = self._cached.delta if delta is None else delta
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run until the iteration numbered `until`, or the program's end."""
@@ -349,17 +342,7 @@ class Run(Binding):
 
     def frontier(self) -> Frontier:
         """The currently active vertices."""
-        n, now = self.graph.n, self._workspace.control
-        count = now.size
-        if not self.plan.keeps_active:
-            return Frontier.none(n) if self.plan.is_over(count, n) else Frontier.all(n)
-        if count == 0:
-            return Frontier.none(n)
-        side = self.iteration & 1
-        if now.form == 0:
-            return Frontier.of(n, self._workspace.queued(side)[:count].copy())
-        bits = self._workspace.arrays["bits"].reshape(2, -1)[side]
-        return Frontier(n, mask=self.xp.unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
+        return frontier_of(self.plan, self._workspace, self._workspace.control, self.graph.n)
 
 
 class Fields(Mapping[str, Any]):
@@ -390,6 +373,23 @@ class Fields(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._arrays)
+
+
+def default_delta(binding: Binding) -> float:
+    """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
+
+    The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
+    there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
+    default is 0, which stands for a fixed fraction of the range of the waiting priorities.
+    """
+    plan, graph = binding.plan, binding.graph
+    if not plan.adds_up:
+        return 0.0
+    values, degree = binding.lengths().valued.each, max(graph.m, 1) / max(graph.n, 1)
+    mean = 1.0 if values is None or graph.m == 0 else _mean_size(values)
+    times = 640 / degree if plan.variant.local else 5 if plan.small_frontiers else 4
+    delta = times * mean / degree
+    return delta if np.isfinite(delta) and delta > 0 else 1.0
 
 
 def _mean_size(values: Any) -> float:
@@ -425,13 +425,14 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
     """Make the objects that `_find_cached` looks up."""
     _, kind, *choices, _ = key
     try:
-        return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
+        return graph.kept(key, lambda graph: Cached(kind, graph, variant(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
-        variant = Variant(offset_type(program, graph), *choices[:2])
-        return Cached(kind, graph, _for_lists_of(graph, variant))
+        plain = Variant(offset_type(program, graph), *choices[:2])
+        return Cached(kind, graph, _for_lists_of(graph, plain))
 
 
-def _variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
+def variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
+    """Choose the variant of a program's kernel for a graph."""
     shape = ShapeOf(program, graph, scheduled, small)
     found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
     return _for_lists_of(graph, found)

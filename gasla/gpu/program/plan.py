@@ -15,7 +15,7 @@ from gasla.program.binding import AUTO, PULL
 from gasla.program.hooks import ALONG, at
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
-from gasla.program.tracing import Traced
+from gasla.program.tracing import Traced, trace_start
 from semirings import TupleType, VectorType
 from semirings.printers.cuda import ctype
 from semirings.types import HALF, SHORT, has_wide
@@ -73,6 +73,9 @@ class Variant:
         Neighbor lists are in host memory, and read over the link (see `gasla.graph.streamed`).
     packed : bool
         The ids of neighbor lists are packed (see `gasla.graph.packed`).
+    shared : tuple of str, optional
+        The program is one of several phases that take turns in one launch (see `phases`): the names of all parameters
+        that change between their stays.
     """
 
     offset_type: np.dtype
@@ -88,6 +91,7 @@ class Variant:
     peers: bool = False
     streamed: bool = False
     packed: bool = False
+    shared: tuple[str, ...] | None = None
 
 
 class Start:
@@ -123,6 +127,8 @@ class GpuPlan(Plan):
                 "whole warp holds one such vector and cannot group keys; expected shorter vectors, or device='cpu'"
             )
         self.variant, self.offset_type = variant, variant.offset_type
+        if self.in_turns and (start := trace_start(traced.program, traced.id_type)):
+            self.functions = {**self.functions, "start": start}
         # Until the schedule reaches a neighbor's level, these fields of the neighbor have their initial values, so
         # receivers can be updated in place, without a second phase.
         self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
@@ -136,6 +142,16 @@ class GpuPlan(Plan):
     def wide(self) -> bool:
         """Whether some values are wide vectors; then a whole warp processes one vertex (kernels/wide)."""
         return has_wide_values(self.traced)
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether the program is one of several phases that take turns in one launch."""
+        return self.variant.shared is not None
+
+    @functools.cached_property
+    def shared(self) -> list[str]:
+        """The parameters that change between stays of phases, and are read where these are kept."""
+        return [name for name in self.variant.shared or () if name in self.traced.parameter_types]
 
     @functools.cached_property
     def parts(self) -> list[Part]:
@@ -186,7 +202,7 @@ class GpuPlan(Plan):
     def single_block(self) -> bool:
         """Whether the loop for one block (single_block.cuh) can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
-        return self.variant.small and plain and not (self.resumes or self.functions.keys() & at("scatter", "revise"))
+        return self.variant.small and plain and not (self.in_turns or self.resumes or self.functions.keys() & at("scatter", "revise"))
 
     @property
     def lists_rows(self) -> bool:
@@ -277,6 +293,7 @@ class GpuPlan(Plan):
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
         pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
         pointers += [(f"to_{n}", ctype(kind)) for n, kind in t.deposit_types.items()]
+        pointers += [(f"last_{n}", ctype(kind)) for n, kind in t.deposit_types.items() if self.in_turns]
         pointers += [(f"was_{n}", ctype(t.vertex_types[n])) for n in sorted(self.behind)]
         for side in "gs":
             pointers += [(f"{side}p", "const offset_t"), (f"{side}i", _IDS), (f"{side}e", "const offset_t")]
@@ -332,7 +349,7 @@ class GpuPlan(Plan):
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
         """The struct of arguments. ctypes lays it out as C does, and sets its members quickly."""
-        fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
+        fields = [(name, as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -358,9 +375,10 @@ def as_held(value: Any, kind: Any) -> Any:
     return tuple(np.broadcast_to(held, kind.length).tolist()) if isinstance(kind, VectorType) else held.item()
 
 
-def _as_ctypes(kind: Any) -> Any:
+def as_ctypes(kind: Any) -> Any:
+    """The type of ctypes for a value of this type."""
     if isinstance(kind, VectorType):
-        return _as_ctypes(kind.scalar) * kind.length
+        return as_ctypes(kind.scalar) * kind.length
     kind = np.dtype(kind)
     if kind.fields is not None:  # a struct of words
         return ctypes.c_uint64 * (kind.itemsize // 8)

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import require_gpu
+from gasla.arrays import array_module, require_gpu
 from gasla.gpu.program import generate, relabel, rows, tables
 from gasla.gpu.program.inputs import graph_arrays
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
+from gasla.program import Frontier
 from gasla.program.binding import PULL, Binding, field_layouts, layout
 from semirings import TupleType, VectorType
 
@@ -92,19 +93,27 @@ class Cached:
 
 
 class Workspace:
-    """Arrays and arguments, used by one run at a time; `stream` is that of the last launch."""
+    """Arrays and arguments, used by one run at a time; `stream` is that of the last launch.
+
+    `kernel` is given, with the number of its blocks, if it runs other programs as well.
+    """
 
     stream: tuple[int, int]
 
-    def __init__(self, binding: Binding, numbering: Any) -> None:
+    def __init__(
+        self, binding: Binding, numbering: Any, kernel: compile.Kernel | None = None, blocks: int = 0
+    ) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        shared = relabel.hub_memory(plan) or tables.shared_bytes(plan, plan.variant.table_slots)
-        compile.compile_ahead(plan.source)
+        if kernel is None:
+            compile.compile_ahead(plan.source)
         if plan.hub_first:
             rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type, plan.variant.packed)
         lists = graph_arrays(binding)
-        self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
-        self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
+        if kernel is None:
+            shared = relabel.hub_memory(plan) or tables.shared_bytes(plan, plan.variant.table_slots)
+            kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
+            blocks = kernel.grid(blocks_for(plan, graph, kernel.blocks))
+        self.kernel, self.blocks = kernel, blocks
         self.arguments: Any = plan.struct()
         self._packed = (compile.struct(self.arguments),)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
@@ -190,6 +199,11 @@ class Workspace:
         self.kernel.launch(self.blocks, self._packed, cooperative=True)
         self._memory.launched = self._number
 
+    def next_launch(self) -> int:
+        """The number of a launch of a kernel that tells its end on this workspace's page."""
+        self.arguments.launch = self._memory.launched = self._number = (self._number + 1) % 2**32
+        return self._number
+
     def show_on_device(self) -> dict[str, Any]:
         """Let the kernel write the aggregates to device memory, not to the page; returns 0-dimensional arrays."""
         cupy: Any = require_gpu()
@@ -207,6 +221,10 @@ class Workspace:
     def stop(self) -> None:
         """Ask the kernel of the last launch to end after its current iteration."""
         self.page.stop = self.arguments.launch
+
+    def bitmap(self, side: int) -> Any:
+        """One of the two bitmaps of active vertices."""
+        return self.arrays["bits"].reshape(2, -1)[side]
 
     def queued(self, side: int) -> Any:
         """The vertices in one of the two queues."""
@@ -241,6 +259,24 @@ def _memory_for_page() -> PageMemory | None:
     return None
 
 
+def keep_workspaces_of(cached: Any) -> None:
+    """Let `free_workspaces` free those in `cached.workspaces`, too."""
+    _cached.add(cached)
+
+
+def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
+    """The active vertices of a run that stands at `now`."""
+    count, side = now.size, now.iteration & 1
+    if not plan.keeps_active:
+        return Frontier.none(n) if plan.is_over(count, n) else Frontier.all(n)
+    if count == 0:
+        return Frontier.none(n)
+    if now.form == 0:
+        return Frontier.of(n, workspace.queued(side)[:count].copy())
+    bits = workspace.bitmap(side)
+    return Frontier(n, mask=array_module(bits).unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
+
+
 def free_workspaces() -> None:
     """Free the workspaces that no kernel uses."""
     for one in list(_cached):
@@ -253,7 +289,7 @@ def is_small(graph: Graph) -> bool:
     return graph.n + graph.m <= SMALL
 
 
-def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
+def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
     """Number of blocks to launch: each further block makes barriers slower."""
     if plan.variant.small:
         return 1

@@ -41,7 +41,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::lower_remaining() {
 template <class P> __device__ __forceinline__ bool Loop<P>::poll_host() {
     if (!s.polls.are_due(POLL_INTERVAL)) return false;
     volatile Page* page = c.a.page;
-    page->progress = c.u.self_iteration;
+    if constexpr (P::IN_TURNS)
+        page->progress = s.stay.turns;
+    else
+        page->progress = c.u.self_iteration;
     const bool stops = page->stop == c.a.launch;
     if (stops) *counter(STOPPED) = 1;
     return stops;

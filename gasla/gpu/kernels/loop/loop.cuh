@@ -16,6 +16,7 @@
 #include "send.cuh"
 #include "state.cuh"
 #include "small_frontier.cuh"
+#include "turns.cuh"
 
 namespace gasla {
 
@@ -53,6 +54,7 @@ template <class P> struct Shared {
     bool stops;  // whether the host of any GPU asks to stop
     Looks polls;
     SmallFrontierShared small;
+    typename Choose<P::IN_TURNS, Stay, NoStay>::type stay;
     u64 pieces;  // number of pieces of long rows
     typename Choose<P::KEYED, BlockBest<P>, NoBlockBest>::type block_best;
     typename Choose<P::BRINGS_NEAR, NearBuffers, NoNearBuffers>::type near;
@@ -80,15 +82,18 @@ template <class P> struct Loop {
     static constexpr bool ENDS = !P::HAS_SCATTER && !P::REVISES && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
-    __device__ Loop(const typename P::Arguments& a, Shared& s)
-        : c(a, s.uniform), barrier(a.barrier), s(s), now(s.now), read(s.read) {
+    // `target`: of the barrier, where a run is a stay, which other runs precede in the launch.
+    __device__ Loop(const typename P::Arguments& a, Shared& s, u32 target = 0)
+        : c(a, s.uniform), barrier(a.barrier, target), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
         if (threadIdx.x < 3 * COUNTERS) s.counters[threadIdx.x] = 0;
         for (u32 i = threadIdx.x; i < sizeof a / sizeof(u32); i += blockDim.x)
             ((u32*)&s.arguments)[i] = ((const u32*)&a)[i];
         if (threadIdx.x == 0) {
-            now = *a.control;
-            s.polls.wait(POLL_INTERVAL);
+            if constexpr (!P::IN_TURNS) {
+                now = *a.control;
+                s.polls.wait(POLL_INTERVAL);
+            }
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
@@ -171,6 +176,12 @@ template <class P> struct Loop {
     __device__ void begin();
     __device__ void start();
     __device__ void list_active();
+
+    // Phases that take turns (stay.cuh).
+    __device__ void list_handed();
+    template <class Visit> __device__ void over_handed(Visit visit);
+    __device__ void end_stay();
+    __device__ Handed left_active() const;
 
     // Barriers, counters and aggregates (barriers.cuh).
     template <class Then> __device__ void wait_and_read(Then then);
@@ -311,6 +322,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
             out_of_line<&Loop::widen>();
             by_one_thread([&] { rotate_counters(); });
         }
+    if constexpr (P::IN_TURNS) return end_stay();
     if (thread_of_grid() == 0) {
         now.iteration = c.u.self_iteration;
         *c.a.control = now;
@@ -381,4 +393,5 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "resume.cuh"
 #include "scheduled.cuh"
 #include "start.cuh"
+#include "stay.cuh"
 #include "barriers.cuh"

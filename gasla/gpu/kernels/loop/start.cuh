@@ -16,6 +16,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
     by_one_thread([&] {
         if (c.a.fresh) {
             if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
+            if constexpr (P::STARTS) {
+                const u64 count = count_of(read[NEXT]);
+                now.size = P::KEEPS_ACTIVE || !count ? count : (u64)c.a.self_n;
+            }
             rotate_counters();
         }
         if constexpr (P::SMALL_FRONTIERS) {  // reuses the function that exists for small frontiers
@@ -34,7 +38,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         if (stamp >> 31) stamp = SmallFrontier<Loop>::renew((Slot*)c.a.segments, stamp);
     by_one_thread([&] {
         const u32 slot = now.slot;
-        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
+        u64 size = c.a.active_count;
+        if constexpr (P::IN_TURNS) size = s.stay.active.size;
+        now = Control{0, 0, size, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
         if constexpr (P::PEERS) now.round = c.a.met;
         enter(0);
         if constexpr (P::AGGREGATES) P::take_sums(c, Sums{});  // what aggregates of the initial state read
@@ -68,10 +74,15 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     if constexpr (P::PRIORITISED) far().clear();
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
+    bool accumulates = P::ACCUMULATES;
+    if constexpr (P::IN_TURNS) accumulates = accumulates && s.stay.is_first;  // afterwards they hold the identity
     if constexpr (P::ACCUMULATES)
-        for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());
+        for (u64 v = thread_of_grid(); accumulates && v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());
     publish_sums(1);
-    if constexpr (P::KEEPS_ACTIVE) list_active();
+    if constexpr (P::IN_TURNS && (P::STARTS || P::KEEPS_ACTIVE))
+        list_handed();
+    else if constexpr (P::KEEPS_ACTIVE)
+        list_active();
     wait_and_read();
 }
 

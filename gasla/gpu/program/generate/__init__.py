@@ -5,6 +5,7 @@ The loop is the same for all programs, a template over `Program` (`kernels/loop/
 """
 
 import functools
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from gasla.gpu.program.generate.atomics import combinations
 from gasla.gpu.program.generate.declarations import body, flags, types
 from gasla.gpu.program.generate.edge_records import edge_records, scatter
 from gasla.gpu.program.generate.reduction import aggregates, reduction
-from gasla.gpu.program.generate.syntax import INDENT, combination
+from gasla.gpu.program.generate.syntax import INDENT, combination, struct
 from gasla.gpu.program.generate.vertex import peers, starts, vertex
 from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.program.rows import ids_type
@@ -24,7 +25,7 @@ from semirings.printers import cuda, warp
 THREADS = 1024
 STAGE_THREADS = 256
 
-SOURCE = """\
+BEFORE = """\
 typedef {vertex_t} vertex_t;
 typedef {offset_t} offset_t;
 typedef {prefix_t} prefix_t;
@@ -33,11 +34,14 @@ constexpr unsigned int THREADS = {threads};
 typedef {ids_t} ids_t;
 #include "{header}.cuh"
 {prelude}
+"""
+
+PROGRAM = """\
 {functions}
 struct Program {{
 {body}
 }};
-{kernels}"""
+"""
 
 LOOP = """
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -45,6 +49,48 @@ run_loop(const __grid_constant__ Program::Arguments a) {
     __shared__ gasla::Shared<Program> shared;
     gasla::run_program<Program>(a, shared);
 }
+"""
+
+# All phases in one kernel, which take turns until the run ends.
+PHASES = """\
+struct Phases {{
+    gasla::Turns turns;
+    SharedValues values;
+{arguments}
+}};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_phases(const __grid_constant__ Phases a) {{
+    __shared__ union {{
+{shared}
+    }} shared;
+    __shared__ struct {{
+{kept}
+    }} kept;
+    __shared__ gasla::Between between;
+    __shared__ SharedValues values;
+    if (threadIdx.x == 0) {{
+        between.begin(a.turns);
+        values = a.values;
+{take}
+    }}
+    __syncthreads();
+    gasla::u32 target = 0;
+    while (between.goes_on(a.turns)) {{
+{stays}
+        if (threadIdx.x == 0) {{
+            between.end_turn(a.turns);
+            ++values.self_turn;
+        }}
+        __syncthreads();
+    }}
+    if (gasla::thread_of_grid() == 0) {{
+{leave}
+        *a.turns.done = between.done;
+        __threadfence_system();
+    }}
+    if (gasla::Barrier(a.of_0.barrier, target).leave()) gasla::publish_end(a.turns);
+}}
 """
 
 # The prefix is needed: NVRTC 12.9 crashes on a kernel that is named just `mask`.
@@ -68,20 +114,53 @@ class Module(GpuPlan):
     @functools.cached_property
     def source(self) -> str:
         """The source without the headers that it includes."""
+        kernels = "".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP
+        return _before(self, self.wide) + self.struct_source + kernels
+
+    @functools.cached_property
+    def struct_source(self) -> str:
+        """The source of the struct `Program`, and of the functions that it calls."""
         parts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
         parts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
-        return SOURCE.format(
-            vertex_t=cuda.ctype(self.traced.id_type),
-            offset_t=cuda.ctype(self.offset_type),
-            prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
-            ids_t=ids_type(self.traced.id_type, self.variant.packed),
-            threads=STAGE_THREADS if self.staged else THREADS,
-            header="stages" if self.staged else "single_block" if self.single_block else "loop",
-            kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
-            prelude=cuda.PRELUDE + (warp.PRELUDE if self.wide else ""),
+        return PROGRAM.format(
             functions="\n".join(_printed(self)),
             body="\n".join(INDENT + line for part in parts for line in part.split("\n")),
         )
+
+
+def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> str:
+    """The source of one kernel in which phases take turns; `values` are the types of what they share."""
+
+    def each(line: str, levels: int) -> str:
+        return "\n".join(INDENT * levels + line.format(i=i) for i in range(len(plans)))
+
+    step = "target = gasla::stay<phase_{i}::Program>(a.of_{i}, shared.of_{i}, kept.of_{i}, between, values, target);"
+    return "".join([
+        _before(plans[0], any(plan.wide for plan in plans)),
+        struct("SharedValues", [(cuda.ctype(kind), f"self_{name}") for name, kind in values.items()]) + "\n",
+        *(f"namespace phase_{i} {{\n{plan.struct_source}}}\n" for i, plan in enumerate(plans)),
+        PHASES.format(
+            arguments=each("phase_{i}::Program::Arguments of_{i};", 1),
+            shared=each("gasla::Shared<phase_{i}::Program> of_{i};", 2),
+            kept=each("gasla::Kept<phase_{i}::Program> of_{i};", 2),
+            take=each("kept.of_{i}.control = *a.of_{i}.control, kept.of_{i}.control.iteration = -1;", 2),
+            stays=each(f"if (!between.ends()) {step}", 2),
+            leave=each("gasla::leave_phase(a.of_{i}, kept.of_{i}, a.turns.ends[{i}]);", 2),
+        ),
+    ])  # fmt: skip
+
+
+def _before(plan: GpuPlan, is_wide: bool) -> str:
+    """The types, headers and helpers that come before programs."""
+    return BEFORE.format(
+        vertex_t=cuda.ctype(plan.traced.id_type),
+        offset_t=cuda.ctype(plan.offset_type),
+        prefix_t="unsigned int" if plan.offset_type.itemsize == 4 else "unsigned long long",
+        ids_t=ids_type(plan.traced.id_type, plan.variant.packed),
+        threads=STAGE_THREADS if plan.staged else THREADS,
+        header="stages" if plan.staged else "single_block" if plan.single_block else "loop",
+        prelude=cuda.PRELUDE + (warp.PRELUDE if is_wide else ""),
+    )
 
 
 def _printed(plan: GpuPlan) -> list[str]:

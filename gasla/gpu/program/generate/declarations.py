@@ -94,6 +94,8 @@ def flags(plan: GpuPlan) -> str:
         "REVISES": bool(plan.revising),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,
         "PEERS": plan.variant.peers,
+        "IN_TURNS": plan.in_turns,
+        "STARTS": has("start"),
         "SUMS_LOOK_UP": plan.sums_look_up,
         "DEPOSITS": bool(plan.traced.deposits),
         "FALLS_BEHIND": bool(plan.behind),
@@ -138,6 +140,7 @@ def types(plan: GpuPlan) -> str:
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
+    uniform += [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.shared]
     changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]
     uniform += changed
     context = "\n".join([struct("Uniform", uniform), CONTEXT])

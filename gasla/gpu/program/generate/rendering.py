@@ -104,7 +104,7 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
 
 def of_run(plan: GpuPlan, name: str) -> str:
     """A parameter, an aggregate, or another value of the run."""
-    is_given = name in plan.traced.parameter_types and name not in plan.changes
+    is_given = name in plan.traced.parameter_types and name not in plan.changes and name not in plan.shared
     return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 

@@ -24,7 +24,9 @@ def vertex(plan: GpuPlan) -> list[str]:
     parts += [function(f"void catch_up{AT_VERTEX}", _caught_up(plan))] if plan.behind else []
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
-    return [*parts, *(_priority(plan) if plan.prioritised else []), *(_going_on(plan) if plan.resumes else [])]
+    parts += _priority(plan) if plan.prioritised else []
+    parts += _going_on(plan) if plan.resumes else []
+    return parts + (_in_turns(plan) if plan.in_turns else [])
 
 
 def _revise(plan: GpuPlan) -> list[str]:
@@ -146,6 +148,26 @@ def _going_on(plan: GpuPlan) -> list[str]:
         left = [f"c.a.changed->self_{n} = c.u.self_{n};" for n in plan.changes]
         parts.append(function("void leave_changed(const Context& c)", left))
     return parts
+
+
+def _in_turns(plan: GpuPlan) -> list[str]:
+    """Functions of a phase: who is active when it starts, and what passes between it and the other phases."""
+    t, parts = plan.traced, []
+    if "start" in plan.functions:
+        asked = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
+        parts.append(function(f"bool starts{AT_VERTEX}", asked))
+    taken = [f"u.self_{n} = values.self_{n};" for n in plan.shared]
+    left = [f"values.self_{n} = sums.sum_{n};" for n in t.aggregate_types if n in (plan.variant.shared or ())]
+    fields = [f"c.a.v_{n}[v] = c.a.v_{n}[c.a.self_n + v];" for n in sorted(plan.doubled)]
+    row = "(c.u.self_iteration + 2) % 3"
+    deposits = [f"c.a.last_{n}[v] = c.a.to_{n}[{row} * c.a.self_n + v];" for n in t.deposits]
+    return [
+        *parts,
+        function("void take_shared(Uniform& u, const SharedValues& values)", taken),
+        function("void leave_shared(const Sums& sums, SharedValues& values)", left),
+        function(f"void settle{AT_VERTEX}", fields),
+        function(f"void hand_on{AT_VERTEX}", deposits),
+    ]
 
 
 def _priority(plan: GpuPlan) -> list[str]:

@@ -1,0 +1,323 @@
+"""Runs of phases that take turns in one launch: the host decides nothing between them (`kernels/phases`).
+
+Every phase keeps the arrays of its loop from turn to turn. Fields have one array each, which all phases read and write;
+what else passes from one phase to the next stays on the device, too: active vertices, aggregates that are parameters of
+other phases, the number of turns.
+"""
+
+import ctypes
+import functools
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import address, current_device, require_gpu
+from gasla.gpu.program import engine, generate, tables
+from gasla.gpu.program.plan import Variant, as_ctypes
+from gasla.gpu.program.workspace import (
+    Control,
+    Workspace,
+    blocks_for,
+    frontier_of,
+    is_small,
+    keep_workspaces_of,
+)
+from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.waiting import wait
+from gasla.graph.graph import Graph
+from gasla.names import given, inner
+from gasla.program import Frontier, VertexProgram
+from gasla.program.binding import PUSH, Binding, Found, layout
+from gasla.program.tracing import Traced, trace_start
+from gasla.progress import follow
+
+ON = True  # XXX for measurements only
+TURN = "turn"  # the parameter that is the number of turns
+MOST_ARGUMENTS = 4096  # bytes that every driver passes to a kernel
+ENDS = 64  # offset of the phases' states in the pinned memory that a launch writes to, after `Done`
+
+
+class Handed(ctypes.Structure):
+    """The active vertices that a run begins with: `gasla::Handed`."""
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("size", "first", "ids", "entries", "bits")]
+
+
+class Done(ctypes.Structure):
+    """What a run has done: `gasla::Done`."""
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("turns", "edges", "stays", "is_over")]
+
+
+class Turns(ctypes.Structure):
+    """Arguments that belong to no phase: `gasla::Turns`."""
+
+    _fields_ = [
+        ("active", Handed),
+        *((name, ctypes.c_int64) for name in ("limit", "page", "done", "ends")),
+        *((name, ctypes.c_uint32) for name in ("launch", "goes_on")),
+    ]
+
+
+class Part(Binding):
+    """One of the phases, bound to a graph."""
+
+    def __init__(self, plan: generate.Module, program: VertexProgram, graph: Graph) -> None:
+        self.plan = plan
+        super().__init__(program, graph)
+
+
+def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
+    """The types of the numbers that change between stays, by name; None if the host has to convert one."""
+    counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
+    parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
+    turn = parameters.setdefault(TURN, np.dtype(np.int64))
+    if TURN in counts or turn.kind not in "iuf" or turn.itemsize < 4:
+        return None
+    for t in traced:
+        if parameters.keys() & t.deposit_types.keys():
+            return None
+        if any(name in parameters and parameters[name] != kind for name, kind in t.aggregate_types.items()):
+            return None
+    return {name: kind for name, kind in parameters.items() if name == TURN or name in counts}
+
+
+def can_start(traced: Traced) -> bool:
+    """Whether the device can evaluate a phase's `start`, which may do with arrays what symbols can't."""
+    try:
+        start = trace_start(traced.program, traced.id_type)
+    except Exception:
+        return False
+    return start is None or not (start.reads("other") or start.reads("self") - {*traced.parameter_types, "n"})
+
+
+class Phases:
+    """What a graph keeps for runs of some phases on one device. `plans` is None if the host must drive them."""
+
+    plans: tuple[generate.Module, ...] | None = None
+
+    def __init__(self, programs: Sequence[VertexProgram], variants: Sequence[Variant], ids: np.dtype) -> None:
+        kinds: list[Any] = [type(program) for program in programs]
+        traced = [kind.traced(ids) for kind in kinds]
+        values = shared_types(traced)
+        self.workspaces: deque[_Workspaces] = deque()
+        self.meetings: deque[Any] = deque()
+        if values is None or not all(map(can_start, traced)):
+            return
+        widest = max((v.offset_type for v in variants), key=lambda kind: kind.itemsize)
+        variants = [replace(v, offset_type=widest, relabelled=False, shared=tuple(values)) for v in variants]
+        plans = tuple(generate.module(k, ids, v) for k, v in zip(kinds, variants, strict=True))
+        of_phases = [(f"of_{i}", plan.struct) for i, plan in enumerate(plans)]
+        held = type("SharedValues", (ctypes.Structure,), {"_fields_": _members(values)})
+        self.struct = type("Phases", (ctypes.Structure,), {"_fields_": [("turns", Turns), ("values", held), *of_phases]})
+        if any(plan.changes or plan.edges_behind for plan in plans) or ctypes.sizeof(self.struct) > MOST_ARGUMENTS:
+            return
+        self.values, self.plans = values, plans
+        self.deltas: dict[int, float] = {}
+        keep_workspaces_of(self)
+
+    @functools.cached_property
+    def source(self) -> str:
+        """The source of the kernel."""
+        assert self.plans is not None
+        return generate.phases_source(self.plans, self.values)
+
+
+def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
+    return [(f"self_{name}", as_ctypes(kind)) for name, kind in values.items()]
+
+
+class _Workspaces:
+    """The arrays of all phases, and the kernel: used by one run at a time."""
+
+    is_busy = False  # every run waits for its launch
+
+    def __init__(self, phases: Phases, parts: Sequence[Part]) -> None:
+        plans, graph = phases.plans, parts[0].graph
+        assert plans is not None
+        shared = max(tables.shared_bytes(plan, plan.variant.table_slots) for plan in plans)
+        self.kernel = compile.Kernel(phases.source, "run_phases", generate.THREADS, 1, shared)
+        blocks = self.kernel.grid(max(blocks_for(plan, graph, self.kernel.blocks) for plan in plans))
+        self.each = [Workspace(part, None, self.kernel, blocks) for part in parts]
+        self.blocks, self.page = blocks, self.each[0].page
+        self.arguments: Any = phases.struct()
+        cupy: Any = require_gpu()
+        self.pinned = cupy.cuda.alloc_pinned_memory(ENDS + len(parts) * ctypes.sizeof(Control))
+        self.done = Done.from_address(self.pinned.ptr)
+        self.ends = (Control * len(parts)).from_address(self.pinned.ptr + ENDS)
+        turns = self.arguments.turns
+        turns.page, turns.done, turns.ends = ctypes.addressof(self.page), self.pinned.ptr, self.pinned.ptr + ENDS
+
+    def stop(self) -> None:
+        """Stop the kernel after its current iteration, and wait for its end."""
+        self.each[0].stop()
+        require_gpu().cuda.get_current_stream().synchronize()
+
+    def launch(self) -> int:
+        """Launch the kernel, with the arguments of all phases as they are now; returns the number of the launch."""
+        first, turns = self.each[0], self.arguments.turns
+        number = turns.launch = first.next_launch()
+        for i, workspace in enumerate(self.each):
+            arguments = workspace.arguments
+            arguments.page, arguments.launch, arguments.barrier = turns.page, number, first.arguments.barrier
+            setattr(self.arguments, f"of_{i}", arguments)
+        self.kernel.launch(self.blocks, (compile.struct(self.arguments),), cooperative=True)
+        return number
+
+
+class PhasesRun:
+    """One run of phases. `programs` have the parameters of the first turn; `stays` are limits of iterations."""
+
+    def __init__(
+        self,
+        phases: Phases,
+        programs: Sequence[VertexProgram],
+        stays: Sequence[int],
+        graph: Graph,
+        state: Mapping[str, Any],
+        way: int,
+        delta: float | None,
+    ) -> None:
+        assert phases.plans is not None
+        self.phases, self.graph, self.state = phases, graph, dict(state)
+        self.parts = [Part(plan, program, graph) for plan, program in zip(phases.plans, programs, strict=True)]
+        self.workspaces = phases.workspaces.pop() if phases.workspaces else _Workspaces(phases, self.parts)
+        self.kept: list[Any] = []  # arrays that only the kernel refers to
+        self.last: dict[str, Any] = {}  # aggregates at vertices
+        self._place_fields()
+        for i, (part, workspace, stay) in enumerate(zip(self.parts, self.workspaces.each, stays, strict=True)):
+            workspace.reset()
+            self._set(i, part, workspace.arguments, stay, way, delta)
+
+    def _place_fields(self) -> None:
+        """Make arrays for two copies of fields that need them, and copy fields whose arrays no kernel can read."""
+        xp, doubled = self.parts[0].xp, {given(n) for part in self.parts for n in part.plan.doubled}
+        self.pairs: dict[str, Any] = {}
+        for part in self.parts:
+            for name, kind in part.traced.vertex_types.items():
+                array, wanted = self.state[given(name)], layout(kind, self.graph.n)
+                if given(name) in self.pairs:
+                    continue
+                if given(name) in doubled:
+                    pair = self.pairs[given(name)] = xp.empty((2, *wanted[0]), wanted[1])
+                    pair[0] = array
+                    self.state[given(name)] = pair[0]
+                elif not part._is_ready(array, wanted):
+                    self.state[given(name)] = xp.ascontiguousarray(array)
+
+    def _set(self, i: int, part: Part, arguments: Any, stay: int, way: int, delta: float | None) -> None:
+        """Set the arguments of a phase."""
+        plan, xp = part.plan, part.xp
+        held, shared = self.workspaces.arguments.values, self.phases.values
+        for name, argument, kind in plan.parameters:
+            number = part._number(name, kind)
+            setattr(arguments, argument, number)
+            if name in shared:
+                setattr(held, f"self_{name}", number)
+        for name, start in plan.starts.items():
+            setattr(arguments, start.field, address(self.state[given(name)]))
+            setattr(arguments, start.fills, False)
+        for name in plan.edge_states:
+            setattr(arguments, f"e_{name}", address(self.state[given(name)]))
+        for name, kind in plan.traced.deposit_types.items():
+            if given(name) not in self.last:
+                self.last[given(name)] = self.state.get(given(name))
+            if self.last[given(name)] is None:
+                self.last[given(name)] = xp.empty(self.graph.n, kind)
+            setattr(arguments, f"last_{name}", address(self.last[given(name)]))
+        arguments.limit, arguments.fresh = stay, True
+        if not plan.only_pulls:
+            arguments.way = way
+        if plan.prioritised:
+            if delta is None and i not in self.phases.deltas:
+                self.phases.deltas[i] = engine.default_delta(part)
+            arguments.delta = self.phases.deltas[i] if delta is None else delta
+
+    def run(
+        self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None
+    ) -> Found:
+        """Run up to `limit` turns; `goes_on`: a turn that leaves no vertex active may not be the last."""
+        workspaces = self.workspaces
+        turns, page = workspaces.arguments.turns, workspaces.page
+        turns.active, turns.limit, turns.goes_on = self._handed(active), limit, goes_on
+        page.progress = 0
+        follow(lambda: (int(page.progress), 0), "turns")
+        show = None if progress is None else lambda: progress(int(page.progress))
+        try:
+            wait(page, workspaces.launch(), show)
+        except BaseException:
+            workspaces.stop()
+            raise
+        found = self._found()
+        self.phases.workspaces.append(workspaces)
+        return found
+
+    def _handed(self, active: Frontier) -> Handed:
+        xp = self.parts[0].xp
+        if active.is_all:
+            return Handed(size=active.n)
+        if active.only is not None:
+            return Handed(size=1, first=active.only)
+        ids = xp.ascontiguousarray(xp.asarray(active.ids), dtype=self.graph.id_dtype)
+        self.kept.append(ids)
+        return Handed(size=len(ids), ids=address(ids))
+
+    def _found(self) -> Found:
+        done, ends = self.workspaces.done, self.workspaces.ends
+        state, aggregates = self.state, {}
+        for part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
+            found = {name: number[()] for name, number in workspace.shown.items()}
+            aggregates |= part.by_given_name(found) | {given(n): self.last[given(n)] for n in part.traced.deposit_types}
+        last = (done.stays - 1) % len(self.parts)
+        part, workspace, end = self.parts[last], self.workspaces.each[last], ends[last]
+        active = frontier_of(part.plan, workspace, end, self.graph.n)
+        return state, done.turns, bool(done.is_over), done.edges, active, aggregates
+
+
+def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, small: bool) -> Phases:
+    variants = [engine.variant(program, graph, deterministic, False, small) for program in programs]
+    return Phases(programs, variants, graph.id_dtype)
+
+
+class Together:
+    """See `gasla.engines.Together`."""
+
+    def __init__(self, phases: Phases, way: int) -> None:
+        self._phases, self._way = phases, way
+        compile.compile_ahead(phases.source)
+
+    def run(
+        self,
+        programs: Sequence[VertexProgram],
+        stays: Sequence[int],
+        graph: Graph,
+        state: Mapping[str, Any],
+        active: Frontier,
+        limit: int,
+        goes_on: bool,
+        delta: float | None,
+        progress: Callable[[int], Any] | None,
+    ) -> Found | None:
+        """Run them in one launch."""
+        try:
+            run = PhasesRun(self._phases, programs, stays, graph, state, self._way, delta)
+        except MemoryError:
+            return None
+        return run.run(active, limit, goes_on, progress)
+
+
+def together(
+    programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool
+) -> Together | None:
+    """Prepare runs of phases; None if the host must drive them."""
+    pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
+    small = is_small(graph) and not pushes
+    key = "gpu phases", tuple(map(type, programs)), deterministic, small, current_device()
+    try:
+        found: Phases = graph.kept(key, lambda graph: _make(programs, graph, deterministic, small))
+    except MemoryError:
+        return None
+    return Together(found, way) if ON and found.plans is not None else None
