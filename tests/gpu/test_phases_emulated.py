@@ -13,6 +13,7 @@ from gasla.algorithms.components import minimum_spanning_forest as forest
 from gasla.algorithms.components import strongly_connected_components as strong
 from gasla.algorithms.independence import greedy_color as coloring
 from gasla.cpu.program.prepared import Prepared
+from gasla.arrays import moved
 from gasla.graph.graph import Graph
 from tests.gpu.test_runs_emulated import SOON_WIDE, grid, skewed
 from tests.helpers.emulated_phases import EmulatedTogether
@@ -22,26 +23,31 @@ pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is No
 
 
 def check(phases: Any, graph: Graph, together: EmulatedTogether, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
-    """Run phases both ways, twice in one launch each; returns the result."""
+    """Run phases both ways; returns the result."""
     expected = gasla.run(phases, graph, **options)
     monkeypatch.setattr(Prepared, "in_turns", lambda *_: together)
     found = gasla.run(phases, graph, **options)
     monkeypatch.undo()
     assert together.launches == 1
+    compare(phases, found, expected)
+    return found
+
+
+def compare(phases: Any, found: Any, expected: Any) -> None:
+    """Compare what two runs have found."""
     assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
     for name in (each for phase in phases for each in getattr(phase, "program", phase).vertex_fields):
         equal(getattr(found, name), getattr(expected, name), name)
-    np.testing.assert_array_equal(found.active.mask, expected.active.mask)
+    np.testing.assert_array_equal(moved(found.active.mask, "cpu"), expected.active.mask)
     assert found.aggregates.keys() == expected.aggregates.keys()
     for name, value in expected.aggregates.items():
         equal(found.aggregates[name], value, name)
-    return found
 
 
 def equal(found: Any, expected: Any, name: str) -> None:
     """Compare exactly, but for the order of sums."""
     rtol = 1e-12 if found.dtype.kind == "f" else 0
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=0, err_msg=name)
+    np.testing.assert_allclose(moved(found, "cpu"), expected, rtol=rtol, atol=0, err_msg=name)
 
 
 class Spread(gasla.VertexProgram):

@@ -22,6 +22,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
             }
             rotate_counters();
         }
+        if constexpr (P::IN_TURNS)  // a stay may have no iteration, at whose end others learn of it
+            if (blockIdx.x == 0 && poll_host() && P::ONE_BLOCK) read[STOPPED] = 1;
         if constexpr (P::SMALL_FRONTIERS) {  // reuses the function that exists for small frontiers
             enter(now.iteration);
             out_of_line<&Loop::choose>();
