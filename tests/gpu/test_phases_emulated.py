@@ -12,17 +12,17 @@ import semirings
 from gasla.algorithms.components import minimum_spanning_forest as forest
 from gasla.algorithms.components import strongly_connected_components as strong
 from gasla.algorithms.independence import greedy_color as coloring
-from gasla.cpu.program.prepared import Prepared
 from gasla.arrays import moved
+from gasla.cpu.program.prepared import Prepared
 from gasla.graph.graph import Graph
-from tests.gpu.test_runs_emulated import SOON_WIDE, grid, skewed
+from tests.gpu.test_runs_emulated import SOON_WIDE, skewed
 from tests.helpers.emulated_phases import EmulatedTogether
 from tests.operations import test_phases
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
-def check(phases: Any, graph: Graph, together: EmulatedTogether, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
+def check(phases: Any, graph: Graph, together: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
     """Run phases both ways; returns the result."""
     expected = gasla.run(phases, graph, **options)
     monkeypatch.setattr(Prepared, "in_turns", lambda *_: together)

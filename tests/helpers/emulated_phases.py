@@ -73,8 +73,8 @@ class EmulatedWorkspaces:
         for i, one in enumerate(self.each):
             one.arguments.page, one.arguments.launch = self.arguments.turns.page, LAUNCH
             one.arguments.barrier, one.arguments.lanes = self.each[0].arguments.barrier, 4
-            given = one.arguments  # of a struct of its own, with the same members
-            ctypes.memmove(ctypes.addressof(getattr(self.arguments, f"of_{i}")), ctypes.addressof(given), ctypes.sizeof(given))
+            held = getattr(self.arguments, f"of_{i}")  # of another struct with the same members
+            ctypes.memmove(ctypes.addressof(held), ctypes.addressof(one.arguments), ctypes.sizeof(held))
         assert self.kernel(ctypes.byref(self.arguments)) == 0
         return LAUNCH
 

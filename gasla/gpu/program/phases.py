@@ -28,7 +28,7 @@ from gasla.gpu.program.workspace import (
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
-from gasla.names import given, inner
+from gasla.names import given
 from gasla.program import Frontier, VertexProgram
 from gasla.program.binding import PUSH, Binding, Found, layout
 from gasla.program.tracing import Traced, trace_start
@@ -112,7 +112,8 @@ class Phases:
         plans = tuple(generate.module(k, ids, v) for k, v in zip(kinds, variants, strict=True))
         of_phases = [(f"of_{i}", plan.struct) for i, plan in enumerate(plans)]
         held = type("SharedValues", (ctypes.Structure,), {"_fields_": _members(values)})
-        self.struct = type("Phases", (ctypes.Structure,), {"_fields_": [("turns", Turns), ("values", held), *of_phases]})
+        members = [("turns", Turns), ("values", held), *of_phases]
+        self.struct = type("Phases", (ctypes.Structure,), {"_fields_": members})
         if any(plan.changes or plan.edges_behind for plan in plans) or ctypes.sizeof(self.struct) > MOST_ARGUMENTS:
             return
         self.values, self.plans = values, plans
@@ -236,9 +237,7 @@ class PhasesRun:
                 self.phases.deltas[i] = engine.default_delta(part)
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
-    def run(
-        self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None
-    ) -> Found:
+    def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Found:
         """Run up to `limit` turns; `goes_on`: a turn that leaves no vertex active may not be the last."""
         workspaces = self.workspaces
         turns, page = workspaces.arguments.turns, workspaces.page
@@ -309,9 +308,7 @@ class Together:
         return run.run(active, limit, goes_on, progress)
 
 
-def together(
-    programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool
-) -> Together | None:
+def together(programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool) -> Together | None:
     """Prepare runs of phases; None if the host must drive them."""
     pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
     small = is_small(graph) and not pushes

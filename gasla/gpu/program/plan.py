@@ -202,7 +202,9 @@ class GpuPlan(Plan):
     def single_block(self) -> bool:
         """Whether the loop for one block (single_block.cuh) can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
-        return self.variant.small and plain and not (self.in_turns or self.resumes or self.functions.keys() & at("scatter", "revise"))
+        if self.in_turns or not self.variant.small:
+            return False
+        return plain and not (self.resumes or self.functions.keys() & at("scatter", "revise"))
 
     @property
     def lists_rows(self) -> bool:

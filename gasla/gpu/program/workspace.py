@@ -100,9 +100,7 @@ class Workspace:
 
     stream: tuple[int, int]
 
-    def __init__(
-        self, binding: Binding, numbering: Any, kernel: compile.Kernel | None = None, blocks: int = 0
-    ) -> None:
+    def __init__(self, binding: Binding, numbering: Any, kernel: compile.Kernel | None = None, blocks: int = 0) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         if kernel is None:
             compile.compile_ahead(plan.source)

@@ -6,6 +6,7 @@ compile for them, for graphs of every shape, with ids and offsets of 32 bits.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import semirings
 from gasla import engines
 from gasla.gpu.primitive import cliques, forest, intersections, neighbors, sampling
 from gasla.gpu.product import dense, numeric, products, symbolic
-from gasla.gpu.program import generate, levels, rows, variants, walk_runs
+from gasla.gpu.program import generate, levels, phases, rows, variants, walk_runs
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.variants import Shape
 from gasla.gpu.runtime import min_max
@@ -74,7 +75,18 @@ class Recorder:
             shape = shape._replace(most_shared=shared)
             variant = variants.choose(program, graph.id_dtype, INT, deterministic, scheduled, shape)
             self.noted[architecture][rank].setdefault(generate.module(kind, graph.id_dtype, variant).source)
-        return self._cpu.prepare(program, graph, way, deterministic, scheduled)
+        runs: Any = self._cpu.prepare(program, graph, way, deterministic, scheduled)
+        noting: Any = _Noting(runs, in_turns=functools.partial(self._in_turns, deterministic))
+        return noting
+
+    def _in_turns(self, deterministic: bool, programs: Any, graph: Any) -> None:
+        ids = graph.id_dtype
+        for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
+            shape = shape._replace(most_shared=shared)
+            chosen = [variants.choose(each, ids, INT, deterministic, False, shape) for each in programs]
+            joint = phases.Phases(programs, chosen, ids)
+            if joint.plans is not None:
+                self.noted[architecture][rank].setdefault(joint.source)
 
     def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
         """The CPU's stages."""
