@@ -488,7 +488,6 @@ class Tracer:
                 )
 
 
-@functools.cache
 def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
     """Trace the function `start` of a phase, which `Traced` leaves out; None if the program has none.
 

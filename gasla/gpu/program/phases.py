@@ -266,14 +266,15 @@ class PhasesRun:
 
     def _found(self) -> Found:
         done, ends = self.workspaces.done, self.workspaces.ends
-        state, aggregates = self.state, {}
+        aggregates: dict[str, Any] = {}
         for part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
             found = {name: number[()] for name, number in workspace.shown.items()}
-            aggregates |= part.by_given_name(found) | {given(n): self.last[given(n)] for n in part.traced.deposit_types}
+            aggregates.update(part.by_given_name(found))
+            aggregates.update({given(n): self.last[given(n)] for n in part.traced.deposit_types})
         last = (done.stays - 1) % len(self.parts)
         part, workspace, end = self.parts[last], self.workspaces.each[last], ends[last]
         active = frontier_of(part.plan, workspace, end, self.graph.n)
-        return state, done.turns, bool(done.is_over), done.edges, active, aggregates
+        return self.state, done.turns, bool(done.is_over), done.edges, active, aggregates
 
 
 def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, small: bool) -> Phases:
