@@ -12,7 +12,7 @@ import pytest
 from gasla import datasets
 from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
-from gasla.gpu.program import engine, variants
+from gasla.gpu.program import variants
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph import lists_cpu as cpu_lists
 from gasla.graph import lists_gpu, symmetry
@@ -99,7 +99,7 @@ def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(variants.rows, "find_properties_once", lambda *lists: looks.append(lists) or found)
     graph = Graph(datasets.grid(12))
     chosen = [
-        engine._variant(program, graph, False, False, False)
+        variants.variant_for(program, graph, False, False, False)
         for program in (bfs.LEVELS, bfs.PARENTS, sssp.BellmanFord())
     ]
     assert len(looks) == 1 and all(variant.bounded_degree and variant.local for variant in chosen)

@@ -2,28 +2,23 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gasla.arrays import as_bits, current_device, finish
-from gasla.gpu.program import generate, levels, relabel
-from gasla.gpu.program.inputs import offset_type
+from gasla.gpu.program import generate, levels, phases, relabel
+from gasla.gpu.program.inputs import default_delta, offset_type
 from gasla.gpu.program.plan import Start, Variant, as_held
-from gasla.gpu.program.variants import ShapeOf, choose
+from gasla.gpu.program.variants import for_lists_of, variant_for
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, frontier_of, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.waiting import PATIENCE, wait
 from gasla.graph.graph import Graph
-from gasla.graph.weights import mean_size
 from gasla.host_memory import free_bytes
 from gasla.program import Frontier, Schedule, VertexProgram
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
 from gasla.progress import follow, is_watched
-
-if TYPE_CHECKING:
-    from gasla.gpu.program import phases
 
 LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
 
@@ -41,10 +36,8 @@ class Prepared:
         if self._scheduled:
             levels.begin(graph.id_dtype)
 
-    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> "phases.Together | None":
+    def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
         """See `gasla.engines.Runs`."""
-        from gasla.gpu.program import phases  # which imports this file
-
         return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(
@@ -375,32 +368,6 @@ class Fields(Mapping[str, Any]):
         return len(self._arrays)
 
 
-def default_delta(binding: Binding) -> float:
-    """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
-
-    The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
-    there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
-    default is 0, which stands for a fixed fraction of the range of the waiting priorities.
-    """
-    plan, graph = binding.plan, binding.graph
-    if not plan.adds_up:
-        return 0.0
-    values, degree = binding.lengths().valued.each, max(graph.m, 1) / max(graph.n, 1)
-    mean = 1.0 if values is None or graph.m == 0 else _mean_size(values)
-    times = 640 / degree if plan.variant.local else 5 if plan.small_frontiers else 4
-    delta = times * mean / degree
-    return delta if np.isfinite(delta) and delta > 0 else 1.0
-
-
-def _mean_size(values: Any) -> float:
-    """Mean absolute value of about 65,536 array entries: all, or 32 slices, which are copied without a kernel."""
-    slices, entries = 32, 2048
-    if len(values) <= slices * entries:
-        return mean_size(values.get())
-    step = len(values) // slices
-    return mean_size(np.concatenate([values[at : at + entries].get() for at in range(0, len(values), step)]))
-
-
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """Upper bound of the bytes that a run needs besides the graph and its fields."""
     return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
@@ -425,19 +392,7 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
     """Make the objects that `_find_cached` looks up."""
     _, kind, *choices, _ = key
     try:
-        return graph.kept(key, lambda graph: Cached(kind, graph, variant(program, graph, *choices)))
+        return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
         plain = Variant(offset_type(program, graph), *choices[:2])
-        return Cached(kind, graph, _for_lists_of(graph, plain))
-
-
-def variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
-    """Choose the variant of a program's kernel for a graph."""
-    shape = ShapeOf(program, graph, scheduled, small)
-    found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
-    return _for_lists_of(graph, found)
-
-
-def _for_lists_of(graph: Graph, variant: Variant) -> Variant:
-    """The variant for lists stored as those of a graph."""
-    return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)
+        return Cached(kind, graph, for_lists_of(graph, plain))

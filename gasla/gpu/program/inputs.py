@@ -1,10 +1,11 @@
-"""Arrays of a graph that a program's kernel reads: neighbor lists and edge values, in the kernel's types."""
+"""What a kernel reads besides fields: a graph's lists and edge values in its types, the default width of buckets."""
 
 from typing import Any
 
 import numpy as np
 
 from gasla.graph.graph import Graph
+from gasla.graph.weights import mean_size
 from gasla.program.binding import Binding, values_in_order
 from gasla.program.program import VertexProgram
 
@@ -42,3 +43,29 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
         own = graph.in_ if degree == "in_degree" else graph.out
         arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)
     return arrays
+
+
+def default_delta(binding: Binding) -> float:
+    """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
+
+    The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
+    there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
+    default is 0, which stands for a fixed fraction of the range of the waiting priorities.
+    """
+    plan, graph = binding.plan, binding.graph
+    if not plan.adds_up:
+        return 0.0
+    values, degree = binding.lengths().valued.each, max(graph.m, 1) / max(graph.n, 1)
+    mean = 1.0 if values is None or graph.m == 0 else _mean_size(values)
+    times = 640 / degree if plan.variant.local else 5 if plan.small_frontiers else 4
+    delta = times * mean / degree
+    return delta if np.isfinite(delta) and delta > 0 else 1.0
+
+
+def _mean_size(values: Any) -> float:
+    """Mean absolute value of about 65,536 array entries: all, or 32 slices, which are copied without a kernel."""
+    slices, entries = 32, 2048
+    if len(values) <= slices * entries:
+        return mean_size(values.get())
+    step = len(values) // slices
+    return mean_size(np.concatenate([values[at : at + entries].get() for at in range(0, len(values), step)]))

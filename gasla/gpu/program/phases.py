@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import address, current_device, require_gpu
-from gasla.gpu.program import engine, generate, tables
+from gasla.gpu.program import generate, tables
+from gasla.gpu.program.inputs import default_delta
 from gasla.gpu.program.plan import Variant, as_ctypes
+from gasla.gpu.program.variants import variant_for
 from gasla.gpu.program.workspace import (
     Control,
     Workspace,
@@ -34,7 +36,6 @@ from gasla.program.binding import PUSH, Binding, Found, layout
 from gasla.program.tracing import Traced, trace_start
 from gasla.progress import follow
 
-ON = True  # XXX for measurements only
 TURN = "turn"  # the parameter that is the number of turns
 MOST_ARGUMENTS = 4096  # bytes that every driver passes to a kernel
 ENDS = 64  # offset of the phases' states in the pinned memory that a launch writes to, after `Done`
@@ -234,7 +235,7 @@ class PhasesRun:
             arguments.way = way
         if plan.prioritised:
             if delta is None and i not in self.phases.deltas:
-                self.phases.deltas[i] = engine.default_delta(part)
+                self.phases.deltas[i] = default_delta(part)
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
     def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Found:
@@ -278,7 +279,7 @@ class PhasesRun:
 
 
 def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, small: bool) -> Phases:
-    variants = [engine.variant(program, graph, deterministic, False, small) for program in programs]
+    variants = [variant_for(program, graph, deterministic, False, small) for program in programs]
     return Phases(programs, variants, graph.id_dtype)
 
 
@@ -318,4 +319,4 @@ def together(programs: Sequence[VertexProgram], graph: Graph, way: int, determin
         found: Phases = graph.kept(key, lambda graph: _make(programs, graph, deterministic, small))
     except MemoryError:
         return None
-    return Together(found, way) if ON and found.plans is not None else None
+    return Together(found, way) if found.plans is not None else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gasla.gpu.program import relabel, rows, tables
+from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Variant, has_wide_values
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
@@ -93,3 +95,15 @@ def choose(
     bounded = shape.has_bounded_degree
     local = bounded and not scheduled and shape.is_local
     return Variant(offsets, deterministic, scheduled, bounded, local, small=small)
+
+
+def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
+    """Choose the variant of a program's kernel for a graph."""
+    shape = ShapeOf(program, graph, scheduled, small)
+    found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
+    return for_lists_of(graph, found)
+
+
+def for_lists_of(graph: Graph, variant: Variant) -> Variant:
+    """The variant for lists stored as those of a graph."""
+    return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)
