@@ -167,14 +167,22 @@ def test_equals_turns_of_the_cpu(case: str, variant: Any, tmp_path: Path, monkey
     assert check(phases, skewed(), together, monkeypatch, **options).iterations >= turns
 
 
-@pytest.mark.parametrize("variant", [{}, {"bounded_degree": True}, {"small": True}], ids=str)
-def test_coloring(variant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = skewed()
+def crowded() -> Graph:
+    """All of its vertices are neighbors: they fill a window of colors, also of those that wait."""
+    return Graph.from_edges(*np.triu_indices(132, 1), n=132)
+
+
+COLORED = [(skewed, {}), (skewed, {"bounded_degree": True}), (skewed, {"small": True}), (crowded, {})]
+
+
+@pytest.mark.parametrize(("graph", "variant"), COLORED)
+def test_coloring(graph: Any, variant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph()
     direction = coloring.undirected(graph)
     rank = np.random.default_rng(1).permutation(graph.n).astype(np.uint64)
     begun = gasla.run(coloring.Count(direction=direction), graph, max_iterations=1, rank=rank)
     fields = {name: getattr(begun, name) for name in ("color", "waiting", "tells_in")}
-    phases = [gasla.Phase(coloring.Color(direction=direction), until="still"), coloring.HighColors(direction=direction)]
+    phases = [gasla.Phase(coloring.Color(direction=direction), until="still"), coloring.Advance(direction=direction)]
     together = EmulatedTogether(1 if "small" in variant else 2, tmp_path, SOON_WIDE, **variant)
     found = check(phases, graph, together, monkeypatch, **fields)
     assert found.converged

@@ -5,8 +5,9 @@ degree, and each takes the least color that none of its earlier neighbors has. W
 also applies to bipartite components.
 
 In other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take
-a color at once, and notify the others. Taken colors are bits of two words. A vertex for which the first 128 colors are
-taken examines its neighbors for each further range of 64.
+a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits of two words; all
+colors below the window are taken. When no vertex can take a color any more, those whose window is full examine their
+neighbors for the next window.
 """
 
 from typing import Any, Literal, get_args
@@ -26,7 +27,7 @@ from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
 COLORS = 64  # per word
-WORDS = 2  # words for the first colors
+WORDS = 2  # of a window
 ALL = 2**64 - 1  # all colors of a word
 
 
@@ -42,6 +43,19 @@ def _bit(place):
 def _least(taken):
     """The position of the lowest bit that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
+
+
+def _bits(color, first):
+    """A color as a bit of the window that begins with `first`; none if it is outside."""
+    return semirings.vector(*(_bit(color - first - COLORS * i) for i in range(WORDS)))
+
+
+def _free(taken, first):
+    """The least color of a window that is not taken; -1 if all are."""
+    color = -1
+    for i in reversed(range(WORDS)):
+        color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _least(taken[i]))
+    return color
 
 
 class Draw(VertexProgram):
@@ -89,11 +103,12 @@ class Count(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the least color not taken, once v waits for no neighbor."""
+    """color(v) = the least color not taken, once v waits for no neighbor, if its window has one."""
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    taken = vertex((np.uint64, (WORDS,)))  # the first colors taken by neighbors, as bits
+    first = vertex(np.int32)  # of the window
+    taken = vertex((np.uint64, (WORDS,)))  # colors of the window that neighbors have, as bits
     tells_in = vertex(np.int32, init=-1)  # the round in which v notifies its neighbors, if not at once
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -107,28 +122,27 @@ class Color(VertexProgram):
         return vertex.color < 0
 
     def gather(self, src, dst, edge):
-        return semirings.cast(1, np.int64), semirings.vector(*(_bit(src.color - COLORS * i) for i in range(WORDS)))
+        return semirings.cast(1, np.int64), _bits(src.color, dst.first)
 
     def apply(self, vertex, gathered):
         waiting, taken = vertex.waiting - gathered[0], vertex.taken | gathered[1]
-        color = -1
-        for i in reversed(range(WORDS)):
-            color = semirings.where(taken[i] == ALL, color, COLORS * i + _least(taken[i]))
-        return {"waiting": waiting, "taken": taken, "color": semirings.where(waiting == 0, color, -1)}
+        color = semirings.where(waiting == 0, _free(taken, vertex.first), -1)
+        return {"waiting": waiting, "taken": taken, "color": color}
 
     def activate(self, before, after):
         return after.color >= 0
 
 
-class HighColors(VertexProgram):
-    """Color vertices for which all of the first colors are taken, by one word of further colors per round.
+class Advance(VertexProgram):
+    """Move full windows on, and color their vertices that wait for no neighbor.
 
-    Ends: each round colors a vertex, or advances it to the next range of colors, of which its degree limits the number.
+    Ends: each round moves a window, or finds none that is full. A vertex has at most 1 + degree / 128 windows.
     """
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    first = vertex(np.int32, init=COLORS * WORDS)
+    first = vertex(np.int32)
+    taken = vertex((np.uint64, (WORDS,)))
     tells_in = vertex(np.int32)
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -136,19 +150,22 @@ class HighColors(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        return (vertex.color < 0) & (vertex.waiting == 0)
+        is_full = vertex.taken[0] == ALL
+        for i in range(1, WORDS):
+            is_full &= vertex.taken[i] == ALL
+        return (vertex.color < 0) & is_full
 
     def gather(self, src, dst, edge):
-        return _bit(src.color - dst.first)
+        return _bits(src.color, dst.first + COLORS * WORDS)
 
     def apply(self, vertex, gathered):
-        is_full = gathered == ALL
-        color = semirings.where(is_full, -1, vertex.first + _least(gathered))
-        first = vertex.first + semirings.where(is_full, COLORS, 0)
-        return {"color": color, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
+        first = vertex.first + COLORS * WORDS
+        color = semirings.where(vertex.waiting == 0, _free(gathered, first), -1)
+        tells_in = semirings.where(color >= 0, self.turn + 1, -1)
+        return {"color": color, "first": first, "taken": gathered, "tells_in": tells_in}
 
     def activate(self, before, after):
-        return True  # if the mask admits no vertex, the next round notifies no vertex
+        return True  # if no window is full, the next round notifies no vertex
 
 
 def greedy_color(
@@ -222,7 +239,7 @@ def greedy_color(
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
     direction = undirected(graph)
     begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
-    phases: list[Any] = [Phase(Color(direction=direction), until="still"), HighColors(direction=direction)]
+    phases: list[Any] = [Phase(Color(direction=direction), until="still"), Advance(direction=direction)]
     return run(phases, graph, color=begun.color, waiting=begun.waiting, tells_in=begun.tells_in).color
 
 

@@ -45,6 +45,13 @@ def complete(n: int) -> csr_array:
     return csr_array(np.ones((n, n), np.float32))  # with loops
 
 
+def but_thirds(n: int) -> csr_array:
+    """All pairs but 0 and 1, 3 and 4, ..., so that two thirds of n colours are needed."""
+    src, dst = np.triu_indices(n, 1)
+    keep = (src % 3 > 0) | (dst > src + 1)
+    return entries(n, src[keep], dst[keep])
+
+
 SHAPES: dict[str, Callable[[], Any]] = {
     "random": lambda: random(60, 150, 1),
     "one way": lambda: random(60, 150, 2, both=False),
@@ -55,6 +62,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "star": lambda: entries(300, np.zeros(299), np.arange(1, 300)),
     "star one way": lambda: entries(300, np.zeros(299), np.arange(1, 300), both=False),
     "more colours than two words hold": lambda: complete(200),
+    "colours of three windows": lambda: but_thirds(390),
     "loops alone": lambda: entries(5, np.arange(5), np.arange(5)),
     "no edges": lambda: entries(5, [], []),
     "one vertex": lambda: entries(1, [], []),
