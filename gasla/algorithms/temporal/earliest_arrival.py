@@ -65,6 +65,7 @@ def earliest_arrival(
     Examples
     --------
     >>> import gasla
+    >>> import numpy as np
     >>> buses = gasla.Graph.from_edges([0, 0, 1, 1], [1, 2, 2, 3])
     >>> buses = buses.with_edge_attributes(time=[8, 7, 10, 6], ride=[1, 5, 1, 1])
     >>> gasla.earliest_arrival(buses, 0, duration="ride", window=(7, 20))
