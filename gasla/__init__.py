@@ -44,6 +44,8 @@ _HOMES = {
     "is_bipartite": "algorithms.components.is_bipartite",
     "bridges": "algorithms.components.bridges",
     "articulation_points": "algorithms.components.articulation_points",
+    "biconnected_components": "algorithms.components.biconnected_components",
+    "is_biconnected": "algorithms.components.biconnected_components",
     "minimum_spanning_forest": "algorithms.components.minimum_spanning_forest",
     "strongly_connected_components": "algorithms.components.strongly_connected_components",
     "condensation": "algorithms.components.condensation",

@@ -48,7 +48,12 @@ from gasla.verify.spot_checks import (
     triangles,
 )
 from gasla.verify.undirected.clique_lists import maximal_cliques
-from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
+from gasla.verify.undirected.cycles import (
+    articulation_points,
+    biconnected_components,
+    bipartite,
+    bridges,
+)
 from gasla.verify.undirected.independence import (
     greedy_color,
     maximal_independent_set,
@@ -67,6 +72,7 @@ __all__ = [
     "articulation_points",
     "betweenness",
     "bfs",
+    "biconnected_components",
     "bipartite",
     "bridges",
     "closeness",

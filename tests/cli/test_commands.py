@@ -154,8 +154,8 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 def test_what_has_no_property_is_not_checked(command: Callable[..., Outcome]) -> None:
     assert sorted(UNCHECKED) == [
-        *("average-clustering", "count-cliques", "count-cycles", "count-matches", "k-truss", "motif-counts"),
-        *("square-clustering", "subgraph-matches", "temporal-motif-counts", "top-k-similar"),
+        *("average-clustering", "count-cliques", "count-cycles", "count-matches", "is-biconnected", "k-truss"),
+        *("motif-counts", "square-clustering", "subgraph-matches", "temporal-motif-counts", "top-k-similar"),
         *("transitivity", "triadic-census", "weisfeiler-lehman-colors", "weisfeiler-lehman-hash"),
     ]
     complains(command("count-cliques", "openflights", "--check"), "there is no option '--check'")

@@ -411,6 +411,15 @@ def test_louvain_communities_are_as_good_as_networkxs() -> None:
     assert set(nx.articulation_points(G, backend="gasla")) == set(nx.articulation_points(G)) != nodes
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_biconnected_components_come_in_another_order(kind: type) -> None:
+    for seed in range(12):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=None)
+        mine, theirs = (nx.biconnected_components(G, backend=name) for name in ("gasla", "networkx"))
+        assert sorted(map(sorted, mine)) == sorted(map(sorted, theirs))
+        assert compare("is_biconnected", G)
+
+
 @pytest.mark.thorough
 def test_leiden_communities_have_much_modularity() -> None:
     G = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)

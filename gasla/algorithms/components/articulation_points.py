@@ -54,7 +54,7 @@ def articulation_points(graph: Any) -> np.ndarray:
         return _by_low_points(forest).astype(graph.id_dtype)
     v, parents = forest.children, forest.parents
     above = parents[v]
-    label = _biconnected(simple, forest)
+    label = blocks_above(simple, forest)
     top = forest.levels[above] == 0
     label[above[top]] = label[v[top]]  # for a root, the label of any edge to it
     is_cut = xp.zeros(graph.n, bool)
@@ -74,15 +74,21 @@ def _by_low_points(forest: DepthFirst) -> Any:
     return np.flatnonzero(is_cut)
 
 
-def _biconnected(graph: Graph, forest: Forest) -> Any:
-    """For each vertex other than roots, a label of the biconnected component of the edge from its parent."""
+def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
+    """For each vertex other than roots, a label of the biconnected component of the edge from its parent.
+
+    Labels are vertices. That of a root is the root, which is the label of no other vertex.
+    """
     xp: Any = module_of(graph.device)
-    v, parents = forest.children, forest.parents
-    below = v[forest.levels[v] > 1]
-    joined = below[forest.is_left_from(below, parents[below])]
     label = xp.arange(graph.n, dtype=graph.id_dtype)
+    parents = forest.parents
+    if isinstance(forest, DepthFirst):  # every edge leads from a vertex to one of those above it
+        joined = xp.flatnonzero(forest.low < forest.numbers[parents])
+    else:
+        below = forest.children[forest.levels[forest.children] > 1]
+        joined = below[forest.is_left_from(below, parents[below])]
+        link(_other_edges(graph, parents), label)
     link(sorted_graph(joined, parents[joined], graph.n), label)
-    link(_other_edges(graph, parents), label)
     compress(label)
     return label
 

@@ -1,6 +1,7 @@
 """Components, bipartiteness, trees, bridges."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -128,8 +129,23 @@ compose(nx.has_bridges, UNDIRECTED, NO_ROOT, least=20_000)
 @register(UNDIRECTED, least=20_000)
 def is_biconnected(G: Converted) -> bool:
     """Whether the graph has edges and stays connected without any one node."""
-    proper = len(G) > 1 and _labels(G)[0] == 1
-    return proper and not len(gasla.articulation_points(G.plain().to(G.device)))
+    return len(G) > 1 and gasla.is_biconnected(G.plain().to(G.device))
+
+
+@register(UNDIRECTED, least=20_000, choice="NetworkX gives biconnected components in the order of its search")
+def biconnected_components(G: Converted) -> Iterator[set[Any]]:
+    """The nodes of each biconnected component, in the order of gasla's numbers, which is not NetworkX's."""
+    if not len(G):
+        return
+    graph = G.plain().to(G.device)
+    labels = np.asarray(moved(gasla.biconnected_components(graph).labels, "cpu"))
+    src, dst = (np.asarray(moved(ends, "cpu"))[labels >= 0].astype(np.int64) for ends in graph.edges())
+    both = np.concatenate([labels[labels >= 0]] * 2).astype(np.int64) * len(G) + np.concatenate([src, dst])
+    of, nodes = np.divmod(np.unique(both), len(G))
+    names = G.called(nodes)
+    starts = np.flatnonzero(np.diff(of, prepend=-1, append=-1)).tolist()
+    for first, last in pairwise(starts):
+        yield set(names[first:last])
 
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives articulation points in the order of a depth-first search")

@@ -89,6 +89,9 @@ class Igraph:
     def articulation_points(self) -> list[int]:
         return self.native.articulation_points()
 
+    def biconnected_components(self) -> int:
+        return len(self.native.biconnected_components())
+
     def strong_components(self) -> list[int]:
         return self.directed.connected_components(mode="strong").membership
 

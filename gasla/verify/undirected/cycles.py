@@ -1,4 +1,4 @@
-"""Verifiers of bipartiteness, bridges and articulation points of a graph read as undirected."""
+"""Verifiers of bipartiteness, bridges, articulation points and biconnected components, read as undirected."""
 
 from typing import Any
 
@@ -11,10 +11,13 @@ from gasla.verify._common import (
     Edges,
     VerificationError,
     components_of,
+    distances_from,
     edge_name,
+    edges_by_id,
     edges_of,
     require,
     sample,
+    sparse,
     two_sides,
     verifier,
     vertex_answer,
@@ -136,6 +139,86 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
         if is_point(v):
             raise VerificationError(f"vertex {v} is an articulation point, and is missing")
     require(given[1:] > given[:-1], lambda i: "the articulation points don't ascend, or one occurs twice")
+
+
+@verifier()
+def biconnected_components(
+    graph: Any, count: int, labels: ArrayLike, tree: ArrayLike, *, samples: int = SAMPLES
+) -> None:
+    """Verify `count`, `labels` and `tree` of `gasla.biconnected_components`.
+
+    Components are connected, share vertices as in a forest, and are as many around each vertex as it separates: of
+    vertices in two or more, and of others, `samples` are removed. They are numbered in the right order.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path = Graph.from_edges([0, 1], [1, 2])
+    >>> biconnected_components(path, 2, [0, 1], [[1, 0], [1, 1]])
+    >>> biconnected_components(path, 1, [0, 0], np.zeros((0, 2), int))
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 1 separates a component of the labels [0]
+    """
+    edges, (src, dst, _) = edges_of(graph), edges_by_id(graph)
+    label, pairs, n = np.asarray(labels), np.asarray(tree), edges.n
+    if label.shape != src.shape or label.dtype.kind not in "iu":
+        raise VerificationError(f"labels: {len(src)} integers were expected, not {label.dtype} of shape {label.shape}")
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise VerificationError(f"tree: pairs were expected, not {pairs.dtype} of shape {pairs.shape}")
+    proper = src != dst
+    right = np.where(proper, (label >= 0) & (label < count), label == -1)
+    require(right, lambda e: f"edge {e} has the label {label[e]}; expected 0 to {count - 1}, and -1 for a self loop")
+    src, dst, label = src[proper], dst[proper], label[proper].astype(np.int64)
+    if len(np.unique(label)) != count:
+        raise VerificationError(f"there are {len(np.unique(label))} components, not {count}")
+    pieces = components_of(edges.matrix())
+    of, at = np.divmod(np.unique(np.concatenate([label * n + src, label * n + dst])), max(n, 1))
+    # Components and vertices are the vertices of the block-cut tree; each is joined to those that it contains.
+    if len(of) != count + n - len(np.unique(pieces)) or not _joined(n, label, src, dst, of, at):
+        raise VerificationError("the components are not connected, or share vertices along a cycle")
+    several = np.bincount(at, minlength=n) > 1
+    cut = several[at]
+    right = np.sort(at[cut] * count + of[cut])
+    if (
+        not np.array_equal(pairs.astype(np.int64) @ [count, 1], right)
+        or (pairs[:, 1:] >= count).any()
+        or (pairs < 0).any()
+    ):
+        raise VerificationError("tree: expected each articulation point with each of its components, ascending")
+    _check_separated(edges, src, dst, label, samples)
+    _check_numbers(edges, of, at, count)
+
+
+def _joined(n: int, label: Array, src: Array, dst: Array, of: Array, at: Array) -> bool:
+    """Whether each component is connected: an incidence of a component and a vertex is a vertex of its own."""
+    ends = [np.searchsorted(of * n + at, label * n + side) for side in (src, dst)]
+    parts = components_of(sparse(len(of), *ends))
+    return len(np.unique(parts)) == len(np.unique(of))
+
+
+def _check_separated(edges: Edges, src: Array, dst: Array, label: Array, samples: int) -> None:
+    """Verify that the removal of some vertices leaves each component connected."""
+    before = _components(edges)
+    places = np.unique(np.concatenate([src, dst]))
+    for v in places[sample(len(places), samples)].tolist():
+        around = np.unique(label[(src == v) | (dst == v)])
+        # v becomes a component, and where it was, each of its components is one.
+        if _components(edges, (edges.src != v) & (edges.dst != v)) - before > len(around):
+            raise VerificationError(f"vertex {v} separates a component of the labels {around.tolist()}")
+
+
+def _check_numbers(edges: Edges, of: Array, at: Array, count: int) -> None:
+    """Verify that components ascend by their smallest vertex, apart from that nearest to the smallest of all."""
+    n = edges.n
+    roots = np.unique(components_of(edges.matrix()), return_index=True)[1]
+    joined = sparse(n + 1, np.append(edges.src, np.full(len(roots), n)), np.append(edges.dst, roots))
+    level = distances_from(joined, n, directed=False, unweighted=True)[:n]
+    order = np.lexsort((level[at], of))
+    rest = np.ones(len(of), bool)
+    rest[order[np.unique(of[order], return_index=True)[1]]] = False
+    smallest = np.full(count, n)
+    np.minimum.at(smallest, of[rest], at[rest])
+    require(smallest[1:] > smallest[:-1], lambda c: f"component {c + 1} is out of order")
 
 
 def _components(edges: Edges, keep: Array | None = None) -> int:

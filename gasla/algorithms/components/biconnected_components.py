@@ -1,0 +1,162 @@
+"""Biconnected components: sets of edges of which any two are on a common cycle, and the tree that they form.
+
+Every vertex of a spanning forest represents the edge from its parent (articulation_points.py). Of a non-tree edge, the
+end that was numbered later represents the component: its edge from its parent is on a cycle with the non-tree edge. A
+component has the vertices that represent its tree edges, and one more, the parent of the topmost ones. Vertices in
+several components are the articulation points.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.algorithms.components.articulation_points import articulation_points, blocks_above
+from gasla.algorithms.components.connected_components import connected_components
+from gasla.algorithms.components.spanning_forest import spanning_forest
+from gasla.arrays import array_module, module_of
+from gasla.graph.graph import whole_graph
+from gasla.operations.primitives import simplify
+from gasla.rows import Command, Row, Task
+
+Array = Any  # NumPy's or CuPy's
+
+
+class BiconnectedComponentsResult(NamedTuple):
+    """The number of components, the component of each edge, and the edges of the block-cut tree."""
+
+    count: int
+    labels: Array
+    tree: Array
+
+
+def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
+    """Find the biconnected components of a graph: two edges are in the same one if they are on a common cycle.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        Read as undirected: i -> j and j -> i are one edge, as are parallel edges. Values are ignored; stored zeros are
+        edges.
+
+    Returns
+    -------
+    BiconnectedComponentsResult(count, labels, tree)
+        The number of components. The component of each edge, in an array of ids of shape (m,), where self loops have
+        -1. The block-cut tree, in an array of ids of shape (k, 2): a row per articulation point and component that it
+        is in. Rows ascend.
+
+    See Also
+    --------
+    gasla.articulation_points : the vertices that are in several components.
+    gasla.bridges : edges that are a component of their own.
+    gasla.is_biconnected : whether all vertices are in one component.
+
+    Notes
+    -----
+    The block-cut tree is a forest if the graph is disconnected. Components without an articulation point are not in it.
+
+    Of a component, leave out the vertex that is nearest to the smallest vertex of the graph, or of the connected
+    component. Components are numbered from 0 by the smallest of their other vertices, so in any order of the edges
+    alike.
+
+    References
+    ----------
+    J. Hopcroft, R. Tarjan: Algorithm 447: efficient algorithms for graph manipulation. Communications of the ACM 16
+    (1973).
+
+    R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> triangle_and_tail = gasla.Graph.from_edges([0, 1, 2, 2, 3], [1, 2, 0, 3, 4])
+    >>> count, labels, tree = gasla.biconnected_components(triangle_and_tail)
+    >>> count, labels
+    (3, array([0, 0, 0, 1, 2], dtype=int32))
+    >>> tree.tolist()
+    [[2, 0], [2, 1], [3, 1], [3, 2]]
+    """
+    graph = whole_graph(graph)
+    xp: Any = module_of(graph.device)
+    simple = simplify(graph)
+    forest = spanning_forest(simple)
+    parents, ids = forest.parents, xp.arange(graph.n)
+    block = blocks_above(simple, forest)
+    first = xp.flatnonzero((block == ids) & (parents != ids))
+    number = xp.full(graph.n, -1, graph.id_dtype)
+    number[first] = xp.arange(len(first))
+    of = number[block]  # the component of the edge from the parent; -1 of roots
+    src, dst = graph.edges()
+    labels = of[xp.where(forest.numbers[src] > forest.numbers[dst], src, dst)]
+    labels[src == dst] = -1
+    return BiconnectedComponentsResult(len(first), labels, _tree(of, parents, len(first)))
+
+
+def _tree(of: Array, parents: Array, count: int) -> Array:
+    """Each articulation point with each component that it is in, ascending.
+
+    A component has the vertices v of which `of[v]` is its number, and the parent that those of a smallest level share.
+    """
+    xp: Any = array_module(of)
+    n = max(len(of), 1)
+    top = xp.zeros(count, parents.dtype)
+    uppermost = xp.flatnonzero((of != of[parents]) & (of >= 0))
+    top[of[uppermost]] = parents[uppermost]
+    occurs = xp.bincount(top, minlength=n)[: len(of)] + (of >= 0)
+    inside = xp.flatnonzero((occurs > 1) & (of >= 0))
+    above = xp.flatnonzero(occurs[top] > 1)
+    points = xp.concatenate([inside, top[above]]).astype(np.int64)
+    pairs = xp.sort(points * n + xp.concatenate([of[inside], above]))
+    return xp.stack(xp.divmod(pairs, n), axis=1).astype(of.dtype)
+
+
+def is_biconnected(graph: Any) -> bool:
+    """Test whether a graph is biconnected: it has an edge, and is connected even without any one vertex.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        Read as undirected. Values are ignored; stored zeros are edges. Self loops and parallel edges do not matter.
+
+    Returns
+    -------
+    bool
+        Whether the graph is biconnected. A graph of fewer than two vertices is not.
+
+    See Also
+    --------
+    gasla.biconnected_components : the parts of a graph that are.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> gasla.is_biconnected(gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]))
+    True
+    >>> gasla.is_biconnected(gasla.Graph.from_edges([0, 1], [1, 2]))
+    False
+    """
+    graph = whole_graph(graph)
+    return graph.n > 1 and int(connected_components(graph).count) == 1 and not len(articulation_points(graph))
+
+
+ROW = [
+    Row(
+        biconnected_components,
+        Command(
+            *("biconnected-components", {"points": "components_at"}),
+            lambda f: f"{f['count']:,} components; the vertices that are in most of them:",
+            lambda f: f.times_named("points"),
+            "ids",
+            unpack=lambda _, found: found._asdict() | {"points": found.tree[:, 0]},
+        ),
+        Task(part="count", size=lambda n, m: 6 * m + 4 * n),
+    ),
+    Row(
+        is_biconnected,
+        Command(
+            *("is-biconnected", {}),
+            lambda f: "biconnected" if f["biconnected"] else "NOT biconnected",
+            unpack=lambda _, answer: {"biconnected": answer},
+        ),
+    ),
+]
