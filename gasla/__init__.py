@@ -14,6 +14,8 @@ _HOMES = {
     "Graph": "graph.graph",
     "as_graph": "graph.graph",
     "bfs": "algorithms.traversal.bfs",
+    "depth_first_order": "algorithms.traversal.depth_first_order",
+    "dominators": "algorithms.traversal.dominators",
     "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "eccentricity": "algorithms.traversal.eccentricity",
     "effective_diameter": "algorithms.traversal.effective_diameter",

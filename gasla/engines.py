@@ -318,6 +318,12 @@ class HostOnly(Protocol):
     def depth_first(self, graph: Graph) -> tuple[Any, Any, Any]:
         """Return the parent, the number and the low point of every vertex of a simple graph."""
 
+    def depth_first_order(self, graph: Graph, starts: Any) -> tuple[Any, Any, Any]:
+        """Return what `starts` reach in preorder and in postorder, and the parents of all vertices."""
+
+    def dominators(self, graph: Graph, source: int) -> Any:
+        """Return the immediate dominator of every vertex on its ways from the source."""
+
     def strong_components(self, graph: Graph) -> Any:
         """Return the smallest vertex of each vertex's strong component."""
 

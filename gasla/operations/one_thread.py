@@ -22,6 +22,7 @@ from gasla.graph.arguments import (
     real_number,
     whole_number,
 )
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
 
@@ -215,6 +216,78 @@ def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     graph = in_host_memory("depth_first", graph)
     return kernels().depth_first(engine("cpu").primitives().simplify(graph))
+
+
+def depth_first_order(graph: Any, source: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Search depth-first along edges, on one thread.
+
+    A built-in kernel of the CPU engine: `gasla.depth_first_order` calls it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+    source : vertex, optional
+        Where to start. By default the search starts at each vertex in turn that has not been visited.
+
+    Returns
+    -------
+    preorder, postorder : (k,) arrays of ids
+        The vertices in the orders in which the search comes to them, and leaves them.
+    parents : (n,) array of ids
+        Where the search came from. A start is its own parent; vertices that are not visited have -1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not in host memory, or the source is not a vertex.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.depth_first_order(Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 1]), 0)[0]
+    array([0, 1, 3, 2], dtype=int32)
+    """
+    graph = in_host_memory("depth_first_order", graph)
+    starts = np.arange(graph.n) if source is None else np.array([translate_vertex(graph, source)])
+    found = kernels().depth_first_order(graph, starts.astype(graph.id_dtype))
+    require_unchanged_files(graph)
+    return found
+
+
+def dominators(graph: Any, source: Any) -> np.ndarray:
+    """Find the immediate dominators of vertices, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine: `gasla.dominators` is this function.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+    source : vertex
+
+    Returns
+    -------
+    (n,) array of ids
+        See `gasla.dominators`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not in host memory, or the source is not a vertex.
+
+    Notes
+    -----
+    T. Lengauer, R. E. Tarjan: A fast algorithm for finding dominators in a flowgraph. ACM TOPLAS 1 (1979).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.dominators(Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3]), 0)
+    array([0, 0, 0, 0], dtype=int32)
+    """
+    graph = in_host_memory("dominators", graph)
+    found: np.ndarray = kernels().dominators(graph, translate_vertex(graph, source))
+    require_unchanged_files(graph)
+    return found
 
 
 def strong_components(graph: Any) -> np.ndarray:

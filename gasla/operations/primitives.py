@@ -33,6 +33,8 @@ from gasla.operations.common_neighbors import common, count_cliques, has_edges, 
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
 from gasla.operations.one_thread import (
     depth_first,
+    depth_first_order,
+    dominators,
     fits_one_thread,
     lightest_forest,
     louvain_levels,
@@ -49,6 +51,8 @@ __all__ = [
     "count_common_neighbors",
     "count_paths",
     "depth_first",
+    "depth_first_order",
+    "dominators",
     "fits_one_thread",
     "has_edges",
     "hook",

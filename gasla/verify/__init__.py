@@ -31,6 +31,7 @@ from gasla.verify.partitions import (
     strong_components,
 )
 from gasla.verify.positions import geolocate, layout
+from gasla.verify.searches.depth_first_searches import depth_first_order, dominators
 from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
 from gasla.verify.searches.paths import bfs, multi_source_bfs, multi_source_shortest_paths, nearest_source, sssp
 from gasla.verify.searches.paths_and_cycles import find_cycle, simple_cycles, simple_paths
@@ -80,6 +81,8 @@ __all__ = [
     "components",
     "condensation",
     "core_number",
+    "depth_first_order",
+    "dominators",
     "earliest_arrival",
     "eccentricity",
     "edge_betweenness",

@@ -69,6 +69,8 @@ CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "shortest_path": lambda g, v: gasla.shortest_path(g, v(0), v(4)),
     "shortest_path with bounds": lambda g, v: gasla.shortest_path(g, v(0), v(4), bound={v(1): 0.5}),
     "multi_source_shortest_paths": lambda g, v: gasla.multi_source_shortest_paths(g, [v(3), v(0)]),
+    "dominators": lambda g, v: gasla.dominators(g, v(0)),
+    "depth_first_order": lambda g, v: gasla.depth_first_order(g, v(0)).parents,
     "steiner_tree": lambda g, v: gasla.steiner_tree(g, [v(0), v(4)]).total,
     "alternative_paths": lambda g, v: [p.distance for p in gasla.alternative_paths(g, v(0), v(4))],
     "k_shortest_paths": lambda g, v: [p.distance for p in gasla.k_shortest_paths(g, v(0), v(4), 2)],

@@ -16,6 +16,7 @@ DEGREES = [
     "isolates", "average_neighbor_degree", "average_degree_connectivity", "degree_assortativity_coefficient",
     "degree_pearson_correlation_coefficient", "reciprocity", "overall_reciprocity", "is_regular", "s_metric",
 ]  # fmt: skip
+DEPTH_FIRST = ["dfs_edges", "dfs_tree", "dfs_preorder_nodes", "dfs_postorder_nodes"]
 SHAPES = ["is_tree", "is_forest", "is_arborescence", "is_branching", "is_eulerian"]
 MATRICES = [
     "to_scipy_sparse_array", "to_numpy_array", "adjacency_matrix", "laplacian_matrix", "normalized_laplacian_matrix",
@@ -68,6 +69,8 @@ def light_calls(G: Any, seed: int) -> list[bool]:
     made += [compare("ego_graph", G, u, r) for u in [*nodes[:2], "nobody"] for r in (0, 1, 2)]
     made += [compare("ego_graph", G, nodes[0], center=False)]
     made += [compare("rich_club_coefficient", G, normalized=False)]
+    made += [compare(name, G, u) for u in [*nodes[:2], None, "nobody"] for name in DEPTH_FIRST]
+    made += [compare("immediate_dominators", G, u) for u in [*nodes[:2], "nobody"]]
     return made
 
 

@@ -43,6 +43,8 @@ CHECKS: dict[str, Callable[[Graph, Vertices], None]] = {
         g, (v(2), v(0)), gasla.multi_source_shortest_paths(PLAIN, [2, 0])
     ),
     "shortest_path": lambda g, v: verify.shortest_path(g, v(0), v(4), *gasla.shortest_path(PLAIN, 0, 4)),
+    "dominators": lambda g, v: verify.dominators(g, v(2), gasla.dominators(PLAIN, 2)),
+    "depth_first_order": lambda g, v: verify.depth_first_order(g, *gasla.depth_first_order(PLAIN, 2), v(2)),
     "steiner_tree": lambda g, v: verify.steiner_tree(g, [v(0), v(4)], *gasla.steiner_tree(PLAIN, [0, 4])),
     "alternative_paths": lambda g, v: verify.alternative_paths(g, v(0), v(4), gasla.alternative_paths(PLAIN, 0, 4)),
     "k_shortest_paths": lambda g, v: verify.k_shortest_paths(g, v(0), v(4), 2, gasla.k_shortest_paths(PLAIN, 0, 4, 2)),

@@ -24,7 +24,7 @@ Array = Any  # NumPy's or CuPy's
 class BiconnectedComponentsResult(NamedTuple):
     """The number of components, the component of each edge, and the edges of the block-cut tree."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # not the method of tuples
     labels: Array
     tree: Array
 

@@ -18,6 +18,7 @@ from gasla.backends.networkx import (  # noqa: F401 - each registers its functio
     communities,
     connectivity,
     degrees,
+    depth_first_visits,
     eigenvectors,
     extracted_graphs,
     kruskal,

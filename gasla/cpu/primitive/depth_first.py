@@ -1,6 +1,7 @@
-"""Sequential kernels, on one thread: depth-first search with low points, strong components, and core numbers.
+"""Sequential kernels, on one thread: depth-first searches, strong components, dominators, and core numbers.
 
 R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
+T. Lengauer, R. E. Tarjan: A fast algorithm for finding dominators in a flowgraph. ACM TOPLAS 1 (1979).
 V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
 """
 
@@ -13,6 +14,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import run
 from gasla.cpu.runtime.intrinsics import load
 from gasla.cpu.runtime.threads import STOP
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -24,28 +26,52 @@ _LOOKS = 16  # work per vertex and edge of a search, which waits for memory, in 
 def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
     """Return the parent, the number and the low point of every vertex of a simple graph (`primitives.depth_first`)."""
     parents, numbers, low = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
-    _alone(_search, graph, parents, numbers, low, np.empty(graph.n, np.int64))
+    _alone(_search, graph.out, parents, numbers, low, np.empty(graph.n, np.int64))
     return parents, numbers, low
+
+
+def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]:
+    """Return the vertices in both orders of a search, and the parents of all (`primitives.depth_first_order`)."""
+    before, after, parents = np.empty(graph.n, graph.id_dtype), np.empty(graph.n, graph.id_dtype), _none(graph)
+    _alone(_visit, graph.out, starts, before, after, parents, np.empty(graph.n, np.int64))
+    count = int((parents >= 0).sum())
+    return before[:count], after[:count], parents
+
+
+def dominators(graph: Graph, source: int) -> Array:
+    """Return the immediate dominator of every vertex (`primitives.dominators`)."""
+    order, _, parents = depth_first_order(graph, np.array([source], graph.id_dtype))
+    count, numbers, found = len(order), _none(graph), _none(graph)
+    numbers[order] = np.arange(count)
+    over, head = np.full(count, -1, graph.id_dtype), np.full(count, -1, graph.id_dtype)
+    low, label, after, idom, stack = (np.arange(count, dtype=graph.id_dtype) for _ in range(5))
+    _alone(_dominate, graph.in_, order, numbers, numbers[parents[order]], low, label, over, head, after, idom, stack)
+    found[order] = order[idom]
+    return found
+
+
+def _none(graph: Graph) -> Array:
+    return np.full(graph.n, -1, graph.id_dtype)
 
 
 def peel_one_by_one(graph: Graph) -> tuple[Array, Array]:
     """Return core numbers, and an order of the vertices: each has at most its core number of later neighbors."""
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
-    _alone(_peel, graph, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
+    _alone(_peel, graph.out, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
     return degree, order
 
 
 def strong_components(graph: Graph) -> Array:
     """Return the smallest vertex of each vertex's strong component (`primitives.strong_components`)."""
     parents, numbers, low, labels, stack = (np.empty(graph.n, graph.id_dtype) for _ in range(5))
-    _alone(_components, graph, parents, numbers, low, labels, stack, np.empty(graph.n, np.int64))
+    _alone(_components, graph.out, parents, numbers, low, labels, stack, np.empty(graph.n, np.int64))
     return labels
 
 
-def _alone(kernel: Any, graph: Graph, *args: Array) -> None:
+def _alone(kernel: Any, lists: Adjacency, *args: Array) -> None:
     """Call a kernel on one thread, such that Ctrl-C ends it."""
-    starts = graph.out.indptr.astype(np.int64, copy=False)
-    run(kernel, 0, starts, graph.out.indices, *args, most=_LOOKS * (graph.n + graph.m))
+    starts = lists.indptr.astype(np.int64, copy=False)
+    run(kernel, 0, starts, lists.indices, *args, most=_LOOKS * (len(starts) + len(lists.indices)))
 
 
 @compiled
@@ -78,6 +104,91 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
                         break
                     low[parent] = min(low[parent], low[v])
                     v = parent
+
+
+@compiled
+def _visit(thread, threads, control, indptr, indices, starts, before, after, parents, at):
+    """Visit what each of `starts` reaches, in the order of the lists. The parent of others is -1."""
+    count, done = _ZERO, _ZERO
+    for s in range(np.uint64(len(starts))):
+        v = np.uint64(starts[s])
+        if parents[v] < 0:
+            parents[v], at[v], before[count] = v, indptr[v], v
+            count += _ONE
+            while True:
+                k = np.uint64(at[v])
+                if k < np.uint64(indptr[v + _ONE]):
+                    at[v] += 1
+                    u = np.uint64(indices[k])
+                    if parents[u] < 0:
+                        parents[u], at[u], before[count] = v, indptr[u], u
+                        count += _ONE
+                        v = u
+                        if load(control, STOP) != 0:
+                            return
+                else:
+                    after[done] = v
+                    done += _ONE
+                    parent = np.uint64(parents[v])
+                    if parent == v or load(control, STOP) != 0:
+                        break
+                    v = parent
+
+
+@compiled
+def _dominate(thread, threads, control, indptr, indices, order, place, up, low, label, over, head, after, idom, stack):
+    """Find the immediate dominator of each vertex; all vertices are numbered in the order of a search.
+
+    `low[i]` is the semidominator. `over` is a forest of those that are done: above each, `label` has the vertex of the
+    smallest semidominator. `head` and `after` list the vertices of each semidominator.
+    """
+    n = np.uint64(len(order))
+    for k in range(_ONE, n):
+        i = n - k
+        if load(control, STOP) != 0:
+            return
+        v = np.uint64(order[i])
+        for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+            u = place[np.uint64(indices[e])]
+            if u >= 0:
+                low[i] = min(low[i], low[_lowest(np.uint64(u), low, label, over, stack)])
+        same = np.uint64(low[i])
+        after[i] = head[same]
+        head[same] = i
+        parent = np.uint64(up[i])
+        over[i] = parent
+        w = head[parent]
+        head[parent] = -1
+        while w >= 0:
+            j = np.uint64(w)
+            best = _lowest(j, low, label, over, stack)
+            idom[j] = parent
+            if low[best] < low[j]:
+                idom[j] = best
+            w = after[j]
+    for i in range(_ONE, n):
+        if idom[i] != low[i]:
+            idom[i] = idom[np.uint64(idom[i])]
+
+
+@compiled
+def _lowest(v, low, label, over, stack):
+    """Return the vertex of the smallest semidominator on the way up from v, and shorten the way."""
+    if over[v] < 0:
+        return v
+    top, x = _ZERO, v
+    while over[np.uint64(over[x])] >= 0:
+        stack[top] = x
+        top += _ONE
+        x = np.uint64(over[x])
+    while top > _ZERO:
+        top -= _ONE
+        y = np.uint64(stack[top])
+        x = np.uint64(over[y])
+        if low[np.uint64(label[x])] < low[np.uint64(label[y])]:
+            label[y] = label[x]
+        over[y] = over[x]
+    return np.uint64(label[v])
 
 
 @compiled

@@ -1,0 +1,62 @@
+"""Depth-first searches, in NetworkX's order: gasla follows edges in the order of the lists, too."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import networkx as nx
+
+import gasla
+from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import DIRECTED, NEVER, Condition, compose, only, register, when
+
+
+def in_graph(parameter: str) -> Condition:
+    """Condition: a node of the graph, or None. For others NetworkX raises an error at a step of its own."""
+
+    def is_missing(given: Any) -> bool:
+        return given[parameter] is not None and given[parameter] not in given["G"]
+
+    return when(f"{parameter} is not in the graph", is_missing)
+
+
+CONDITIONS = in_graph("source"), only("depth_limit", None), only("sort_neighbors", None)
+LEAST = 20_000  # from which on names of nodes come faster; pairs of names and graphs cost as much as the search
+
+
+def _search(G: Converted, source: Any) -> Any:
+    """The orders of a search, which is done on the CPU."""
+    return gasla.depth_first_order(G.plain(), None if source is None else G.numbers[source])
+
+
+@register(*CONDITIONS, least=NEVER)
+def dfs_edges(
+    G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
+) -> Iterator[tuple[Any, Any]]:
+    """The edges of a depth-first search."""
+    found = _search(G, source)
+    children = found.preorder[found.parents[found.preorder] != found.preorder]
+    yield from zip(G.called(found.parents[children]), G.called(children))
+
+
+def _nodes(order: str) -> Callable[..., Iterator[Any]]:
+    """The function that gives nodes in an order."""
+
+    def nodes(
+        G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
+    ) -> Iterator[Any]:
+        """The nodes in the order of a depth-first search."""
+        yield from G.called(getattr(_search(G, source), order))
+
+    return register(*CONDITIONS, least=LEAST, name=f"dfs_{order}_nodes")(nodes)
+
+
+dfs_preorder_nodes, dfs_postorder_nodes = _nodes("preorder"), _nodes("postorder")
+compose(nx.dfs_tree, *CONDITIONS, least=NEVER)
+
+
+@register(DIRECTED, in_graph("start"), least=5_000)
+def immediate_dominators(G: Converted, start: Any) -> dict[Any, Any]:
+    """The immediate dominator of each node but the start, from the last that a depth-first search leaves."""
+    source = G.numbers[start]
+    nodes = _search(G, start).postorder[-2::-1]
+    return dict(zip(G.called(nodes), G.called(gasla.dominators(G.plain(), source)[nodes])))

@@ -1,0 +1,173 @@
+"""Verifiers of depth-first orders, and of dominators."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import (
+    SAMPLES,
+    Array,
+    Edges,
+    VerificationError,
+    edge_name,
+    edges_of,
+    reachable,
+    require,
+    sample,
+    verifier,
+    vertex_answer,
+)
+
+
+@verifier()
+def depth_first_order(
+    graph: Any, preorder: ArrayLike, postorder: ArrayLike, parents: ArrayLike, source: int | None = None
+) -> None:
+    """Verify `preorder`, `postorder` and `parents` of `gasla.depth_first_order`, from `source` or from all.
+
+    Both orders are those of the tree, no vertex is left before its out-neighbors were visited, and these were visited
+    in the order of the list.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> fork = Graph.from_edges([0, 0], [2, 1])
+    >>> depth_first_order(fork, [0, 2, 1], [2, 1, 0], [0, 0, 0], 0)
+    >>> depth_first_order(fork, [0, 1, 2], [1, 2, 0], [0, 0, 0], 0)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 0 → 1 was followed before an earlier edge of vertex 0
+    """
+    edges = edges_of(graph)
+    n = edges.n
+    up = vertex_answer("parents", parents, n, "i").astype(np.int64)
+    starts = np.arange(n) if source is None else np.array([source])
+    is_visited = reachable(n, edges.src, edges.dst, starts)
+    require((up >= -1) & (up < n), lambda v: f"vertex {v} has the parent {up[v]}")
+    require((up >= 0) == is_visited, lambda v: f"vertex {v} has the parent {up[v]}, contrary to the search")
+    before, after = (
+        _places(name, order, is_visited) for name, order in (("preorder", preorder), ("postorder", postorder))
+    )
+    visited = np.flatnonzero(is_visited)
+    is_start = up == np.arange(n)
+    child = visited[~is_start[visited]]
+    require(
+        (before[up[child]] < before[child]) & (after[up[child]] > after[child]),
+        lambda k: f"vertex {child[k]} is not visited between the begin and the end of its parent {up[child[k]]}",
+    )
+    # Of a tree, the place in postorder is that in preorder, without those above and with those below.
+    depth, size = _depth_and_size(up, np.argsort(before)[n - len(visited) :])
+    require(
+        (after == before + size - 1 - depth)[visited],
+        lambda k: f"vertex {visited[k]} is at the place {after[visited[k]]} of postorder, which does not fit preorder",
+    )
+    left = is_visited[edges.src] & (after[edges.src] < after[edges.dst]) & (before[edges.src] < before[edges.dst])
+    require(~left, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
+    _check_lists(edges, up, before)
+    roots = visited[is_start[visited]]
+    first = np.maximum.accumulate(np.where(is_visited, before, -1))  # of all vertices up to one, the last visited
+    if source is None:
+        require(first[roots] == before[roots], lambda k: f"the search starts at {roots[k]} before a smaller vertex")
+    elif roots.tolist() != [source]:
+        raise VerificationError(f"the search starts at {roots.tolist()}; expected vertex {source}")
+
+
+def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
+    """Return the place of each vertex in an order, which has every visited vertex once; -1 for others."""
+    given, n = np.asarray(order), len(is_visited)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise VerificationError(f"{name}: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
+    require((given >= 0) & (given < n), lambda i: f"place {i} of {name} holds {given[i]}, not a vertex")
+    places = np.full(n, -1)
+    places[given] = np.arange(len(given))
+    if len(given) != is_visited.sum():
+        raise VerificationError(f"{name} has {len(given)} vertices; expected {is_visited.sum()}")
+    require((places >= 0) == is_visited, lambda v: f"vertex {v} is missing from {name}, or not reachable")
+    return places
+
+
+def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
+    """Return the depth and the size of the subtree of each vertex; `order` has parents before children."""
+    depth, size = np.zeros(len(up), np.int64), np.ones(len(up), np.int64)
+    for v in order.tolist():
+        depth[v] = depth[up[v]] + 1 if up[v] != v else 0
+    for v in order[::-1].tolist():
+        if up[v] != v:
+            size[up[v]] += size[v]
+    return depth, size
+
+
+def _check_lists(edges: Edges, up: Array, before: Array) -> None:
+    """Verify that an edge leads from each parent, and that edges were followed in the order of the list."""
+    n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
+    is_tree = (up[dst] == src) & (src != dst)
+    has_edge = np.bincount(dst[is_tree], minlength=n) > 0
+    require(
+        has_edge | (up < 0) | (up == np.arange(n)), lambda v: f"no edge leads from the parent {up[v]} to vertex {v}"
+    )
+    rank = src * (n + 1) + before[dst]
+    in_order = rank == np.maximum.accumulate(rank) if len(rank) else rank == 0
+    first = is_tree & (np.bincount(dst[is_tree], minlength=n)[dst] == 1)
+    require(
+        in_order | ~first,
+        lambda e: f"{edge_name(edges, e)} was followed before an earlier edge of vertex {src[e]}",
+    )
+
+
+@verifier()
+def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Verify `dominators` of `gasla.dominators`.
+
+    They form a tree; an edge leads to a vertex only from those that its dominator dominates, so that all ancestors in
+    the tree are dominators. Without one of `samples` vertices, no more than what is below it can be reached.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path = Graph.from_edges([0, 1], [1, 2])
+    >>> dominators(path, 0, [0, 0, 1])
+    >>> dominators(path, 0, [0, 0, 0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 can't be reached without vertex 1, which is not above it
+    """
+    edges = edges_of(graph)
+    n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
+    up = vertex_answer("dominators", dominators, n, "i").astype(np.int64)
+    is_reached = reachable(n, src, dst, [source])
+    require((up >= -1) & (up < n), lambda v: f"vertex {v} has the dominator {up[v]}")
+    require((up >= 0) == is_reached, lambda v: f"vertex {v} has the dominator {up[v]}, contrary to the paths")
+    own = up == np.arange(n)
+    require(own == (np.arange(n) == source), lambda v: f"vertex {v} has the dominator {up[v]}")
+    depth, ups = _ancestors(up, source)
+    require((depth >= 0) | ~is_reached, lambda v: f"the dominators of vertex {v} form a cycle")
+    proper = is_reached[src] & (dst != source)
+    tail, head = src[proper], dst[proper]
+    above = up[head]
+    require(
+        _lifted(ups, tail, depth[tail] - depth[above]) == above,
+        lambda e: f"an edge leads from {tail[e]} to {head[e]}, past its dominator {above[e]}",
+    )
+    inner = np.setdiff1d(np.flatnonzero(is_reached), [source])
+    for d in inner[sample(len(inner), samples)].tolist():
+        keep = (src != d) & (dst != d)
+        lost = is_reached & ~reachable(n, src[keep], dst[keep], [source])
+        below = is_reached & (_lifted(ups, np.arange(n), depth - depth[d]) == d)
+        require(~lost | below, lambda v: f"vertex {v} can't be reached without vertex {d}, which is not above it")  # noqa: B023
+
+
+def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
+    """Return the depth of each vertex in a tree, -1 if there is a cycle, and the ancestors 1, 2, 4, ... steps up."""
+    over = np.where(up < 0, root, up)
+    depth, ups = (over != np.arange(len(up))).astype(np.int64), [over]
+    while (depth[over] > 0).any() and len(ups) <= len(up).bit_length():
+        depth, over = depth + depth[over], over[over]
+        ups.append(over)
+    return np.where(over == root, depth, -1), ups
+
+
+def _lifted(ups: list[Array], v: Array, steps: Array) -> Array:
+    """Return the ancestors of vertices, so many steps up; -1 if a number of steps is negative."""
+    found = v
+    for k, over in enumerate(ups):
+        found = np.where((steps >> k) & 1 > 0, over[found], found)
+    return np.where(steps < 0, -1, found)
