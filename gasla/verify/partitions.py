@@ -376,18 +376,19 @@ def partition_table(
     inside = np.bincount(tail[within], weight[within], count)
     crossing = np.bincount(np.r_[tail[apart], head[apart]], np.tile(weight[apart] / 2, 2), count)
     others = (inside + crossing).sum() - (inside + crossing)
-    for name, values, scaled, exponent in (
-        ("size", sizes, np.bincount(label, minlength=count).astype(float), 0),
-        ("internal weight", internal, inside, power),
-        ("cut", cut, crossing, power),
-        ("conductance", conductance, crossing / np.minimum(inside + crossing, np.maximum(others, crossing)), 0),
+    slack = 1e-12 * weight.sum()
+    for name, values, scaled, exponent, atol in (
+        ("size", sizes, np.bincount(label, minlength=count).astype(float), 0, 0.0),
+        ("internal weight", internal, inside, power, slack),
+        ("cut", cut, crossing, power, slack),
+        ("conductance", conductance, crossing / np.minimum(inside + crossing, np.maximum(others, crossing)), 0, 1e-9),
     ):
         found = np.asarray(values, np.float64)
         if found.shape != (count,):
             raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {found.shape}")
         with np.errstate(over="ignore", under="ignore"):  # a sum beyond the largest float64 is infinite
             right, close = np.ldexp(scaled, exponent), np.ldexp(found, -exponent)
-        near = np.isclose(close, scaled, rtol=1e-9, atol=1e-12 * weight.sum(), equal_nan=True) | (found == right)
+        near = np.isclose(close, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (found == right)
         require(near, lambda c: f"the {name} of community {c} is {right[c]:g}, not {found[c]:g}")  # noqa: B023
 
 

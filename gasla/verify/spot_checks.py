@@ -229,7 +229,7 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     )
 
 
-@verifier()
+@verifier("shares")
 def clustering(
     graph: Any, scores: ArrayLike, *, mode: str = "undirected", weighted: bool = False, samples: int = SAMPLES
 ) -> None:
