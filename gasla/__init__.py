@@ -103,6 +103,8 @@ _HOMES = {
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
     "topological_order": "algorithms.acyclic.topological_order",
     "longest_path": "algorithms.acyclic.longest_path",
+    "transitive_closure": "algorithms.acyclic.transitive_closure",
+    "transitive_reduction": "algorithms.acyclic.transitive_reduction",
     "maximum_flow": "algorithms.flows.maximum_flow",
     "minimum_cut": "algorithms.flows.minimum_cut",
     "aggregate_features": "algorithms.neighborhood.aggregate_features",

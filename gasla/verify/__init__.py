@@ -18,6 +18,7 @@ from gasla.verify.centrality.betweenness import betweenness, edge_betweenness
 from gasla.verify.centrality.power_iterations import eigenvector, hits, katz, pagerank, salsa
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph
+from gasla.verify.directed.closures import transitive_closure, transitive_reduction
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.partitions import (
@@ -140,5 +141,7 @@ __all__ = [
     "strong_components",
     "temporal_reachability",
     "topological_order",
+    "transitive_closure",
+    "transitive_reduction",
     "triangles",
 ]

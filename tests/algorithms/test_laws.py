@@ -325,7 +325,7 @@ def test_many_laws_hold_at_scipys_door(capsys: pytest.CaptureFixture[str]) -> No
 
 
 FORMATS = ("mtx", "txt", "gr", "csv", "parquet")
-ACYCLIC = ("topological-order", "longest-path")
+ACYCLIC = ("topological-order", "longest-path", "transitive-reduction")
 # Most formats hold no attributes of edges.
 WITHOUT_TIMES = [verb for verb in VERBS if not {"time", "departure"} & verb.parameters.keys()]
 

@@ -22,7 +22,7 @@ ALGORITHMS = [verb.name for verb in verbs.ALGORITHMS]
 UNCHECKED = {verb.name for verb in verbs.ALGORITHMS if verb.verifier is None}
 NUMBER = [verb.name for verb in verbs.ALGORITHMS if not verb.answers]  # whose answer is one number or a few
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths", "temporal-reachability")  # whose answers have a row a source
-ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
+ACYCLIC = ("topological-order", "longest-path", "transitive-reduction")  # what takes no graph with a cycle
 TEMPORAL = [verb.name for verb in verbs.ALGORITHMS if "time" in verb.parameters]
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
 

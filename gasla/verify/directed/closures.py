@@ -1,0 +1,77 @@
+"""Verifiers of transitive closures and reductions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import Graph, as_graph
+from gasla.verify._common import (
+    SAMPLES,
+    VerificationError,
+    edges_by_id,
+    edges_of,
+    reachable,
+    require,
+    sample,
+    verifier,
+)
+
+
+@verifier()
+def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) -> None:
+    """Verify `closure`, the graph that `gasla.transitive_closure` returns, at `samples` vertices.
+
+    The neighbors of a vertex, which ascend, are those that can be reached from its neighbors in the given graph.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path = Graph.from_edges([0, 1], [1, 2])
+    >>> transitive_closure(path, Graph.from_edges([0, 0, 1], [1, 2, 2]))
+    >>> transitive_closure(path, path)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the neighbors of vertex 0 are [1]; expected [1, 2]
+    """
+    edges, made = edges_of(graph), edges_of(closure)
+    if made.n != edges.n or as_graph(closure).values is not None:
+        raise VerificationError(f"the closure has {made.n} vertices, or values; expected {edges.n}, and no values")
+    for v in sample(edges.n, samples).tolist():
+        starts = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
+        right = np.flatnonzero(reachable(edges.n, edges.src, edges.dst, starts)) if len(starts) else starts
+        found = made.dst[made.indptr[v] : made.indptr[v + 1]]
+        if not np.array_equal(found, right):
+            raise VerificationError(f"the neighbors of vertex {v} are {found.tolist()}; expected {right.tolist()}")
+
+
+@verifier()
+def transitive_reduction(graph: Any, kept: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Verify `kept` of `gasla.transitive_reduction`, at `samples` edges that are kept, and as many others.
+
+    The end of an edge that is left out is reached along those that are kept, of parallel ones the first. The end of an
+    edge that is kept is reached along no others.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> shortcut = Graph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> transitive_reduction(shortcut, np.array([True, False, True]))
+    >>> transitive_reduction(shortcut, np.array([True, True, True]))
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 1 from 0 to 2 is kept, though there is another way
+    """
+    (src, dst, _), is_kept, n = edges_by_id(graph), np.asarray(kept), as_graph(graph).n
+    if is_kept.shape != src.shape or is_kept.dtype != bool:
+        raise VerificationError(f"kept: {len(src)} bools were expected, not {is_kept.dtype} of shape {is_kept.shape}")
+    pair = src * n + dst
+    first = np.zeros(len(src), bool)
+    first[np.unique(pair, return_index=True)[1]] = True
+    require(first | ~is_kept, lambda e: f"edge {e} is kept, and parallel to an earlier one")
+    for kind in (True, False):
+        some = np.flatnonzero(is_kept == kind)
+        for e in some[sample(len(some), samples)].tolist():
+            others = (pair != pair[e]) if kind else is_kept
+            is_reached = bool(reachable(n, src[others], dst[others], [src[e]])[dst[e]])
+            if is_reached == kind:
+                more = "kept, though there is another way" if kind else "left out, though there is no other way"
+                raise VerificationError(f"edge {e} from {src[e]} to {dst[e]} is {more}")
