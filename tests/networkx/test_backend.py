@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, ValuesView
 from fractions import Fraction
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,25 @@ def test_of_several_shortest_paths_the_one_from_both_ends(kind: type, weights: l
     nx.set_edge_attributes(G, {edge: rng.choice(weights) for edge in G.edges}, "weight")
     nodes = list(G)
     for _ in range(30):
-        assert compare("shortest_path", G, rng.choice(nodes), rng.choice(nodes), weight="weight")
+        ends = rng.choice(nodes), rng.choice(nodes)
+        assert compare("shortest_path", G, *ends, weight="weight")
+        assert compare("bidirectional_dijkstra", G, *ends) and compare("astar_path", G, *ends)
+        compare("bellman_ford_path", G, *ends)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_paths_by_weight_between_two_nodes(kind: type) -> None:
+    """Bellman and Ford's is left to NetworkX if another one is as short."""
+    for seed in range(8):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=("int", "float", "zero")[seed % 3])
+        nodes = list(G)
+        for u, v, weight in product((nodes[0], "nobody"), (nodes[-1], nodes[0], "nobody"), ("weight", None)):
+            assert compare("bidirectional_dijkstra", G, u, v, weight=weight)
+            assert compare("astar_path", G, u, v, weight=weight)
+            compare("bellman_ford_path", G, u, v, weight=weight)
+    path = nx.path_graph(50, create_using=kind)
+    assert compare("bellman_ford_path", path, 3, 40) and compare("bellman_ford_path", path, 3, 3)
+    assert "heuristic" in str(door.can_run("astar_path", (path, 0, 1), {"heuristic": by_data}))
 
 
 @pytest.mark.slow  # compiles some fifty programs

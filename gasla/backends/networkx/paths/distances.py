@@ -50,7 +50,13 @@ def shortest_path(
         return _paths_to(G, target, weight)
     if weight is None:
         return unweighted.bidirectional_shortest_path(G, source, target)
-    return _path_between(G, source, target, weight)
+    return _between(G, source, target, weight)[1]
+
+
+@register(least=20_000)
+def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any = "weight") -> tuple[Any, list[Any]]:
+    """The distance from one node to another, and a path."""
+    return _between(G, source, target, weight)
 
 
 def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
@@ -61,21 +67,22 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
     return {name: path[::-1] for name, path in search.paths().items()}
 
 
-def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[Any]:
-    """The path between two nodes; of several shortest ones, the one that NetworkX's bidirectional search finds."""
+def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
+    """The distance between two nodes, and the path; of several, the one that NetworkX's bidirectional search finds."""
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
     if source == target:
-        return [source]
+        return 0, [source]
     search = weighted.Search(G, [first], weight, None, False)
     if not np.isfinite(search.distances[last]):
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    distance = search.number(float(search.distances[last]))
     if search.is_only(last):
-        return search.path(last)
+        return distance, search.path(last)
     if callable(weight):
         raise NotImplementedError("several paths are as short, and NetworkX calls a function from both ends")
     back = lengths(G, weight, reverse=True)
-    return G.called(path_from_both_ends(search.graph, back, first, last))
+    return distance, G.called(path_from_both_ends(search.graph, back, first, last))
 
 
 @register(ORDER, least=20_000)

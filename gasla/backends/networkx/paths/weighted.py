@@ -194,6 +194,36 @@ def astar_path_length(
     return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
 
 
+@register(only("heuristic", None), only("cutoff", None), by_name("weight"), least=10_000)
+def astar_path(
+    G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
+) -> list[Any]:
+    """The path from one node to another, without a heuristic."""
+    for name, node in (("Source", source), ("Target", target)):
+        if node not in G:
+            raise nx.NodeNotFound(f"{name} {node} is not in G")
+    return _reaching(G, source, target, weight, f"Node {target} not reachable from {source}").path(G.numbers[target])
+
+
+@register(by_name("weight"), least=10_000)
+def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+    """The path from one node to another, if it is the only one of its length."""
+    if source not in G or target not in G:
+        raise NotImplementedError("a node that is not in the graph")
+    search = _reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
+    if not search.is_only(G.numbers[target]):
+        raise NotImplementedError("several paths are as short, and NetworkX's depends on the order of a queue")
+    return search.path(G.numbers[target])
+
+
+def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
+    """A search from one node that reaches another; a message if there is no path."""
+    search = _search(G, {source}, None, weight)
+    if not np.isfinite(search.distances[G.numbers[target]]):
+        raise nx.NetworkXNoPath(missing)
+    return search
+
+
 @register(number("cutoff"), least=10_000)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
