@@ -338,7 +338,7 @@ def of_text(text: Any) -> Any:
     Examples
     --------
     >>> of_text("2026-01-31"), of_text("PT90S"), of_text("12")
-    (datetime.date(2026, 1, 31), numpy.timedelta64(90000000000,'ns'), None)
+    (datetime.date(2026, 1, 31), np.timedelta64(90000000000,'ns'), None)
     """
     if not isinstance(text, str):
         return None

@@ -1,4 +1,4 @@
-"""Some cycle of a graph: an edge that is on one, and a shortest way from its end back to its start.
+"""Some cycle of a graph: the first edge that is on one, and a shortest way from its end back to its start.
 
 A directed edge is on a cycle if both ends are in one strong component. An undirected edge is if it is no bridge.
 """
@@ -71,7 +71,7 @@ def find_cycle(graph: Any, *, directed: bool = True) -> np.ndarray | None:
     parents, path = bfs(simple, start, parents=True).parents, [end]
     while path[-1] != start:
         path.append(int(parents[path[-1]]))
-    return xp.asarray(path[::-1], dtype=graph.id_dtype)
+    return xp.asarray([end, *path[:0:-1]], dtype=graph.id_dtype)
 
 
 ROW = Row(
