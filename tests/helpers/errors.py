@@ -132,7 +132,7 @@ ERRORS: list[Wrong] = [
     Wrong(lambda g: gasla.sssp(g, 0), "steep", "ValueError: the weights on a path to vertex 2 sum to infinity"),
     Wrong(gasla.longest_path, "steep", "ValueError: the weights on a path to vertex 2 sum to infinity"),
     Wrong(
-        lambda g: gasla.condensation(g, [0, 1, 1], combine=semirings.plus),
+        lambda g: gasla.condensation(g, _on(g, np.array([0, 1, 1])), combine=semirings.plus),
         "bytes",
         "ValueError: condensation adds up values to 200, more than int8 holds",
     ),

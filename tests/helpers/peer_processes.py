@@ -123,7 +123,7 @@ def random_graph(way: str) -> gasla.Graph:
 
 
 def say(*words: Any) -> None:
-    print(*words, flush=True)
+    print(" ".join(map(str, words)) + "\n", end="", flush=True)  # one write, so that lines of processes stay whole
 
 
 def job_bits(way: str, ranks: Any, kind: Any) -> None:

@@ -93,15 +93,29 @@ def test_hard_graphs_over_ranks(row: Row) -> None:
         check_row(row, name, "ranks")
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("road", ["mapped", *ON_ROADS[3:]])
-@pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ROWS[number].name)
-def test_hard_graphs_on_other_roads(number: int, road: str) -> None:
-    """Each row with two graphs; the next row has others."""
+def check_some(number: int, road: str) -> None:
+    """Check a row with two graphs; the next row has others."""
     names = [*HARD]
-    if ROWS[number].function not in LONG:
-        for name in (names[number % len(names)], names[(7 * number + 3) % len(names)]):
-            check_row(ROWS[number], name, road)
+    for name in (names[number % len(names)], names[(7 * number + 3) % len(names)]):
+        check_row(ROWS[number], name, road)
+
+
+NUMBERS = [number for number, row in enumerate(ROWS) if row.function not in LONG]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: ROWS[number].name)
+def test_hard_graphs_that_are_mapped(number: int) -> None:
+    check_some(number, "mapped")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("road", ON_ROADS[3:])
+@pytest.mark.parametrize(
+    "number", [number for number in NUMBERS if ROWS[number].gpu], ids=lambda number: ROWS[number].name
+)
+def test_hard_graphs_on_a_gpu(number: int, road: str) -> None:
+    check_some(number, road)
 
 
 TAKEN = FUNCTIONS.keys() - (NOT_HAD.keys() - {"pagerank", "preferential_attachment", "count_cliques", "clustering"})

@@ -14,14 +14,14 @@ import gasla
 import semirings
 from gasla import Graph, engines
 from tests.algorithms.community.test_edge_support import DEVICES, HARD, on
-from tests.helpers.law import NO_EDGE, SHARED, Asked, Row
+from tests.helpers.law import NO_EDGE, SHARED, Asked, Row, host
 
 
 def asked(q: Asked) -> dict[str, Any]:
     """The ranks alone, as equal ones may be those of other vertices. NumPy can't run the program of several ranks."""
     with engines._within(engines._interprets, False):
         found = gasla.top_k_pagerank(q.given, [q.v(0), [q.v(1), q.v(2)]], 4, known=True, tol=1e-12, max_iter=1000)
-    return {"ranks": found.ranks}
+    return {"ranks": host(found.ranks)}
 
 
 LAWS = [Row("top_k_pagerank", asked, weights=True, zeros=NO_EDGE, split=SHARED, rtol=1e-7)]

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 def drawn(model: Any) -> Any:
     def call(q: Asked) -> dict[str, Any]:
         made = gasla.randomized(q.given, model, seed=q.seed)
-        q.check(lambda graph, made: verify.randomized(graph, made, model=model), made)
+        q.check(lambda graph, made: verify.randomized(graph, made, model=model), made.to("cpu"))
         if model == "erdos_renyi":
             return {"edges": made.m}
         return {"degrees": q.at_vertices(made.out_degrees), "arriving": q.at_vertices(made.in_degrees)}
