@@ -28,8 +28,9 @@ check() { # check NAME SECONDS COMMAND...: runs the command, and adds its verdic
 }
 row() { rows+=("$(printf '%-24s %-12s %4d s' "$@")"); }
 
-# Collects only files with marked tests, because others may need packages that are not installed.
-marked() { grep -rlE --include='test_*.py' "pytest\.mark\.$1\b" tests; }
+# Collects only files with marked tests, because others may need packages that are not installed. Some have their marks from
+# parameters of other files.
+marked() { grep -rlE --include='test_*.py' "pytest\.mark\.$1\b|\bDEVICES\b|\branks\(" tests; }
 # Tests spend most of their time compiling on the CPU, so they run in parallel (pytest-benchmark does not support that).
 pytest() { echo "$python" -m pytest -q -p no:cacheprovider -p no:benchmark -o faulthandler_timeout=100; }
 workers=$("$python" -c 'import xdist' 2>/dev/null && nproc | awk '{print "-n", ($1 < 12 ? $1 : 12)}')
