@@ -340,9 +340,10 @@ def sampler_of(
     check_flags(replace=replace, weighted=weighted, disjoint=disjoint)
     check_choice("direction", direction, get_args(Direction))
     check_choice("strategy", strategy, get_args(Strategy))
-    if at is None and (window is not None or strategy == "last"):
-        given = "strategy='last'" if window is None else f"window={window!r}"
-        raise ValueError(f"{given} without a time; expected at=, a time for each of ids, or one for all")
+    timed = {"window": (window, None), "strategy": (strategy, "uniform"), "time": (time, "time")}
+    for name, (given, default) in timed.items() if at is None else ():
+        if given is not default and given != default:
+            raise ValueError(f"{name}={given!r} without a time; expected at=, a time for each of ids, or one for all")
     if strategy == "last" and (weighted or replace):
         raise ValueError("strategy='last' draws nothing; expected weighted=False and replace=False")
     key = seed_hash(seed)

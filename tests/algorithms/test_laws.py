@@ -37,6 +37,7 @@ MANY = int(os.environ.get("GASLA_LAWS", "20"))
 # No functions of one graph, or without an answer that a law could be about.
 WITHOUT = {
     "as_graph": "the graph itself",
+    "loader": "samples that `sample_neighbors` draws",
     "explain source": "a text",
     "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",

@@ -37,6 +37,7 @@ from gasla.rows import Row, Task, groups
 
 Array = Any  # NumPy's or CuPy's
 Quality = Literal["modularity", "cpm"]
+MOST_RUNS = 10_000
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -126,7 +127,7 @@ DETAILS = """
         Number of runs that follow each other, each from the communities of the one before; they end when the quality
         does not rise. None sets no limit.
     runs : int
-        With more than 1, a consensus of so many runs with other seeds: each edge is weakened, down to a twentieth, by
+        With 2 to 10,000, a consensus of so many runs with other seeds: each edge is weakened, down to a twentieth, by
         the share of runs whose first level separates its ends. These weights are used for the result.
 
     Returns
@@ -368,7 +369,8 @@ def _checked(
     check_choice("quality", quality, get_args(Quality))
     several = _is_sequence(resolution)
     resolutions = [real_number("resolution", each) for each in (resolution if several else [resolution])]  # type: ignore[union-attr]
-    seed, least, runs = whole_number("seed", seed, MOST_SEED), _positive("min_size", min_size), _positive("runs", runs)
+    seed, least = whole_number("seed", seed, MOST_SEED), _positive("min_size", min_size)
+    runs = _positive("runs", runs, MOST_RUNS)
     iterations = None if iterations is None else _positive("iterations", iterations)
     sizes = [each if each is None else _positive("max_size", each) for each in _sizes(max_size)]
     if node_weights is not None:
@@ -409,8 +411,8 @@ def _is_sequence(given: Any) -> bool:
     return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
 
 
-def _positive(name: str, given: Any) -> int:
-    number = whole_number(name, given)
+def _positive(name: str, given: Any, most: int | None = None) -> int:
+    number = whole_number(name, given, most)
     if number == 0:
         raise ValueError(f"{name} is 0; expected 1 or more")
     return number

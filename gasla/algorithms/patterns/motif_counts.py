@@ -35,7 +35,7 @@ def motif_counts(
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
     times : int, optional
-        Compare with this number of random graphs, 2 or more.
+        Compare with this number of random graphs, 2 to 1,000,000.
     model : {"rewired", "configuration", "erdos_renyi"}
         The random graphs, as `randomized` draws them.
     seed : int

@@ -92,7 +92,7 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
     graph, labels
         As for `gasla.weisfeiler_lehman_colors`.
     iterations : int, default 3
-        How many rounds of colors it has.
+        How many rounds of colors it has; at most as many as vertices, as more tell nothing.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
     """
     graph = whole_graph(graph)
     rounds, hashes, text = whole_number("iterations", iterations), first_hashes(graph, labels), blake2b(digest_size=16)
-    for i in range(rounds + 1):
+    for i in range(min(rounds, graph.n) + 1):  # in more rounds, no color is divided
         hashes = next_hashes(graph, hashes) if i else hashes
         text.update(np.sort(moved(hashes, "cpu")).astype("<u8").tobytes())
     return text.hexdigest()

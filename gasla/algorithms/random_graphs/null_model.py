@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.random_graphs.randomized import MODELS, SWAPS, Model, as_read, randomized
+from gasla.algorithms.random_graphs.randomized import MODELS, MOST_SWAPS, SWAPS, Model, as_read, randomized
 from gasla.arrays import moved
-from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
+from gasla.graph.arguments import check_choice, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.sampling import seed_word
 from gasla.rows import Row
+
+MOST_TIMES = 1_000_000
 
 
 class NullModelResult(NamedTuple):
@@ -46,7 +48,7 @@ def null_model(
         Returns a number, an array of numbers, or a dict of numbers, such as `gasla.transitivity`,
         `gasla.motif_counts`, or ``lambda graph: gasla.bridges(graph).sum()``.
     times : int
-        Number of random graphs, 2 or more.
+        Number of random graphs, 2 to 1,000,000.
     model : {"rewired", "configuration", "erdos_renyi"}
         The random graphs, as `randomized` draws them.
     swaps : int
@@ -95,10 +97,10 @@ def null_model(
     graph, word = whole_graph(graph), seed_word(seed)
     if not callable(function):
         raise TypeError(f"function is {reprlib.repr(function)}; expected a function of a graph")
-    if (times := whole_number("times", times, NO_LIMIT)) < 2:
+    if (times := whole_number("times", times, MOST_TIMES)) < 2:
         raise ValueError(f"times is {times}; expected 2 or more, as a standard deviation needs two results")
     check_choice("model", model, MODELS)
-    whole_number("swaps", swaps, NO_LIMIT)
+    whole_number("swaps", swaps, MOST_SWAPS)
     base = as_read(graph, model)
     observed = function(base)
     first = _numbers(observed)

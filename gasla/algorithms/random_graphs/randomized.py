@@ -15,7 +15,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module, index_dtype, moved
-from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
+from gasla.graph.arguments import check_choice, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.edge_samples import MOST, negative_edges
 from gasla.operations.sampling import seed_word
@@ -25,6 +25,7 @@ Array = np.ndarray[Any, Any]
 Model = Literal["rewired", "configuration", "erdos_renyi"]
 MODELS: tuple[str, ...] = get_args(Model)
 SWAPS = 10  # for each edge
+MOST_SWAPS = 1000  # a hundred times as many as mix a graph well
 
 
 def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed: int = 0) -> Graph:
@@ -41,7 +42,7 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
         keeps its degree, but there may be loops and parallel edges. "erdos_renyi" has as many edges as the graph,
         between pairs of different vertices that are drawn at random.
     swaps : int
-        For "rewired", the number of swaps that are tried for each edge.
+        For "rewired", the number of swaps that are tried for each edge; 1,000 at most.
     seed : int
         At most 64 bits. The same seed gives the same graph on both engines.
 
@@ -88,7 +89,7 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
     """
     graph, word = whole_graph(graph), seed_word(seed)
     check_choice("model", model, MODELS)
-    swaps = whole_number("swaps", swaps, NO_LIMIT)
+    swaps = whole_number("swaps", swaps, MOST_SWAPS)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
     base = as_read(graph, model)
