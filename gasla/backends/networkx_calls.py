@@ -151,8 +151,8 @@ def networkx_report() -> Report:
     >>> import gasla, networkx as nx
     >>> report = gasla.networkx_report()
     >>> _ = nx.pagerank(nx.path_graph(5), backend="gasla")
-    >>> [(call.function, call.ran_on, call.calls) for call in report.calls if call.function == "pagerank"]
-    [('pagerank', 'gasla', 1)]
+    >>> ("pagerank", "gasla") in [(call.function, call.ran_on) for call in report.calls]
+    True
     """
     REPORT.measure_networkx()
     return REPORT

@@ -86,13 +86,19 @@ SHAPES: dict[str, tuple[Callable[[int], Ends], ...]] = {
 SLOW = {
     "eccentricity", "effective_diameter(registers=None)", "k_hop_counts(registers=None)", "closeness_centrality",
     "harmonic_centrality", "betweenness_centrality", "edge_betweenness_centrality", "project", "mxm",
+    "transitive_closure", "transitive_reduction", "temporal_motif_counts", "temporal_cycles", "simple_cycles",
 }  # fmt: skip
-ROUNDS = {"spectral_embedding", "fiedler_vector", "effective_diameter", "k_hop_counts", "layout"}  # on a broom
+# Linear, but by Python, or in hundreds of iterations.
+LONG = {"is_isomorphic", "isomorphisms", "top_k_pagerank", "layout", "Graph.from_networkx", "null_model"}
+ROUNDS = {  # on a broom
+    "weisfeiler_lehman_colors", "salsa", "multi_source_bfs", "spectral_embedding", "fiedler_vector", "effective_diameter",
+    "k_hop_counts",
+}  # fmt: skip
 
 
 def is_stated(row: Row, shape: Callable[[int], Ends]) -> bool:
-    """Whether more than linear time is stated on the function's page."""
-    return bool({row.name, row.function} & SLOW) or (shape is broom and row.function in ROUNDS)
+    """Whether more than linear time is stated on the function's page, or it takes long in other ways."""
+    return bool({row.name, row.function} & (SLOW | LONG)) or (shape is broom and row.function in ROUNDS)
 
 
 def shapes_of(row: Row) -> list[Callable[[int], Ends]]:

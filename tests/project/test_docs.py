@@ -34,7 +34,7 @@ def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.C
     """Each chapter stands by itself."""
     names: dict[str, Any] = {}
     for page in sorted((ROOT / "docs" / "guide").glob("*.md")):
-        path = tmp_path / f"{page.stem.replace('-', '_')}.py"
+        path = tmp_path / f"page_{page.stem.replace('-', '_')}.py"  # a page may have a module's name
         path.write_text("\n".join(blocks_of(page.read_text(encoding="utf-8"))), encoding="utf-8")
         names |= runpy.run_path(str(path), run_name=path.stem)
     printed = capsys.readouterr().out
