@@ -91,8 +91,8 @@ SLOW = {
 # Linear, but by Python, or in hundreds of iterations.
 LONG = {"is_isomorphic", "isomorphisms", "top_k_pagerank", "layout", "Graph.from_networkx", "null_model"}
 ROUNDS = {  # on a broom
-    "weisfeiler_lehman_colors", "salsa", "multi_source_bfs", "spectral_embedding", "fiedler_vector", "effective_diameter",
-    "k_hop_counts",
+    "weisfeiler_lehman_colors", "salsa", "multi_source_bfs", "spectral_embedding", "fiedler_vector",
+    "effective_diameter", "k_hop_counts",
 }  # fmt: skip
 
 
