@@ -249,7 +249,7 @@ def _check_communities(
     """Verify communities of either method; with `no_worse`, that their quality is no less than that of the start."""
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_numbering(label, label, None, what="community")
-    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
+    weight, power = _near_one(edges, weighted)
     own = np.arange(edges.n)
     first = own if start is None else np.where(np.asarray(start) < 0, -1 - own, start)
     stays = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
@@ -266,9 +266,8 @@ def _check_communities(
     if quality == "modularity":
         value = _modularity_of(edges, weight, resolution, directed)
     else:
-        factor = float(edges.weight.max() / weight.max()) if weighted and weight.any() else 1.0
         each = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
-        value = _potts(edges, weight, resolution / factor, directed, each)
+        value = _potts(edges, weight, float(np.ldexp(resolution, -power)), directed, each)
     found, before = value(label), value(np.unique(first, return_inverse=True)[1])
     if no_worse and np.isnan(most) and not found >= before - 1e-9 * max(1, abs(before)):
         name, origin = quality.replace("cpm", "quality"), "single vertices" if start is None else "the start"
@@ -301,6 +300,15 @@ def _modularity_of(edges: Edges, weight: Array, resolution: float, directed: boo
     return quality
 
 
+def _near_one(edges: Edges, weighted: bool) -> tuple[Array, int]:
+    """Return the weights by `near_one`, or ones, and the power of two by which the edges weigh more."""
+    if not weighted:
+        return np.ones(edges.dst.size), 0
+    weight = near_one(edges.weight)
+    greatest, scaled = (float(each.max(initial=0)) for each in (edges.weight, weight))
+    return weight, int(np.frexp(greatest)[1] - np.frexp(scaled)[1])
+
+
 def _potts(edges: Edges, weight: Array, resolution: float, directed: bool, each: Array) -> Callable[[Array], float]:
     orders = [np.lexsort((weight, *ends)) for ends in ((edges.dst, edges.src), (edges.src, edges.dst))]
     src, dst = edges.src, edges.dst
@@ -330,7 +338,7 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     """
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
-    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
+    weight, _ = _near_one(edges, weighted)
     total = weight.sum()
     if total == 0:
         raise VerificationError("the weights sum to 0; expected an error instead of a score")
@@ -369,8 +377,7 @@ def partition_table(
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     count = label.max(initial=-1) + 1
-    weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
-    power = int(np.frexp(edges.weight.max())[1] - np.frexp(weight.max())[1]) if weighted and weight.any() else 0
+    weight, power = _near_one(edges, weighted)
     tail, head = label[edges.src], label[edges.dst]
     within, apart = tail == head, tail != head
     inside = np.bincount(tail[within], weight[within], count)
