@@ -15,7 +15,7 @@ from gasla.rows import Row, edge_values
 
 
 def transitive_reduction(graph: Any) -> np.ndarray:
-    """Find the edges of an acyclic graph that no other path stands for: without the others, as much is reached.
+    """Find the transitive reduction of an acyclic graph: the fewest edges by which every vertex reaches as much.
 
     Parameters
     ----------
