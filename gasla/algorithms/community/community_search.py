@@ -29,6 +29,7 @@ from gasla.operations.run import run
 
 Array = Any  # NumPy's or CuPy's
 ONE_THREAD = 1 << 27  # up to this many vertices and edges, vertices of a level move one after another
+SMALL = 1 << 18  # so many on a GPU are moved to host memory: there turns would take longer than their work
 LEIDEN_STARTS = 3  # of Leiden's method from single vertices: they raise modularity by 0.001 to 0.012
 LEAST_SHARE = 0.05  # of its weight that an edge keeps if no run of an ensemble joins its ends
 
@@ -74,41 +75,78 @@ def numbered(labels: Array) -> Array:
 def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     """Return the communities after each level, finest first, of one run from the communities in `start`."""
     graph = search.graph
-    first = module_of(graph.device).arange(graph.n, dtype=graph.id_dtype)
-    is_special = isinstance(search.weights, tuple) or search.fixed is not None or search.max_size is not None
-    if is_special or fits_one_thread(graph, ONE_THREAD):  # no move lowers the quality
-        return _on_kernel(search, start, seed) or [first]
-    found = _by_programs(search, first if start is None else start, seed)
-    first = first if start is None else numbered(start).astype(graph.id_dtype)
+    if (near := _for_kernel(search)) is not None:  # no move lowers the quality
+        return _on_kernel(near, start, seed, graph.device) or [_singles(graph)]
+    found = _by_programs(search, start, seed)
+    first = _singles(graph) if start is None else numbered(start).astype(graph.id_dtype)
     if found and search.quality(found[-1]) >= search.quality(first):
         return found
     return [first]  # possible, since several vertices move at once
 
 
-def _on_kernel(search: Search, start: Array | None, seed: int) -> list[Array]:
-    how: dict[str, Any] = {"node_weights": search.weights, "fixed": search.fixed, "max_size": search.max_size}
-    how |= {"refine": search.refine, "iterations": LEIDEN_STARTS if search.refine and start is None else 1}
-    return louvain_levels(search.graph, start, resolution=search.resolution, seed=seed, **how)
+def _singles(graph: Graph) -> Array:
+    return module_of(graph.device).arange(graph.n, dtype=graph.id_dtype)
 
 
-def _by_programs(search: Search, community: Array, seed: int) -> list[Array]:
+def _for_kernel(search: Search) -> Search | None:
+    """Return the search in host memory if vertices should move one after another there, or if programs can't do it."""
+    graph = search.graph
+    if graph.engine == "gpu" and graph.n + graph.m <= SMALL:
+        weights = None if search.weights is None else copied(search.weights, "cpu")
+        search = search._replace(graph=graph.to("cpu"), weights=weights)
+    is_special = isinstance(search.weights, tuple) or search.fixed is not None or search.max_size is not None
+    return search if is_special or fits_one_thread(search.graph, ONE_THREAD) else None
+
+
+def _on_kernel(near: Search, start: Array | None, seed: int, device: Any) -> list[Array]:
+    """Return the levels, on a device, of a search in host memory."""
+    how: dict[str, Any] = {"node_weights": near.weights, "fixed": near.fixed, "max_size": near.max_size}
+    how |= {"refine": near.refine, "iterations": LEIDEN_STARTS if near.refine and start is None else 1}
+    start = None if start is None else copied(start, "cpu")
+    found = louvain_levels(near.graph, start, resolution=near.resolution, seed=seed, **how)
+    return [copied(labels, device) for labels in found]
+
+
+def _by_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
     """Find the levels by vertex programs, and by the kernel from a level on that is small enough."""
     found: list[Array] = []
+    graph, alone = search.graph, _without_edges(search) if start is None else None
+    community = _singles(graph) if start is None else start
     while True:  # ends, since each level has fewer vertices than the one before
-        if found and fits_one_thread(search.graph, ONE_THREAD):
-            return found + [each[found[-1]] for each in _on_kernel(search, community, seed)]
+        if found and (near := _for_kernel(search)) is not None:
+            found += [each[found[-1]] for each in _on_kernel(near, community, seed, graph.device)]
+            break
         degree, _, share = search.formula()
         given = {"degree": degree, "seed": seed, "share": share}
         community = moved(search.graph, community, given)
         groups = parts(search.graph, community, given) if search.refine else community
+        merges = not found and alone is not None
+        if merges:
+            groups[alone] = groups[alone.argmax()]  # type: ignore[union-attr]
         smaller, became, members = contracted(search.graph, groups)
         if smaller.n == search.graph.n:
-            return found
+            break
         found.append(became[found[-1]] if found else became)
         community = community[members]  # without refinement, each vertex is its own community
+        community = numbered(community) if merges else community  # some numbers have gone
         weights = search.weights
         weights = None if weights is None else reduce_by_key(became, weights, semirings.plus, smaller.n)
         search = search._replace(graph=smaller, weights=weights)
+    if alone is not None:
+        own = graph.n + _singles(graph)
+        found = [numbered(module_of(graph.device).where(alone, own, labels)) for labels in found]
+    return found
+
+
+def _without_edges(search: Search) -> Array | None:
+    """Return which vertices have no edges, if there are any: one vertex of the next level can stand for all of them.
+
+    Without it, most vertices of the later levels of a random graph would be such vertices.
+    """
+    if search.weights is not None or not search.graph.is_whole:
+        return None
+    alone: Array = degrees(search.graph) == 0
+    return alone if alone.any() else None
 
 
 # --- several runs ----------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ do; then communities are contracted to vertices, and this repeats until no verte
 connected parts of communities instead.
 
 Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run without barriers: vertices move one after another
-(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs (`community_programs`). What is made
-of several runs is in `community_search`.
+(`primitives.louvain_levels`), as do those of a GPU that are `SMALL`. Larger ones are vertex programs
+(`community_programs`). What is made of several runs is in `community_search`.
 """
 
 import reprlib
@@ -157,11 +157,12 @@ DETAILS = """
     {notes}
 
     Parallel edges add up; stored zeros have weight 0 if `weighted`. NetworkX's function of this name returns sets of
-    vertices. In a graph on the CPU with at most 2**27 vertices and edges, or a level of that size, and with the options
-    that a GPU refuses, vertices move one after another, and the result depends neither on the order of edges nor on the
-    number of threads; there a run of Leiden's method from single vertices starts three times, each from what it has
-    found. Otherwise a level ends after 15 rounds, or when at most 1% of its vertices have moved in a round. The quality
-    is never lower than that of `start`, or of single vertices, if no sizes are limited and `runs` is 1.
+    vertices. In a graph on the CPU with at most 2**27 vertices and edges (on a GPU 2**18, which are moved to host
+    memory), or a level of that size, and with the options that a GPU refuses, vertices move one after another, and the
+    result depends neither on the order of edges nor on the number of threads; there a run of Leiden's method from
+    single vertices starts three times, each from what it has found. Otherwise a level ends after 15 rounds, or when at
+    most 1% of its vertices have moved in a round. The quality is never lower than that of `start`, or of single
+    vertices, if no sizes are limited and `runs` is 1.
 
     References
     ----------
