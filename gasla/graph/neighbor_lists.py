@@ -175,6 +175,8 @@ class Lists:
     def sorted_out(self) -> Adjacency:
         """`Graph.sorted_out`."""
         if self.ends is not None and "out" not in self.__dict__:  # `out` itself is hardly ever sorted: don't build it
+            if self.device == "gpu" and "in_" not in self.__dict__:
+                return Adjacency(*lists_on(self.ends[0]).group_ascending(*self.ends, self.n))
             return self.in_.transposed()
         return self.out if self.out.is_sorted else self.in_.transposed()
 

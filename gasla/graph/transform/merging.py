@@ -209,12 +209,18 @@ def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacen
     may choose different values.
     """
     has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
-    if not (has_order and combine.commutative):
+    if not (has_order and combine.commutative) or (combine is plus and _adds_exactly(weights)):
         return values
     numbers = before.by_position(with_bits_of_numbers(weights))
     if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
         return values
     return mirrored(lists, values)
+
+
+def _adds_exactly(weights: Array) -> bool:
+    """Whether floats are whole numbers whose sums are exact, in any order."""
+    xp, most = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
+    return bool(xp.abs(weights).sum(dtype=np.float64) <= most) and bool(xp.equal(xp.rint(weights), weights).all())
 
 
 def mirrored(lists: Adjacency, values: Array) -> Array:
