@@ -2,17 +2,19 @@
 
 CuPy compiles each of its own kernels at the first call, one by one, 0.1 s each, and gasla calls dozens. `lend`
 therefore wraps the function by which CuPy calls NVRTC: source that has shipped code gets that code, and CuPy caches it
-as if NVRTC had made it. CuPy has no public hook for this. If its function is missing, as in another version, CuPy
-compiles as usual.
+as if NVRTC had made it. Other source is compiled with precompiled headers: reading CuPy's takes longer than compiling
+the kernel. CuPy has no public hook for this. If its function is missing, as in another version, CuPy compiles as usual.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 from contextlib import suppress
 from functools import lru_cache, wraps
 from lzma import LZMAError
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 from zipfile import ZIP_LZMA, BadZipFile, ZipFile
@@ -83,16 +85,34 @@ def lend(cupy: ModuleType) -> None:
     """Make CuPy look for its kernels here first, from now on."""
     compiler = cupy.cuda.compiler
     compile_with_nvrtc = getattr(compiler, _CUPY_FUNCTION, None)
-    if compile_with_nvrtc is None or not are_there():
+    if compile_with_nvrtc is None:
         return
 
     @wraps(compile_with_nvrtc)
     def load_or_compile(
         source: str, options: Any = (), arch: Any = None, filename: Any = "", name_expressions: Any = None, *others: Any
     ) -> Any:
-        code = None if name_expressions else load(key_of_cupys(source, tuple(options), f"sm_{arch}"))
-        if code is not None:
-            return code, None
+        if not name_expressions:
+            code = load(key_of_cupys(source, tuple(options), f"sm_{arch}"))
+            if code is not None:
+                return code, None
+            options = *options, *_precompiling()
         return compile_with_nvrtc(source, options, arch, filename, name_expressions, *others)
 
     setattr(compiler, _CUPY_FUNCTION, load_or_compile)
+
+
+@lru_cache(1)
+def _precompiling() -> tuple[str, ...]:
+    """Options by which NVRTC keeps the headers that it has read for the next kernel, if it knows these options.
+
+    They are kept in a folder of this process, as their file has the same name in every process.
+    """
+    from cupy.cuda import nvrtc
+
+    with suppress(OSError):
+        if nvrtc.getVersion() >= (12, 8):
+            folder = TemporaryDirectory(prefix="gasla-headers-", ignore_cleanup_errors=True)
+            atexit.register(folder.cleanup)
+            return "--pch", f"--pch-dir={folder.name}"
+    return ()

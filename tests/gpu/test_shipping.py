@@ -177,10 +177,20 @@ def test_cupy_finds_its_kernels(folder: Path) -> None:
     assert len(asked) == 4
 
 
-def test_without_shipped_code_cupy_is_left_alone(folder: Path) -> None:
-    compiler = SimpleNamespace(**{cubins._CUPY_FUNCTION: print})
-    cubins.lend(SimpleNamespace(cuda=SimpleNamespace(compiler=compiler)))  # type: ignore[arg-type]
-    assert getattr(compiler, cubins._CUPY_FUNCTION) is print
+def test_other_source_of_cupys_reads_its_headers_once(folder: Path) -> None:
+    asked = []
+
+    def compiles(source: str, options: Any = (), *others: Any) -> Any:
+        asked.append(options)
+        return b"compiled", None
+
+    cupy: Any = SimpleNamespace(cuda=SimpleNamespace(compiler=SimpleNamespace(**{cubins._CUPY_FUNCTION: compiles})))
+    cubins.lend(cupy)
+    for _ in range(2):
+        getattr(cupy.cuda.compiler, cubins._CUPY_FUNCTION)("source", ("-I/there",), "90", "k.cu", None)
+    assert asked == 2 * [("-I/there", *cubins._precompiling())]
+    for option in cubins._precompiling()[1:]:
+        assert Path(option.partition("=")[2]).parent != Path.cwd()
 
 
 FUNCTIONS = ["bfs", "sssp", "bridges", "betweenness_centrality", "jaccard", "pagerank", "louvain_communities"]
