@@ -371,7 +371,8 @@ class HostOnly(Protocol):
     def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
         """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
 
-        Bit v of kinds, of uint8, is set for the vertices that may be in the place of the pattern's vertex v.
+        The lists of further relations follow in the same order. Bit v of kinds, which has an entry of uint8 for each
+        vertex, is set for those that may be in the place of the pattern's vertex v.
         """
 
     def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:

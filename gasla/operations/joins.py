@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -18,13 +19,18 @@ def joins(graph: Graph) -> bool:
     return graph.engine == "cpu" and chooses_kernels()
 
 
-def join(plan: JoinPlan, graph: Graph, kinds: Any) -> JoinRun:
-    """Prepare a join on a simple graph; `kinds` is as for `gasla.engines.HostOnly.join`."""
-    lists = graph.sorted_out
-    if plan.directed:
-        back = graph.reversed().sorted_out
-        indptr = np.concatenate([lists.indptr, lists.indptr[-1:].astype(np.int64) + back.indptr[1:]])
-        lists = Adjacency(indptr, np.concatenate([lists.indices, back.indices]))
+def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
+    """Prepare a join on a simple graph; those of the edges of its further relations are `related`.
+
+    `kinds` is as for `gasla.engines.HostOnly.join`.
+    """
+    graphs = [graph, *related]
+    parts = [side.sorted_out for each in graphs for side in ([each, each.reversed()] if plan.directed else [each])]
+    lists = parts[0]
+    if len(parts) > 1:
+        ends = np.cumsum([part.indptr[-1] for part in parts], dtype=np.int64)
+        indptr = [parts[0].indptr, *(end + part.indptr[1:] for end, part in zip(ends, parts[1:], strict=False))]
+        lists = Adjacency(np.concatenate(indptr), np.concatenate([part.indices for part in parts]))
     return cast(HostOnly, engine("cpu").primitives()).join(plan, lists, kinds)
 
 

@@ -9,10 +9,15 @@ from typing import NamedTuple
 
 
 class Reach(NamedTuple):
-    """The list of a matched vertex: its out-neighbors, or its in-neighbors if `backward`."""
+    """The list of a matched vertex: its out-neighbors, or its in-neighbors if `backward`.
+
+    All edges are in relation 0. Those in each further `relation`, such as the edges of a label, have lists of their
+    own.
+    """
 
     place: int
     backward: bool = False
+    relation: int = 0
 
 
 class Join(NamedTuple):

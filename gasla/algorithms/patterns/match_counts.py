@@ -121,8 +121,13 @@ def by_degree(simple: Graph) -> tuple[Graph, Any]:
     xp = array_module(simple.out.indices)
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = xp.argsort(degrees * simple.n + xp.arange(simple.n)).astype(simple.id_dtype)
+    return in_order(simple, order), order
+
+
+def in_order(simple: Graph, order: Any) -> Graph:
+    """The graph with its vertices in an order, and ascending lists."""
     lists = simple.subgraph(order).sorted_out
-    return Graph.from_csr(lists.indptr, lists.indices), order
+    return Graph.from_csr(lists.indptr, lists.indices)
 
 
 COUNTS: dict[tuple[int, ...], Callable[[Sums], int]] = {

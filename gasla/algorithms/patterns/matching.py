@@ -23,7 +23,7 @@ from gasla.program import EdgeFrontier
 from gasla.program.join_plan import Join, Reach
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
-Both = tuple[Graph, Graph]  # a graph and its reverse, or an undirected graph twice
+Sides = list[tuple[Graph, Graph]]  # of each relation, a graph and its reverse, or an undirected graph twice
 
 PART = 1 << 22  # neighbors per block
 ROWS = 1 << 20  # rows whose vertices are named at once
@@ -33,24 +33,37 @@ FEW = 1 << 15  # edges up to which patterns of at most four vertices are not wor
 
 
 class Matching:
-    """A pattern in a simple graph. `labels` has the number of each vertex's label, if the pattern has labels."""
+    """A pattern in a simple graph.
 
-    def __init__(self, simple: Graph, pattern: Pattern, induced: bool, labels: Array | None = None) -> None:
-        self.simple, self.pattern, self.induced, self.labels = simple, pattern, induced, labels
-        self.is_joined = joins(simple) and pattern.size > 1 and (pattern.size > 4 or simple.m > FEW)
+    `labels` has the number of each vertex's label, if the pattern has labels. `related` are the simple graphs of the
+    edges in the pattern's relations 1, 2, …
+    """
+
+    def __init__(
+        self,
+        simple: Graph,
+        pattern: Pattern,
+        induced: bool,
+        labels: Array | None = None,
+        related: Sequence[Graph] = (),
+    ) -> None:
+        self.simple, self.pattern, self.induced, self.labels, self.related = simple, pattern, induced, labels, related
+        is_large = pattern.size > 4 or simple.m > FEW
+        self.is_joined = joins(simple) and pattern.size > 1 and is_large and not (related and simple.engine != "cpu")
         self._maps: list[tuple[Pattern, int]] = []
 
     @cached_property
-    def _ordered(self) -> tuple[Graph, Array]:
-        """The graph with its vertices sorted by degree, and the original id of each vertex."""
-        return match_counts.by_degree(self.simple)
+    def _ordered(self) -> tuple[list[Graph], Array]:
+        """The graph of each relation with its vertices sorted by degree, and the original id of each vertex."""
+        first, order = match_counts.by_degree(self.simple)
+        return [first, *(match_counts.in_order(each, order) for each in self.related)], order
 
     def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
         """Bits that tell at which vertices of a pattern a vertex may be: it has the label, and neighbors enough.
 
         The `merged` vertices may coincide, and then need only one neighbor.
         """
-        graph, vertices = self._ordered
+        (graph, *_), vertices = self._ordered
         found = array_module(vertices).zeros(graph.n, np.uint8)
         for v in range(pattern.size):
             out, in_ = pattern.degrees_of(v, merged)
@@ -68,7 +81,7 @@ class Matching:
 
     def count(self) -> int:
         """The number of matches."""
-        found = self._formula(self.pattern) if self.labels is None else None
+        found = self._formula(self.pattern)
         if found is not None:
             return found
         if not self.is_joined:
@@ -76,7 +89,9 @@ class Matching:
         return self._maps_of(self.pattern, self.induced) // len(self.pattern.automorphisms)
 
     def _formula(self, pattern: Pattern) -> int | None:
-        """The number of matches of a pattern without labels, if it can be told without enumeration."""
+        """The number of matches of a pattern, if it can be told without enumeration."""
+        if self.labels is not None or self.related:
+            return None
         induced = self.induced and pattern is self.pattern
         if pattern.directed:
             return directed_counts.matches(self.simple, pattern, induced)
@@ -91,18 +106,18 @@ class Matching:
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
-        found = None if self.labels is not None or pattern is self.pattern else self._formula(pattern)
+        found = None if pattern is self.pattern else self._formula(pattern)
         if found is not None:
             maps = found * len(pattern.automorphisms)
         elif pattern.size == 1:
             maps = int(self._kinds(pattern).sum())
         else:
             way = counting(pattern, induced)
-            graph, kinds = self._ordered[0], self._kinds(pattern, way.free)
+            graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
             if way.descends:
-                graph = graph.subgraph(np.arange(graph.n, dtype=graph.id_dtype)[::-1])
-                kinds = np.ascontiguousarray(kinds[::-1])
-            maps = way.times * sum(join(way.plan, graph, kinds).count())
+                descending = np.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
+                graphs, kinds = [each.subgraph(descending) for each in graphs], np.ascontiguousarray(kinds[::-1])
+            maps = way.times * sum(join(way.plan, graphs[0], kinds, graphs[1:]).count())
             maps -= sum(self._maps_of(merged, False) for merged in way.merged)
         if not induced:
             self._maps.append((pattern, maps))
@@ -110,14 +125,14 @@ class Matching:
 
     def per_vertex(self) -> Array:
         """The number of matches that each vertex is in."""
-        graph, vertices = self._ordered
+        graphs, vertices = self._ordered
         xp = array_module(vertices)
-        found = xp.zeros(graph.n, np.int64)
+        found = xp.zeros(len(vertices), np.int64)
         if self.is_joined:
-            found[vertices] = join(self._listing.plan, graph, self._kinds(self.pattern)).tally()
+            found[vertices] = join(self._listing.plan, graphs[0], self._kinds(self.pattern), graphs[1:]).tally()
             return found
         for columns in self._columns():
-            found[vertices] += xp.bincount(columns.ravel(), minlength=graph.n)
+            found[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
         return found
 
     # --- matches ------------------------------------------------------------------------------------------------------
@@ -154,8 +169,10 @@ class Matching:
 
     def _joins(self) -> tuple[JoinRun, JoinRun]:
         """The join that counts the matches of blocks of edges, and the one that writes them."""
-        graph, kinds = self._ordered[0], self._kinds(self.pattern)
-        return join(self._listing.counting, graph, kinds), join(self._listing.plan, graph, kinds)
+        graphs, kinds = self._ordered[0], self._kinds(self.pattern)
+        plans = self._listing.counting, self._listing.plan
+        counting, writing = (join(plan, graphs[0], kinds, graphs[1:]) for plan in plans)
+        return counting, writing
 
     def _written(self, most: int) -> Iterator[Array]:
         """Yield columns of matches as the compiled join writes them: blocks of edges are counted, then written.
@@ -181,14 +198,14 @@ class Matching:
 
     def _columns(self) -> Iterator[Array]:
         """Yield columns of matches, by operations on arrays."""
-        graph, vertices = self._ordered
+        graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
-        both = graph, graph.reversed() if self.pattern.directed else graph
+        sides = [(graph, graph.reversed() if self.pattern.directed else graph) for graph in graphs]
         joins = self._listing.plan.joins
-        first = array_module(vertices).arange(graph.n, dtype=graph.id_dtype)
+        first = array_module(vertices).arange(len(vertices), dtype=graphs[0].id_dtype)
         if kinds is not None:
             first = first[_is_kind(kinds, joins[0])]
-        yield from _extended(both, kinds, first[None], joins[1:])
+        yield from _extended(sides, kinds, first[None], joins[1:])
 
 
 def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
@@ -208,53 +225,53 @@ def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 # --- blocks of rows ---------------------------------------------------------------------------------------------------
 
 
-def _extended(both: Both, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
+def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
     """Yield blocks of matches, extended by all remaining joins; each column is a match."""
     if not columns.shape[1]:
         return
     if not joins:
         yield columns
         return
-    join, xp, forward = joins[0], array_module(columns), both[0]
-    for graph, chosen, (a, b) in _lists(both, columns, join):
-        src, dst = chosen[a], chosen[b]
+    join, xp = joins[0], array_module(columns)
+    for chosen, (a, b) in _lists(sides, columns, join):
+        graph, src, dst = sides[a.relation][a.backward], chosen[a.place], chosen[b.place]
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
             few = chosen[:, part]
             above = few[list(join.above)].max(axis=0) if join.above else None
             which, found = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
-            met = {Reach(place, graph is not forward) for place in (a, b)}
-            fits = _fits(
-                both, kinds, few, which, found, join._replace(within=tuple(r for r in join.within if r not in met))
-            )
+            left = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
+            fits = _fits(sides, kinds, few, which, found, left)
             if fits is not None:
                 which, found = which[fits], found[fits]
-            yield from _extended(both, kinds, xp.concatenate([few[:, which], found[None]]), joins[1:])
+            yield from _extended(sides, kinds, xp.concatenate([few[:, which], found[None]]), joins[1:])
 
 
-def _lists(both: Both, columns: Array, join: Join) -> Iterator[tuple[Graph, Array, tuple[int, int]]]:
-    """The lists with the candidates for the next vertex: a graph, matches, and the positions of two list owners.
+def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
+    """The lists with the candidates for the next vertex: matches, and the lists that are intersected.
 
-    A single neighbor serves as both owners. Candidates between two neighbors come from the shorter list of each match.
+    A single list stands for both. Candidates in lists of two sorts come from the shorter list of each match.
     """
-    forward, backward = both
-    after = [reach.place for reach in join.within if not reach.backward]
-    before = [reach.place for reach in join.within if reach.backward]
-    if len(after) > 1 or not before:
-        yield forward, columns, (after[0], after[:2][-1])
-    elif len(before) > 1 or not after:
-        yield backward, columns, (before[0], before[:2][-1])
-    else:
-        (a,), (b,) = after, before
-        is_shorter = forward.out_degrees[columns[a]] <= backward.out_degrees[columns[b]]
-        yield forward, columns[:, is_shorter], (a, a)
-        yield backward, columns[:, ~is_shorter], (b, b)
+    first = join.within[0]
+    groups = [
+        [reach for reach in join.within if reach[1:] == sort] for sort in dict.fromkeys(r[1:] for r in join.within)
+    ]
+    pairs = [(group[0], group[1]) for group in groups if len(group) > 1]
+    if pairs or len(join.within) == 1:
+        yield columns, pairs[0] if pairs else (first, first)
+        return
+    a, b = join.within[:2]
+    lengths = [sides[reach.relation][reach.backward].out_degrees[columns[reach.place]] for reach in (a, b)]
+    is_shorter = lengths[0] <= lengths[1]
+    yield columns[:, is_shorter], (a, a)
+    yield columns[:, ~is_shorter], (b, b)
 
 
-def _fits(both: Both, kinds: Array | None, columns: Array, which: Array, found: Array, join: Join) -> Array | None:
+def _fits(sides: Sides, kinds: Array | None, columns: Array, which: Array, found: Array, join: Join) -> Array | None:
     """Whether new vertices satisfy the remaining constraints of a join; None if there are none."""
 
     def has(reach: Reach) -> Array:
-        return has_edges(both[reach.backward], EdgeFrontier(both[0].n, found, columns[reach.place][which], found))
+        graph = sides[reach.relation][reach.backward]
+        return has_edges(graph, EdgeFrontier(graph.n, found, columns[reach.place][which], found))
 
     asked = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
     asked += [found != columns[place][which] for place in join.apart]

@@ -13,13 +13,14 @@ from gasla.graph.validate import as_array
 
 MOST = 8  # vertices
 Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
+Relations = dict[tuple[int, int], frozenset[int]]  # of some edges, the numbers of the relations that it has to be in
 
 
 class Pattern:
     """A connected simple graph of `size` vertices.
 
     `labels` has the number of each vertex's label; -1 stands for any label. `frequencies` has how many vertices of a
-    graph have each label.
+    graph have each label. An edge that has no `relations` may be any edge.
     """
 
     def __init__(
@@ -29,8 +30,9 @@ class Pattern:
         directed: bool = False,
         labels: tuple[int, ...] = (),
         frequencies: tuple[int, ...] = (),
+        relations: Relations | None = None,
     ) -> None:
-        self.size, self.edges, self.directed = size, edges, directed
+        self.size, self.edges, self.directed, self.relations = size, edges, directed, relations or {}
         self.labels, self.frequencies = labels or (-1,) * size, frequencies
 
     @classmethod
@@ -76,11 +78,11 @@ class Pattern:
 
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
-        """Permutations of the vertices that preserve edges and labels: vertex v is mapped to position `a[v]`."""
+        """Permutations of the vertices that preserve edges, labels and relations: vertex v is mapped to `a[v]`."""
         return list(self.isomorphisms(self))
 
     def isomorphisms(self, other: "Pattern") -> Iterator[tuple[int, ...]]:
-        """Yield the maps to another pattern of as many vertices that preserve edges and labels."""
+        """Yield the maps to another pattern of as many vertices that preserve edges, labels and relations."""
         if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
             yield from self._continued(other, ())
 
@@ -96,6 +98,8 @@ class Pattern:
                 and all(
                     ((u, v) in self.edges) == ((x, w) in other.edges)
                     and ((v, u) in self.edges) == ((w, x) in other.edges)
+                    and self.relations.get((u, v)) == other.relations.get((x, w))
+                    and self.relations.get((v, u)) == other.relations.get((w, x))
                     for u, x in enumerate(a)
                 )
             ):
@@ -112,7 +116,10 @@ class Pattern:
         to = {v: k for k, part in enumerate(parts) for v in part}
         edges = frozenset((to[u], to[v]) for u, v in self.edges)
         labels = tuple(max(self.labels[v] for v in part) for part in parts)
-        return Pattern(len(parts), edges, self.directed, labels, self.frequencies)
+        relations: Relations = {}
+        for (u, v), wanted in self.relations.items():
+            relations[to[u], to[v]] = relations.get((to[u], to[v]), frozenset()) | wanted
+        return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations)
 
     def rarity(self, v: int) -> float:
         """How rare the label of a vertex is: 0 if it has none, or any."""

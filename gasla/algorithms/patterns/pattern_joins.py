@@ -47,7 +47,7 @@ class Listing(NamedTuple):
 def listing(pattern: Pattern, induced: bool) -> Listing:
     """The joins that find each match once, in the pattern's order."""
     last = max(pattern.size - 1, 2)
-    above = _above(pattern.order, last, pattern.automorphisms)
+    above = smaller_places(pattern.order, last, pattern.automorphisms)
     plans = [_plan(pattern, pattern.order, count, induced, above) for count in (pattern.size, min(last, pattern.size))]
     return Listing(pattern.order, *plans)
 
@@ -66,7 +66,7 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
         if pattern.has(u, v)
     ]
     last = max(pattern.size - 1, 2)
-    plans = [_plan(pattern, one, last, induced, _above(one, last, pattern.automorphisms)) for one in orders]
+    plans = [_plan(pattern, one, last, induced, smaller_places(one, last, pattern.automorphisms)) for one in orders]
     ways = [Counting(order, plan, count) for order, plan in zip(orders, plans)]
     return max(ways, key=lambda way: _merit(pattern, way))
 
@@ -100,7 +100,7 @@ def _with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
                 order = _order(pattern, [u, v], len(core), core) if pattern.has(u, v) else []
                 if len(order) == len(core):
                     order = [*order, *free]
-                    plan = _plan(pattern, order, len(core), False, _above(order, len(core), group))
+                    plan = _plan(pattern, order, len(core), False, smaller_places(order, len(core), group))
                     yield Counting(order, plan, times, free, tuple(_merged(pattern, free)))
 
 
@@ -124,7 +124,7 @@ def _plan(
     return JoinPlan(tuple(joins[:matched]), tuple(free), pattern.directed)
 
 
-def _above(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
     """The places of vertices that must be smaller than each vertex, so that one of all images under a group is found.
 
     Constraints between matched vertices are preferred, as those of counted ones hinder tables.
@@ -149,10 +149,13 @@ def _above(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> 
 
 def _reaches(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
     """The lists of u, matched at a place, that have v by an edge of the pattern; or those that lack it."""
-    found = [Reach(place)] if ((u, v) in pattern.edges) == wanted else []
-    if pattern.directed and ((v, u) in pattern.edges) == wanted:
-        found.append(Reach(place, backward=True))
-    return found
+    pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
+    return [
+        Reach(place, backward, relation)
+        for backward, pair in zip((False, True), pairs, strict=False)
+        if (pair in pattern.edges) == wanted
+        for relation in sorted(pattern.relations.get(pair, {0}))
+    ]
 
 
 def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced: bool, above: tuple[int, ...]) -> Join:
@@ -177,7 +180,7 @@ def _met(
             continue
         uncertain = [r for r in join.within if r not in _reaches(pattern, order[r.place], order[c], r.place, True)]
         tests = [
-            Test(r, c) if r.place < c else Test(Reach(c, pattern.directed and not r.backward), r.place)
+            Test(r, c) if r.place < c else Test(Reach(c, pattern.directed and not r.backward, r.relation), r.place)
             for r in uncertain
         ]
         found.append((c, tuple(tests)))

@@ -10,15 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from gasla.algorithms.patterns.edge_conditions import (
+    check_label,
+    conditions_between,
+    has_label,
+    label_column,
+    relations_of,
+)
+from gasla.algorithms.patterns.edge_matching import EdgeMatching
 from gasla.algorithms.patterns.matching import Matching
 from gasla.algorithms.patterns.pattern import Pattern
 from gasla.arrays import moved
-from gasla.graph.arguments import check_flags, whole_number
+from gasla.graph.arguments import check_flags, in_host_memory, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import available, require_memory
-from gasla.graph.validate import as_array
+from gasla.operations.operands import check_semiring
 from gasla.operations.primitives import simplify
 from gasla.rows import Command, Row
+from semirings import Semiring
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
@@ -31,11 +40,18 @@ def subgraph_matches(
     induced: bool = False,
     labels: Any = None,
     pattern_labels: Any = None,
+    edge_labels: Any = None,
+    pattern_edge_labels: Any = None,
+    where: Any = None,
+    edges: bool = False,
+    between: Any = None,
+    semiring: Semiring | None = None,
     count: bool = False,
     per_vertex: bool = False,
+    per_edge: bool = False,
     limit: int | None = None,
     block: int | None = None,
-) -> int | Array | Iterator[Array]:
+) -> int | Array | np.generic | Iterator[Array]:
     """List the matches of a pattern in a graph, or count them.
 
     Parameters
@@ -60,10 +76,33 @@ def subgraph_matches(
     pattern_labels : mapping or sequence, optional
         The labels that vertices of the pattern have: a label for each of some vertices, such as ``{0: "bank"}``; or a
         label or None for each vertex. Other vertices match any label.
+    edge_labels : str or (m,) array, optional
+        The label of each edge, as `labels` has those of vertices: the name of an edge attribute, or an array.
+    pattern_edge_labels : mapping, optional
+        The labels that edges of the pattern have, such as ``{(0, 1): "wire"}`` or ``{"0>1": "wire"}``. Other edges
+        match any label. Of parallel edges, and of those in both directions if the pattern is undirected, one with the
+        label suffices.
+    where : mapping, optional
+        Conditions on edges of the pattern, such as ``{"0>1": lambda edge: edge.amount > 1000}``: functions as those of
+        vertex programs, of an edge with the graph's edge attributes by name, its `weight`, if the graph has values, and
+        its `id`. Dates are integers, in their unit. Of parallel edges, one that has the label and fulfills the
+        condition suffices.
+    edges : bool, default False
+        Whether matches are of edges, so that parallel edges make different matches: a match has an edge of the graph
+        for each edge of the pattern. If the pattern is undirected and the graph symmetric, an edge is stored twice, and
+        is the one from its smaller end; else each stored edge is one, whose direction is ignored. In host memory.
+    between : mapping, optional
+        With `edges`, conditions on two edges of the pattern each, such as
+        ``{("0>1", "1>2"): lambda earlier, later: later.time - earlier.time < 86400}``.
+    semiring : semirings.Semiring, optional
+        With `edges`, return the sum over all matches of the product of their edges' values, in the semiring's terms:
+        ``min_plus`` finds the lightest match.
     count : bool, default False
         Whether to return only the number of matches.
     per_vertex : bool, default False
         Whether to return for each vertex the number of matches that it is in. Matches are enumerated, not stored.
+    per_edge : bool, default False
+        With `edges`, whether to return that number for each edge.
     limit : int, optional
         Raise an error, before listing, if there are more matches than this. By default memory is the limit.
     block : int, optional
@@ -72,16 +111,19 @@ def subgraph_matches(
 
     Returns
     -------
-    (matches, vertices) array of the type of ids; int; (n,) int64; or an iterator of arrays
+    (matches, vertices) array of the type of ids; int; (n,) or (m,) int64; an iterator of arrays; or a number
         One row per match: the vertex of the graph for each vertex of the pattern, on the device of the graph. Of rows
-        equal up to an automorphism that keeps labels, the smallest. Rows have no particular order, but are
-        deterministic. With `count` the exact number of rows; with `per_vertex` the number of those that have a vertex.
+        equal up to an automorphism that keeps labels and conditions, the smallest. Rows have no particular order, but
+        are deterministic. With `edges` rows are int64, and have the id of the graph's edge for each edge of the
+        pattern, by ascending ends: 0>1, 0>2, 1>2. With `count` the exact number of rows; with `per_vertex` or
+        `per_edge` the number of those that have a vertex or an edge; with `semiring` a number of the type of its
+        expression, and the monoid's identity if there are no matches.
 
     Raises
     ------
     TypeError, ValueError
-        If the pattern is not a valid matrix, labels do not fit the graph or the pattern, two kinds of answer are asked
-        for, or there are more matches than `limit`.
+        If the pattern is not a valid matrix, labels or conditions do not fit the graph or the pattern, two kinds of
+        answer are asked for, or there are more matches than `limit`.
     MemoryError
         If the matches need more memory than is available; the message has their number.
 
@@ -101,9 +143,10 @@ def subgraph_matches(
     with an edge in common, that edge.
 
     In host memory patterns of more than four vertices are enumerated by a join that is compiled for the pattern, which
-    takes up to a second when a pattern is first used. Each thread needs two bytes per vertex of the graph (four if the
-    pattern is directed), up to four more for each vertex of the pattern, and room for the longest neighbor list once
-    for each. On a GPU blocks of matches are extended by one vertex at a time.
+    takes up to a second when a pattern is first used. Each thread needs two to eight bytes per vertex of the graph, up
+    to four more for each vertex of the pattern, and room for the longest neighbor list once for each. The edges of each
+    label and condition are copied to neighbor lists of their own. On a GPU blocks of matches are extended by one vertex
+    at a time, and conditions are tested in host memory.
 
     References
     ----------
@@ -129,18 +172,45 @@ def subgraph_matches(
     >>> people = np.array(["Ann", "Bob", "Ann", "Eve"])
     >>> gasla.subgraph_matches(graph, "path3", labels=people, pattern_labels={0: "Eve", 2: "Bob"})
     array([[3, 2, 1]], dtype=int32)
+    >>> transfers = graph.with_edge_attributes(amount=[500, 2000, 100, 3000])
+    >>> gasla.subgraph_matches(transfers, "0>1,1>2", where={"1>2": lambda edge: edge.amount > 1000})
+    array([[0, 1, 2],
+           [1, 2, 3]], dtype=int32)
+    >>> later = {("0>1", "1>2"): lambda earlier, later: earlier.amount < later.amount}
+    >>> gasla.subgraph_matches(transfers, "0>1,1>2", edges=True, between=later)  # the ids of 0>1, 1>2 and of 1>2, 2>3
+    array([[0, 1],
+           [1, 3],
+           [2, 0]])
     """
-    check_flags(directed=directed, induced=induced, count=count, per_vertex=per_vertex)
-    if count + per_vertex + (block is not None) > 1:
-        raise ValueError("two of count, per_vertex and block are given; expected one, or none for an array of matches")
+    check_flags(directed=directed, induced=induced, edges=edges, count=count, per_vertex=per_vertex, per_edge=per_edge)
+    if count + per_vertex + per_edge + (block is not None) + (semiring is not None) > 1:
+        raise ValueError(
+            "two of count, per_vertex, per_edge, semiring and block are given; expected one, or none for an array of "
+            "matches"
+        )
     graph, wanted = whole_graph(graph), Pattern.of(pattern, directed)
+    if not edges:
+        _refuse_without_edges(between=between, semiring=semiring, per_edge=per_edge or None)
     codes = None if labels is None and pattern_labels is None else _label(graph, wanted, labels, pattern_labels)
     size = None if block is None else whole_number("block", block)
     if size == 0:
         raise ValueError("block is 0; expected 1 or more")
     most = None if limit is None else whole_number("limit", limit)
     simple = graph.simple() if wanted.directed else simplify(graph)
-    matching = Matching(simple, wanted, induced, codes)
+    wanted.relations, masks = relations_of(graph, wanted, edge_labels, pattern_edge_labels, where)
+    if edges:
+        graph = _with_edges(graph, wanted, semiring)
+        matches = EdgeMatching(graph, wanted, induced, codes, masks, conditions_between(graph, wanted, between))
+        if count:
+            return matches.count()
+        if semiring is not None:
+            return matches.reduced(semiring)
+        if per_vertex or per_edge:
+            return matches.per_vertex() if per_vertex else matches.per_edge()
+        return matches.listed(most) if size is None else matches.stream(size)
+    chosen = (graph.select(moved(mask, graph.device)) for mask in masks)
+    related = [each.simple() if wanted.directed else simplify(each) for each in chosen]
+    matching = Matching(simple, wanted, induced, codes, related)
     if per_vertex:
         return matching.per_vertex()
     if size is not None:
@@ -159,9 +229,35 @@ def subgraph_matches(
     return matching.listed(number)
 
 
+def _refuse_without_edges(**given: Any) -> None:
+    """Raise ValueError if anything is given that matches of vertices do not have."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is {reprlib.repr(value)}, and edges is False; expected edges=True, as parallel edges have to "
+                "be told apart"
+            )
+
+
+def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
+    """The graph, of which matches of edges are asked for; an error says why that can't be."""
+    graph = in_host_memory("subgraph_matches with edges=True", graph)
+    if pattern.size == 1:
+        raise ValueError("edges is True, and the pattern has no edges; expected one with edges, or edges=False")
+    if semiring is not None:
+        check_semiring("semiring", semiring)
+        if semiring.positional:
+            raise ValueError(f"semiring is {semiring.name}, which multiplies by indices; expected one of values alone")
+        if graph.value_type is None:
+            raise ValueError(
+                "semiring is given, and the graph has no values; expected some: graph.weighted_by(attribute)"
+            )
+    return graph
+
+
 def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
     """Number the labels of a pattern, give it the numbers, and return those of the graph's vertices; -1 for others."""
-    column = None if labels is None else _column(graph, labels)
+    column = None if labels is None else label_column(labels, graph.vertex_attributes, graph.n, "vertex")
     if column is None or wanted is None:
         given, missing = ("pattern_labels", "labels") if labels is None else ("labels", "pattern_labels")
         raise ValueError(
@@ -172,28 +268,11 @@ def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
     known = list(dict.fromkeys(of_vertex.values()))
     codes = np.full(graph.n, -1, np.int8)
     for number, label in enumerate(known):
-        if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
-            raise TypeError(f"pattern_labels has {label!r}, and labels are {column.dtype}; expected labels of one kind")
-        codes[column == label] = number
+        codes[has_label("pattern_labels", column, label)] = number
     pattern.labels = tuple(known.index(of_vertex[v]) if v in of_vertex else -1 for v in range(pattern.size))
     pattern.frequencies = tuple(int((codes == number).sum()) for number in range(len(known)))
     found: Array = moved(codes, graph.device)
     return found
-
-
-def _column(graph: Graph, labels: Any) -> Array:
-    """The label of each vertex of a graph, in host memory."""
-    if isinstance(labels, str):
-        graph.vertex_attributes.require(labels, "labels")
-        labels = graph.vertex_attributes[labels]
-    column: Array = moved(as_array("labels", labels), "cpu")
-    if column.shape != (graph.n,) or column.dtype.kind not in "iubUSOT":
-        found = reprlib.repr(labels) if column.ndim == 0 else f"{column.dtype}{column.shape}"
-        raise TypeError(
-            f"labels is {found}; expected the name of a vertex attribute, or a string or a whole number for each "
-            f"of the {graph.n} vertices"
-        )
-    return column
 
 
 def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:
@@ -210,8 +289,7 @@ def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:
     for v, label in given.items():
         if not isinstance(v, int | np.integer) or not 0 <= v < size:
             raise ValueError(f"pattern_labels has vertex {v!r}; expected vertices 0 to {size - 1} of the pattern")
-        if not isinstance(label, str | bytes | int | np.integer | np.bool_):
-            raise TypeError(f"pattern_labels has {reprlib.repr(label)}; expected strings or whole numbers")
+        check_label("pattern_labels", label)
     return {int(v): label for v, label in given.items()}
 
 
@@ -223,7 +301,9 @@ def _matches(f: Any) -> str:
     return f"{count:,} {kind} of a {'directed ' * pattern.directed}pattern of {pattern.size} vertices"
 
 
-FIXED = dict.fromkeys(("labels", "pattern_labels", "block"), None) | {"per_vertex": False}
+FIXED = dict.fromkeys(
+    ("labels", "pattern_labels", "edge_labels", "pattern_edge_labels", "where", "between", "semiring", "block"), None
+) | dict.fromkeys(("per_vertex", "per_edge", "edges"), False)
 ROW = Row(
     subgraph_matches,
     Command(

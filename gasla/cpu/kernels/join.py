@@ -69,7 +69,8 @@ def join(
     run.row, run.marks, run.buffers = all_rows[thread], all_marks[thread], all_buffers[thread]
     run.tables, run.sizes, run.tally = all_tables[thread], all_sizes[thread], all_tallies[thread]
     run.total = all_totals[thread]
-    base = np.uint64(indptr[n]) if plan.starts_backward else ZERO
+    shift = n * np.uint64(plan.slot(plan.joins[1].within[0]))
+    base = np.uint64(indptr[shift])
     for block, _ in blocks(control, np.uint64(len(counts)), ONE):
         start = base + (first + block) * grain
         stop = min(start + grain, base + edges)
@@ -86,7 +87,7 @@ def join(
                     begun = False
                 while np.uint64(indptr[owner + ONE]) <= e:
                     owner += ONE
-            run.row[ZERO] = owner - n if plan.starts_backward else owner
+            run.row[ZERO] = owner - shift
             run.row[ONE] = np.uint64(indices[e])
             if not starts(run):
                 continue
@@ -185,8 +186,8 @@ def try_each(run: Run, key: Constant, count):
 
 
 def list_of(run: Run, reach):
-    """The number of a list: in-neighbors follow all out-neighbors."""
-    return run.row[np.uint64(reach.place)] + run.n if reach.backward else run.row[np.uint64(reach.place)]
+    """The number of a list: in-neighbors follow all out-neighbors, and further relations follow both."""
+    return run.row[np.uint64(reach.place)] + run.n * np.uint64(plan.slot(reach))
 
 
 def is_in(run: Run, reach, w):
@@ -247,7 +248,7 @@ def fill_table(run: Run, number, amount):
         if plan.free[number].join.has_label:
             if not run.marks[middle] & plan.kind(plan.free[number].join):
                 continue
-        to = middle + run.n if plan.crosses(plan.free[number].join.within[1]) else middle
+        to = middle + run.n * np.uint64(plan.slot(plan.crossed(plan.free[number].join.within[1])))
         for k in range(np.uint64(run.indptr[to]), np.uint64(run.indptr[to + ONE])):
             w = np.uint64(run.indices[k])
             run.tables[plan.tabled.index(number), w] = run.tables[plan.tabled.index(number), w] * amount + amount

@@ -10,7 +10,7 @@ import numpy as np
 
 from gasla.compiler.function import Compiled
 from gasla.cpu.kernels import join
-from gasla.cpu.primitive.join_decisions import Decisions, mark_type
+from gasla.cpu.primitive.join_decisions import Decisions, mark_type, slot
 from gasla.cpu.runtime.blocks import run, threads_for
 from gasla.graph.adjacency import Adjacency
 from gasla.program.join_plan import JoinPlan
@@ -32,14 +32,15 @@ def kernel(plan: JoinPlan, way: str) -> Compiled:
 class Joined:
     """A join on a graph, as `gasla.engines.JoinRun` describes it: each thread takes one block of edges after another.
 
-    A thread has marks of two bytes per vertex, or four if the plan is directed; 4 bytes per vertex for each vertex
-    that is counted ahead, and a buffer of the longest list for each vertex that is matched.
+    A thread has marks of two bytes per vertex, or up to eight if many lists are marked; 4 bytes per vertex for each
+    vertex that is counted ahead, and a buffer of the longest list for each vertex that is matched.
     """
 
     def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
         self.plan, self.lists, self.kinds = plan, lists, kinds
-        self.n = (len(lists.indptr) - 1) // (1 + plan.directed)
-        self.edges = int(lists.indptr[self.n])
+        self.n = len(kinds)
+        first = self.n * slot(plan, plan.joins[1].within[0])
+        self.edges = int(lists.indptr[first + self.n] - lists.indptr[first])
         self.work = _LOOKS * (self.n + self.edges)
         self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * threads_for(self.work))))
         self.blocks = -(-self.edges // self.grain)

@@ -12,6 +12,8 @@ from gasla.compiler.function import Compiled
 from gasla.cpu.program.fingerprint import described
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
 
+_KINDS = 8  # bits that tell where in a pattern a vertex may be
+
 
 class Decisions:
     """What `kernels/join.py` asks about a plan. With `writes` and `tallies` all vertices are matched."""
@@ -25,10 +27,6 @@ class Decisions:
         self.tabled = plan.tabled
         self.marked = self._marked()
         self.fingerprint = described("join", repr(plan), way)
-
-    @property
-    def starts_backward(self) -> bool:
-        return self.joins[1].within[0].backward
 
     @property
     def checks_of_start(self) -> list[tuple[Reach, bool]]:
@@ -87,17 +85,20 @@ class Decisions:
 
     def bit(self, reach: Reach) -> int:
         """The bit of the vertices in a list."""
-        return 1 << (8 + (2 * reach.place + reach.backward if self.plan.directed else reach.place))
+        return 1 << (_KINDS + self.marked.index(reach))
 
     def all_but(self, reach: Reach) -> int:
         return (1 << 8 * mark_type(self.plan).itemsize) - 1 - self.bit(reach)
 
-    def crosses(self, reach: Reach) -> bool:
-        """Whether the vertices that have a vertex in their list of a kind are its in-neighbors, in a directed graph."""
-        return self.plan.directed and not reach.backward
+    def slot(self, reach: Reach) -> int:
+        return slot(self.plan, reach)
+
+    def crossed(self, reach: Reach) -> Reach:
+        """The list of a vertex that has the vertices in whose list, of the given sort, it is."""
+        return reach._replace(backward=self.plan.directed and not reach.backward)
 
     def name(self, reach: Reach) -> str:
-        return f"{reach.place}{'b' if reach.backward else ''}"
+        return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
         """How many matched vertices have been or will be counted for certain."""
@@ -130,6 +131,12 @@ class Decisions:
         return sorted(found)
 
 
+def slot(plan: JoinPlan, reach: Reach) -> int:
+    """The place of a list among those of its vertex: two of each relation if the plan is directed."""
+    return reach.relation * (1 + plan.directed) + reach.backward
+
+
+@functools.cache
 def mark_type(plan: JoinPlan) -> np.dtype[Any]:
-    """The type of eight bits for kinds, and one or two for each vertex but the last."""
-    return np.dtype(np.uint32 if plan.directed else np.uint16)
+    """The smallest type with the bits of kinds, and one for each list that is marked: at most 56."""
+    return np.dtype(f"u{max(2, 1 << ((_KINDS + len(Decisions(plan).marked) - 1) // 8).bit_length())}")

@@ -1,0 +1,228 @@
+"""Conditions on the edges of a pattern: labels, and tests of attributes, each of which selects edges of the graph.
+
+Edges of the pattern with the same conditions are in one relation. Relations are numbered from 1; an edge without
+conditions is in none.
+"""
+
+import inspect
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.patterns.pattern import Pattern, Relations
+from gasla.arrays import as_values, moved
+from gasla.graph.graph import Graph
+from gasla.graph.validate import as_array
+from gasla.program.records import Lazy, Record
+from semirings import Expr, Symbol
+from semirings.expr import cast_expr
+from semirings.types import computed
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Pair = tuple[int, int]
+
+
+def relations_of(
+    graph: Graph, pattern: Pattern, edge_labels: Any, pattern_edge_labels: Any, where: Any
+) -> tuple[Relations, list[Array]]:
+    """The relations of a pattern's edges, and for each relation which edges of the graph are in it, in host memory."""
+    labels: dict[Pair, Any] = {}
+    if edge_labels is not None or pattern_edge_labels is not None:
+        labels = _labels(pattern, edge_labels, pattern_edge_labels)
+    tests = {} if where is None else by_edge(pattern, "where", where)
+    traced = {pair: traced_test(graph, f"where[{pair}]", test, ("edge",)) for pair, test in tests.items()}
+    numbers: dict[Any, int] = {}
+    masks: list[Array] = []
+    relations: Relations = {}
+    column = label_column(edge_labels, graph.edge_attributes, graph.m, "edge") if labels else None
+    for pair in sorted({*labels, *tests}):
+        key = labels.get(pair), id(traced.get(pair))
+        if key not in numbers:
+            mask = np.ones(graph.m, bool)
+            if pair in labels:
+                assert column is not None
+                mask &= has_label("pattern_edge_labels", column, labels[pair])
+            if pair in tests:
+                mask &= _holds(graph, tests[pair])
+            masks.append(mask)
+            numbers[key] = len(masks)
+        relations[pair] = frozenset({numbers[key]})
+        if not pattern.directed:
+            relations[pair[::-1]] = relations[pair]
+    return relations, masks
+
+
+def _labels(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
+    """The labels of a pattern's edges."""
+    if labels is None or wanted is None:
+        given, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
+        raise ValueError(
+            f"{given} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
+            "the labels of the graph's edges and those of the pattern's"
+        )
+    found = by_edge(pattern, "pattern_edge_labels", wanted)
+    for label in found.values():
+        check_label("pattern_edge_labels", label)
+    return found
+
+
+def check_label(name: str, label: Any) -> None:
+    """Raise TypeError unless a label of a pattern is a string or a whole number."""
+    if not isinstance(label, str | bytes | int | np.integer | np.bool_):
+        raise TypeError(f"{name} has {reprlib.repr(label)}; expected strings or whole numbers")
+
+
+def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
+    """The label of each vertex or edge of a graph, in host memory; `of` says which."""
+    name = "labels" if of == "vertex" else "edge_labels"
+    if isinstance(labels, str):
+        attributes.require(labels, name)
+        labels = attributes[labels]
+    column: Array = moved(as_array(name, labels), "cpu")
+    if column.shape != (count,) or column.dtype.kind not in "iubUSOT":
+        found = reprlib.repr(labels) if column.ndim == 0 else f"{column.dtype}{column.shape}"
+        raise TypeError(
+            f"{name} is {found}; expected the name of {'a vertex' if of == 'vertex' else 'an edge'} attribute, or a "
+            f"string or a whole number for each of the {count} {'vertices' if of == 'vertex' else 'edges'}"
+        )
+    return column
+
+
+def has_label(name: str, column: Array, label: Any) -> Array:
+    """Whether each entry of a column is a label of the pattern, which must be of the column's kind."""
+    if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
+        raise TypeError(f"{name} has {label!r}, and the labels are {column.dtype}; expected labels of one kind")
+    found: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
+    return found
+
+
+def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
+    """What a mapping has for edges of a pattern, by their ends; those of an undirected one ascending."""
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{name} is {reprlib.repr(given)}; expected a mapping of edges of the pattern, such as {_example(pattern)}"
+        )
+    found: dict[Pair, Any] = {}
+    for key, value in given.items():
+        pair = edge_of(pattern, name, key)
+        if pair in found:
+            raise ValueError(f"{name} has the edge {key!r} twice; expected each edge once")
+        found[pair] = value
+    return found
+
+
+def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
+    """An edge of a pattern that is given by its ends or as text; the ends of an undirected one ascend."""
+    ends: Any = key
+    if isinstance(key, str):
+        sign = ">" if pattern.directed else "-"
+        ends = tuple(int(end) if end.strip().isdigit() else end for end in key.split(sign))
+    if not isinstance(ends, tuple) or len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+        raise TypeError(f"{name} has {key!r}; expected edges of the pattern, such as {_example(pattern)}")
+    if ends not in pattern.edges:
+        known = ", ".join(_text(pattern, pair) for pair in edges_of(pattern))
+        raise ValueError(f"{name} has {key!r}, which is no edge of the pattern; expected some of {known}")
+    u, v = map(int, ends)
+    return (u, v) if pattern.directed or u < v else (v, u)
+
+
+def edges_of(pattern: Pattern) -> list[Pair]:
+    """The edges of a pattern, ascending; of an undirected one each once, with ends that ascend."""
+    return [pair for pair in sorted(pattern.edges) if pattern.directed or pair[0] < pair[1]]
+
+
+def _text(pattern: Pattern, pair: Pair) -> str:
+    return f"{pair[0]}{'>' if pattern.directed else '-'}{pair[1]}"
+
+
+def _example(pattern: Pattern) -> str:
+    pair = min(pattern.edges, default=(0, 1))
+    return f"{_text(pattern, pair)!r} or {pair}"
+
+
+class Between(NamedTuple):
+    """A condition on two edges of a pattern; of equal conditions the expressions are one object."""
+
+    earlier: Pair
+    later: Pair
+    test: Callable[..., Any]
+    expression: Expr
+
+
+def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Between]:
+    """The conditions between two edges of a pattern."""
+    if given is None:
+        return []
+    pairs = edges_of(pattern)[:2]
+    example = f"{{{tuple(_text(pattern, pair) for pair in pairs)}: lambda earlier, later: earlier.time < later.time}}"
+    if not isinstance(given, Mapping):
+        raise TypeError(f"between is {reprlib.repr(given)}; expected a mapping such as {example}")
+    found = []
+    for key, test in given.items():
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise TypeError(f"between has {key!r}; expected two edges of the pattern, such as {example}")
+        earlier, later = (edge_of(pattern, "between", edge) for edge in key)
+        if earlier == later:
+            raise ValueError(f"between has {key!r}, an edge twice; expected two edges, or a condition in where")
+        expression = traced_test(graph, f"between[{key!r}]", test, ("earlier", "later"))
+        found.append(Between(earlier, later, test, expression))
+    return found
+
+
+# --- tests of attributes ---------------------------------------------------------------------------------------------
+
+
+def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
+    """The expression of a test of some edges' attributes; an error says what it may read and return.
+
+    Equal expressions are one object.
+    """
+    if not callable(test):
+        raise TypeError(f"{name} is {reprlib.repr(test)}; expected a function of {' and '.join(roles)}")
+    records = [Record("edge", _symbols(graph, role)) for role in roles]
+    try:
+        inspect.signature(test).bind(*records)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}; expected a function of {' and '.join(roles)}") from None
+    found: Any = semirings.trace(test, *records)
+    if not isinstance(found, Expr) or found.type != np.dtype(bool):
+        raise TypeError(f"{name} returned {found!r}; expected True or False: a comparison of attributes")
+    return found
+
+
+def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
+    """The arrays that tests may read, by name: attributes of edges, `weight` for the values, and `id`."""
+    columns: dict[str, Callable[[], Array]] = {"id": lambda: np.arange(graph.m)}
+    if graph.value_type is not None:
+        columns["weight"] = lambda: graph.values  # type: ignore[return-value]
+    attributes = graph.edge_attributes
+    return columns | {name: lambda name=name: attributes.numbers(name) for name in attributes}  # type: ignore[misc]
+
+
+def _symbols(graph: Graph, role: str) -> dict[str, Expr]:
+    types: dict[str, Any] = {"id": np.dtype(np.int64)}
+    if graph.value_type is not None:
+        types["weight"] = graph.value_type
+    types |= graph.edge_attributes.types
+    return {name: cast_expr(Symbol(f"{role}_{name}", kind), computed(kind)) for name, kind in types.items()}
+
+
+def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
+    """A function that returns a column, or some entries of it, as tests on arrays read them."""
+
+    def made() -> Array:
+        column = moved(read(), "cpu") if ids is None else read()[ids]
+        found: Array = as_values(column.astype(computed(column.dtype), copy=False))
+        return found
+
+    return made
+
+
+def _holds(graph: Graph, test: Callable[..., Any]) -> Array:
+    """Whether a test holds for each edge."""
+    record = Record("edge", Lazy({name: readable(read) for name, read in columns_of(graph).items()}))
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(np.asarray(test(record), bool), graph.m)
