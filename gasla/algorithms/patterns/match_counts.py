@@ -1,4 +1,4 @@
-"""Counting of patterns of up to four vertices without listing matches, by sums over degrees and triangles.
+"""Counting of patterns of up to four vertices, and of cycles of five, by sums over degrees, triangles and paths.
 
 With degrees d, and triangles t at vertices and at edges, the numbers of matches are:
 
@@ -10,6 +10,7 @@ With degrees d, and triangles t at vertices and at edges, the numbers of matches
     cycle of 4        the sum over pairs of c (c - 1) / 2, where c paths of two edges join the pair: each cycle is found
                       at its last vertex in the order of degrees and the opposite one
     triangle, clique  counted as such
+    cycle of 5        `five_cycles`
 
 These are all matches; the number of induced ones is obtained by subtracting those within larger patterns of as many
 vertices. Sums are Python integers of any size.
@@ -17,7 +18,7 @@ vertices. Sums are Python integers of any size.
 A. Pinar, C. Seshadhri, V. Vishal: ESCAPE: Efficiently Counting All 5-Vertex Subgraphs. WWW 2017.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -100,20 +101,50 @@ class Sums:
 
 def _cycles(simple: Graph) -> int:
     graph, _ = by_degree(simple)
+    return sum(sum_of_choices(paths.data, 2) for _, _, paths in _paths_to_earlier(graph))
+
+
+def five_cycles(simple: Graph) -> int:
+    """The number of cycles of five vertices in a simple undirected graph.
+
+    Each cycle is found at its last vertex a, in the order of degrees, from which paths of two edges lead to both ends
+    of the opposite edge c - d. So the sum over edges c - d of the products of the numbers of paths to c and to d counts
+    it twice, and what has a vertex twice: with each triangle of a and two earlier vertices d, another neighbor of d as
+    c (or of c as d), or a neighbor of d that is later than the triangle in the place of a.
+    """
+    graph, _ = by_degree(simple)
+    degrees, total = graph.out_degrees.astype(np.int64), 0
+    for first, rows, paths in _paths_to_earlier(graph):
+        to_both = mxm(paths, graph, semirings.plus_first, mask=paths)
+        triangles = mxm(rows, graph, semirings.plus_pair, mask=rows).data.astype(np.int64)
+        last = Adjacency(rows.indptr, rows.indices).owners()
+        later = degrees[last + first] - (rows.indptr[1:] - rows.indptr[:-1])[last]
+        twice = 2 * (degrees[rows.indices] - 1) + later - 1
+        total += sum_of_products(paths.data.astype(np.int64), to_both.data.astype(np.int64))
+        total -= sum_of_products(triangles, twice)
+    return total // 2
+
+
+def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
+    """For blocks of vertices, yield the first one, their earlier neighbors, and how many paths lead over these.
+
+    The paths have two edges and lead to earlier vertices.
+    """
     lists = graph.sorted_out
     src, xp = lists.owners(), array_module(lists.indices)
     back = lists.indices < src
     src, dst = src[back], lists.indices[back]
-    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # start of each vertex's list of preceding neighbors
-    sums, total = running_sums(graph.out_degrees[dst]), 0
+    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # start of each vertex's list of earlier neighbors
+    sums = running_sums(graph.out_degrees[dst])
     for part in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
         first, last, count = int(starts[part.start]), int(starts[part.stop]), part.stop - part.start
         bounds = starts[part.start : part.stop + 1] - first
         rows = Sparse((count, graph.n), bounds, dst[first:last], xp.ones(last - first, bool))
         paths = mxm(rows, graph, semirings.plus_pair)
-        before = paths.indices < Adjacency(paths.indptr, paths.indices).owners() + part.start
-        total += sum_of_choices(paths.data[before], 2)
-    return total
+        owners = Adjacency(paths.indptr, paths.indices).owners()
+        before = paths.indices < owners + part.start
+        indptr = running_sums(before)[paths.indptr]
+        yield part.start, rows, Sparse(paths.shape, indptr, paths.indices[before], paths.data[before])
 
 
 def by_degree(simple: Graph) -> tuple[Graph, Any]:

@@ -99,6 +99,8 @@ class Matching:
             return match_counts.matches(self.simple, pattern, induced)
         if len(pattern.edges) == pattern.size * (pattern.size - 1):
             return count_cliques(self.simple, pattern.size)
+        if pattern.degrees == (2,) * 5 and not induced:
+            return match_counts.five_cycles(self.simple)
         return None
 
     def _maps_of(self, pattern: Pattern, induced: bool) -> int:

@@ -138,7 +138,8 @@ def subgraph_matches(
     pattern is directed.
 
     Undirected patterns of up to four vertices, directed ones of three, directed trees of four and cliques are counted
-    without enumeration, in no more time than counting triangles and paths of two edges between two vertices. Of other
+    without enumeration, in no more time than counting triangles and paths of two edges between two vertices; a cycle of
+    five by the edges at the ends of such paths. Labels and conditions need enumeration. Of other
     patterns that are not `induced`, only some vertices are matched, whose neighbors are then counted: of two triangles
     with an edge in common, that edge.
 

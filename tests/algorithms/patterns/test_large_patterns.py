@@ -154,3 +154,17 @@ def test_a_gpu_lists_the_same(text: str) -> None:
         rows: Any = gasla.subgraph_matches(graph, text, induced=induced)
         found: Any = gasla.subgraph_matches(graph.to("gpu"), text, induced=induced).get()  # type: ignore[union-attr]
         assert sorted(map(tuple, rows.tolist())) == sorted(map(tuple, found.tolist()))
+
+
+def test_cycles_of_five_are_those_of_closed_walks() -> None:
+    """A closed walk of five edges is a cycle, or a triangle with an edge there and back."""
+    rng = np.random.default_rng(0)
+    for k in range(25):
+        n, m = int(rng.integers(1, 40)), int(rng.integers(0, 250))
+        graph = Graph.from_edges(*rng.integers(0, n, (2, m)), n=n)
+        a = np.zeros((n, n), np.int64)
+        a[graph.edges()] = 1
+        a = np.triu(a | a.T, 1) + np.triu(a | a.T, 1).T
+        cubed, degrees = a @ a @ a, a.sum(axis=0)
+        closed = int(np.trace(cubed @ a @ a)) - int(((5 * degrees - 5) * cubed.diagonal()).sum())
+        assert gasla.subgraph_matches(graph, "cycle5", count=True) == closed // 10, k
