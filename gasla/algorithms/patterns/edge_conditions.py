@@ -4,6 +4,7 @@ Edges of the pattern with the same conditions are in one relation. Relations are
 conditions is in none.
 """
 
+import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Mapping
@@ -195,11 +196,11 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
 
 def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
     """The arrays that tests may read, by name: attributes of edges, `weight` for the values, and `id`."""
-    columns: dict[str, Callable[[], Array]] = {"id": lambda: np.arange(graph.m)}
+    columns: dict[str, Callable[[], Any]] = {"id": lambda: np.arange(graph.m)}
     if graph.value_type is not None:
-        columns["weight"] = lambda: graph.values  # type: ignore[return-value]
-    attributes = graph.edge_attributes
-    return columns | {name: lambda name=name: attributes.numbers(name) for name in attributes}  # type: ignore[misc]
+        columns["weight"] = lambda: graph.values
+    numbers = graph.edge_attributes.numbers
+    return columns | {name: functools.partial(numbers, name) for name in graph.edge_attributes}
 
 
 def _symbols(graph: Graph, role: str) -> dict[str, Expr]:
@@ -214,8 +215,9 @@ def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[]
     """A function that returns a column, or some entries of it, as tests on arrays read them."""
 
     def made() -> Array:
-        column = moved(read(), "cpu") if ids is None else read()[ids]
-        found: Array = as_values(column.astype(computed(column.dtype), copy=False))
+        column: Any = moved(read(), "cpu")
+        kind: Any = computed(column.dtype)
+        found: Array = as_values((column if ids is None else column[ids]).astype(kind, copy=False))
         return found
 
     return made

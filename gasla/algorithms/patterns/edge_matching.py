@@ -25,13 +25,14 @@ PART = 1 << 18  # matches per block
 
 
 class _Lists(NamedTuple):
-    """Edges sorted by their ends, in one direction or both: where those of each vertex begin, their keys, and numbers.
+    """Edges sorted by their ends, in one direction or both: where those of each vertex begin, other ends, and numbers.
 
     A key is the vertex whose list it is times n, plus the other end.
     """
 
     indptr: Array
     keys: Array
+    others: Array
     ids: Array
 
 
@@ -155,14 +156,13 @@ class EdgeMatching:
         """Yield blocks of matches: the ids of edges, by the pattern's, and the vertices in the order of matching."""
         steps, order = self._steps()
         first, lists = steps[0], steps[0].lists
-        owners, others = np.divmod(lists.keys, self.graph.n)
-        begun = np.arange(len(lists.ids))
+        owners = lists.keys // max(self.graph.n, 1)
         places = np.argsort([step.edge for step in steps])
-        for part in range(0, len(begun), PART):
-            chosen = begun[part : part + PART]
-            vertices = np.stack([owners[chosen], others[chosen]])
-            keep = self._has_label(order[0], vertices[0]) & self._fits(first, vertices[:1], vertices[1])
-            for columns, found in self._extended(lists.ids[chosen[keep]][None], vertices[:, keep], steps[1:], steps):
+        for start in range(0, len(owners), PART):
+            part = slice(start, start + PART)
+            vertices = np.stack([owners[part], lists.others[part]])
+            keep = self._has_label(order[0], vertices[0]) & self._fits(first, vertices[:1], slice(None), vertices[1])
+            for columns, found in self._extended(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
                 yield columns[places], found
 
     def _extended(
@@ -186,17 +186,13 @@ class EdgeMatching:
             each = lengths[part]
             which = np.repeat(np.arange(part.start, part.stop), each)
             at = np.arange(len(which)) + np.repeat(low[part] - running_sums(each)[:-1], each)
-            if step.is_new:
-                others = lists.keys[at] % n
-                keep = self._fits(step, vertices[:, which], others)
-                which, at, others = which[keep], at[keep], others[keep]
-            longer = np.concatenate([columns[:, which], lists.ids[at][None]])
-            grown = vertices[:, which]
-            if step.is_new:
-                grown = np.concatenate([grown, others[None]])
+            keep = self._fits(step, vertices, which, lists.others[at]) if step.is_new else np.ones(len(at), bool)
             for one in step.between:
-                keep = self._holds(one, longer, all_steps)
-                longer, grown = longer[:, keep], grown[:, keep]
+                keep &= self._holds(one, columns, which, lists.ids[at], all_steps)
+            which, at = which[keep], at[keep]
+            longer, grown = np.concatenate([columns[:, which], lists.ids[at][None]]), vertices[:, which]
+            if step.is_new:
+                grown = np.concatenate([grown, lists.others[at][None]])
             yield from self._extended(longer, grown, steps[1:], all_steps)
 
     def _has_label(self, v: int, vertices: Array) -> Any:
@@ -204,31 +200,29 @@ class EdgeMatching:
         wanted = self.pattern.labels[v]
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
-    def _fits(self, step: _Step, vertices: Array, new: Array) -> Array:
-        """Whether new vertices fit at the other end of an edge, besides conditions between edges."""
+    def _fits(self, step: _Step, vertices: Array, which: Any, new: Array) -> Array:
+        """Whether new vertices fit at the other end of an edge of some matches, besides conditions between edges."""
         keep: Array = self._has_label(step.vertex, new)
-        for place in range(len(vertices)):
-            if place in step.above:
-                keep &= vertices[place] < new
-            else:
-                keep &= vertices[place] != new
+        for place, matched in enumerate(vertices):
+            keep &= matched[which] < new if place in step.above else matched[which] != new
         for place, forward in step.apart:
-            u, v = (vertices[place], new) if forward else (new, vertices[place])
+            u, v = (vertices[place][which], new) if forward else (new, vertices[place][which])
             keys = self._lists_of(0, False).keys
             at = np.searchsorted(keys, u * self.graph.n + v)
             keep &= keys[np.minimum(at, len(keys) - 1)] != u * self.graph.n + v
         return keep
 
-    def _holds(self, one: Between, columns: Array, steps: Sequence[_Step]) -> Array:
-        """Whether a condition between two edges holds."""
+    def _holds(self, one: Between, columns: Array, which: Array, new: Array, steps: Sequence[_Step]) -> Array:
+        """Whether a condition between new edges and those of some matches holds."""
         numbers = [step.edge for step in steps]
         records = []
         for pair in one[:2]:
-            ids = columns[numbers.index(self.edges.index(pair))]
+            place = numbers.index(self.edges.index(pair))
+            ids = columns[place][which] if place < len(columns) else new
             makers = {name: readable(read, ids) for name, read in columns_of(self.graph).items()}
             records.append(Record("edge", Lazy(makers)))
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(one.test(*records), bool), columns.shape[1])
+            return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
 
     def _lists_of(self, relation: int, backward: bool) -> _Lists:
         """The edges of a relation, by their sources, or by their targets; undirected ones by both."""
@@ -241,7 +235,7 @@ class EdgeMatching:
             order = np.argsort(keys, kind="stable")
             keys = keys[order]
             indptr = np.searchsorted(keys, np.arange(n + 1) * n)
-            self._lists[relation, backward] = _Lists(indptr, keys, ids[order])
+            self._lists[relation, backward] = _Lists(indptr, keys, keys % max(n, 1), ids[order])
         return self._lists[relation, backward]
 
     def _relation(self, pair: Pair) -> int:
