@@ -17,6 +17,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Constant, Each, Record, known
+from gasla.cpu.kernels.searches import first_not_less, owner_of
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.intrinsics import ONE, ZERO
 from gasla.cpu.runtime.threads import STOP
@@ -99,19 +100,6 @@ def join(
         if begun:
             end_root(run)
         counts[block, ZERO], counts[block, ONE] = run.total[LOW], run.total[HIGH]
-
-
-@compiled
-def owner_of(indptr, e):
-    """Find the list that has the position e."""
-    low, high = ZERO, np.uint64(len(indptr) - 1)
-    while high - low > ONE:
-        middle = (low + high) >> ONE
-        if np.uint64(indptr[middle]) <= e:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @compiled
@@ -201,18 +189,6 @@ def contains(indices, low, high, w):
     """Whether an ascending list has an entry."""
     at = first_not_less(indices, low, high, w)
     return at < high and np.uint64(indices[at]) == w
-
-
-@compiled
-def first_not_less(indices, low, high, w):
-    """The first position of an ascending list whose entry is not less, by bisection."""
-    while low < high:
-        middle = (low + high) >> ONE
-        if np.uint64(indices[middle]) < w:
-            low = middle + ONE
-        else:
-            high = middle
-    return low
 
 
 @compiled

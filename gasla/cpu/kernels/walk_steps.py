@@ -8,6 +8,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.draws import NOWHERE, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 
 TRIES = np.uint64(32)  # refused draws, in addition to one per edge, after which all edges of a list are weighed
@@ -111,15 +112,9 @@ def is_edge(near, u, to):
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
-    low, last = np.uint64(indptr[u]), np.uint64(indptr[u + ONE])
-    high = last
-    while low < high:
-        middle = (low + high) >> ONE
-        if np.uint64(indices[middle]) < to:
-            low = middle + ONE
-        else:
-            high = middle
-    return low < last and np.uint64(indices[low]) == to
+    end = np.uint64(indptr[u + ONE])
+    place = first_not_less(indices, np.uint64(indptr[u]), end, to)
+    return place < end and np.uint64(indices[place]) == to
 
 
 @compiled

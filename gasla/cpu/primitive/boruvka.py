@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.kernels.searches import owner_of
 from gasla.cpu.primitive.forest import find
 from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load, store_unordered
@@ -67,7 +68,7 @@ def _grow(
     first, last = n * own // team, n * (own + _ONE) // team
     passes = 1 if limit is None else 2
     for number in range(passes):
-        kept, u = begin, _owner(indptr, begin)
+        kept, u = begin, owner_of(indptr, begin)
         for e in range(begin, end):
             while np.uint64(indptr[u + _ONE]) <= e:
                 u += _ONE
@@ -92,19 +93,6 @@ def _grow(
             for k in range(begin, high):
                 a, b = np.uint64(ends[k]), np.uint64(others[k])
                 kept = _keep(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, kept)
-
-
-@compiled
-def _owner(indptr, place):
-    """Return the vertex whose adjacency list has the entry at `place`, or the last vertex if there is no such entry."""
-    low, high = np.uint64(0), np.uint64(len(indptr) - 1)
-    while low + _ONE < high:
-        middle = (low + high) >> _ONE
-        if np.uint64(indptr[middle]) <= place:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @inlined

@@ -16,6 +16,7 @@ import numpy as np
 from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
 from gasla.cpu.primitive.depth_first import peel_one_by_one
+from gasla.cpu.primitive.neighborhood_bits import fill_row, forget, mirror, number
 from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
@@ -104,35 +105,19 @@ def _name(thread, threads, control, indptr, order, vertices):
 def _fill(indptr, middles, heads, v, first, count, words, places, bits):
     """Set the rows of the following neighbors, then those of preceding ones with some of them, and the first sets."""
     rows, sets, counts, numbers = bits
-    for i in range(count):
-        places[np.uint64(heads[first + i])] = i + _ONE
-        for word in range(words):
-            rows[i, word] = _ZERO
+    number(heads, first, count, places)
     for i in range(count):
         u = np.uint64(heads[first + i])
-        for k in range(np.uint64(middles[u]), np.uint64(indptr[u + _ONE])):
-            place = np.uint64(places[np.uint64(heads[k])])
-            if place:
-                place -= _ONE
-                rows[i, place >> _SIX] |= _ONE << (place & _LAST)
-                rows[place, i >> _SIX] |= _ONE << (i & _LAST)
+        fill_row(heads, np.uint64(middles[u]), np.uint64(indptr[u + _ONE]), words, places, rows, i)
+    mirror(rows, count, words)
     row = count
     for j in range(np.uint64(indptr[v]), np.uint64(middles[v])):
-        u, any_ = np.uint64(heads[j]), False
-        for word in range(words):
-            rows[row, word] = _ZERO
-        for k in range(np.uint64(middles[u]), np.uint64(indptr[u + _ONE])):
-            place = np.uint64(places[np.uint64(heads[k])])
-            if place:
-                place -= _ONE
-                rows[row, place >> _SIX] |= _ONE << (place & _LAST)
-                any_ = True
-        if any_:
+        u = np.uint64(heads[j])
+        if fill_row(heads, np.uint64(middles[u]), np.uint64(indptr[u + _ONE]), words, places, rows, row):
             numbers[row - count] = row
             row += _ONE
     counts[0] = row - count
-    for i in range(count):
-        places[np.uint64(heads[first + i])] = 0
+    forget(heads, first, count, places)
     for word in range(words):
         sets[0, _CANDIDATES, word], sets[0, _TRIED, word] = _ALL, _ZERO
     sets[0, _CANDIDATES, words - _ONE] >>= (words << _SIX) - count

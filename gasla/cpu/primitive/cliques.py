@@ -19,6 +19,7 @@ from math import comb
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.primitive.neighborhood_bits import fill_row, forget, mirror, number
 from gasla.cpu.primitive.neighbors import ByDegree
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
@@ -67,44 +68,19 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
             if np.int64(count) < k - 1:
                 continue
             words = (count + _LAST) >> _SIX
-            _fill(indptr, heads, low, count, words, places, rows)
+            number(heads, low, count, places)
+            for i in range(count):  # for j < i, bit j of row i may not be set, though the two are adjacent
+                u = np.uint64(heads[low + i])
+                fill_row(heads, np.uint64(indptr[u]), np.uint64(indptr[u + _ONE]), words, places, rows, i)
+            forget(heads, low, count, places)
             for word in range(words):
                 members[word] = _ALL
             members[words - _ONE] >>= (words << _SIX) - count
             if k == _LACK + 1:
                 _tell(rows, words, members, sets[1, 0], leaves, 0)
             else:
-                _mirror(rows, count, words)
+                mirror(rows, count, words)
                 _search(control, rows, words, k - 1, sets, states, leaves)
-
-
-@compiled
-def _fill(indptr, heads, low, count, words, places, rows):
-    """Set bit j of row i if the list of the i-th neighbor has the j-th; for j < i it may not, though adjacent."""
-    for i in range(count):
-        places[np.uint64(heads[low + i])] = i + _ONE
-        for word in range(words):
-            rows[i, word] = _NONE
-    for i in range(count):
-        u = np.uint64(heads[low + i])
-        for k in range(np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])):
-            place = np.uint64(places[np.uint64(heads[k])])
-            if place:
-                place -= _ONE
-                rows[i, place >> _SIX] |= _ONE << (place & _LAST)
-    for i in range(count):
-        places[np.uint64(heads[low + i])] = 0
-
-
-@compiled
-def _mirror(rows, count, words):
-    """Make the matrix of bits symmetric."""
-    for i in range(count):
-        for word in range(words):
-            left = rows[i, word]
-            while left:
-                rows[(word << _SIX) + count_trailing_zeros(left), i >> _SIX] |= _ONE << (i & _LAST)
-                left &= left - _ONE
 
 
 @compiled

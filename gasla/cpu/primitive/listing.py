@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
+from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime.blocks import blocks, run
 from gasla.graph.graph import Graph
 
@@ -53,8 +54,8 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             if len(above):
-                i = _first_not_less(indices, i, i_end, above[e] + 1)
-                j = _first_not_less(indices, j, j_end, above[e] + 1)
+                i = first_not_less(indices, i, i_end, above[e] + 1)
+                j = first_not_less(indices, j, j_end, above[e] + 1)
             if i_end - i > j_end - j:
                 i, i_end, j, j_end = j, j_end, i, i_end
             counts[e] = _merge(indices, i, i_end, j, j_end, np.uint64(places[e]), found, is_writing)
@@ -67,7 +68,7 @@ def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
     while i < i_end and j < j_end:
         w = indices[i]
         if searches:
-            j = _first_not_less(indices, j, j_end, w)
+            j = first_not_less(indices, j, j_end, w)
         else:
             while j < j_end and indices[j] < w:
                 j += _ONE
@@ -82,21 +83,10 @@ def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
 
 
 @compiled
-def _first_not_less(indices, low, high, w):
-    while low < high:
-        middle = (low + high) >> _ONE
-        if indices[middle] < w:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u = np.uint64(sources[e])
             at_end = np.uint64(indptr[u + _ONE])
-            at = _first_not_less(indices, np.uint64(indptr[u]), at_end, targets[e])
+            at = first_not_less(indices, np.uint64(indptr[u]), at_end, targets[e])
             found[e] = at < at_end and indices[at] == targets[e]

@@ -18,6 +18,7 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
+from gasla.cpu.kernels.searches import owner_of
 from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.threads import STOP
@@ -93,13 +94,7 @@ def list_paths(
 @compiled
 def _parts(firsts, start, end):
     """The searches whose first edges are in a range, with the part of the range of each."""
-    low, high = _ZERO, np.uint64(len(firsts) - 1)
-    while high - low > _ONE:
-        middle = (low + high) >> _ONE
-        if np.uint64(firsts[middle]) <= start:
-            low = middle
-        else:
-            high = middle
+    low = owner_of(firsts, start)
     while start < end:
         stop = min(end, np.uint64(firsts[low + _ONE]))
         if start < stop:

@@ -8,6 +8,7 @@ mask leaves column j out. So nothing is cleared between rows.
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import PROGRESS, STOP, TICKET
@@ -59,14 +60,8 @@ def ascend(thread, threads, control, indptr, indices, grain):
 @compiled
 def place_of(indices, low, high, column):
     """The position of a column among ascending columns, by binary search; `high` if it is not there."""
-    end = high
-    while low < high:
-        middle = (low + high) >> _ONE
-        if indices[middle] < column:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low if low < end and indices[low] == column else end
+    place = first_not_less(indices, low, high, column)
+    return place if place < high and indices[place] == column else high
 
 
 @compiled

@@ -1,0 +1,31 @@
+"""Binary searches in ascending arrays."""
+
+import numpy as np
+
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.intrinsics import ONE, ZERO
+
+
+@compiled
+def first_not_less(indices, low, high, w):  # type: ignore[no-untyped-def]
+    """The first position in [low, high) of an ascending list whose entry is at least w; `high` if there is none."""
+    while low < high:
+        middle = (low + high) >> ONE
+        if np.int64(indices[middle]) < np.int64(w):
+            low = middle + ONE
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def owner_of(indptr, place):  # type: ignore[no-untyped-def]
+    """The list that has the entry at `place`; the last list if there is no such entry."""
+    low, high = ZERO, np.uint64(len(indptr) - 1)
+    while low + ONE < high:
+        middle = (low + high) >> ONE
+        if np.uint64(indptr[middle]) <= place:
+            low = middle
+        else:
+            high = middle
+    return low
