@@ -17,6 +17,7 @@ from gasla.arrays import running_sums, shares
 from gasla.graph.graph import Graph, is_undirected
 from gasla.graph.memory_limit import require_room
 from gasla.program.records import Lazy, Record
+from gasla.progress import track
 from semirings import Semiring
 
 Array = np.ndarray[Any, Any]
@@ -158,7 +159,7 @@ class EdgeMatching:
         first, lists = steps[0], steps[0].lists
         owners = lists.keys // max(self.graph.n, 1)
         places = np.argsort([step.edge for step in steps])
-        for start in range(0, len(owners), PART):
+        for start in track(range(0, len(owners), PART), "blocks"):
             part = slice(start, start + PART)
             vertices = np.stack([owners[part], lists.others[part]])
             keep = self._has_label(order[0], vertices[0]) & self._fits(first, vertices[:1], slice(None), vertices[1])

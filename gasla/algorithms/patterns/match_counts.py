@@ -116,12 +116,11 @@ def five_cycles(simple: Graph) -> int:
     degrees, total = graph.out_degrees.astype(np.int64), 0
     for first, rows, paths in _paths_to_earlier(graph):
         to_both = mxm(paths, graph, semirings.plus_first, mask=paths)
-        triangles = mxm(rows, graph, semirings.plus_pair, mask=rows).data.astype(np.int64)
+        triangles: Any = mxm(rows, graph, semirings.plus_pair, mask=rows).data
         last = Adjacency(rows.indptr, rows.indices).owners()
         later = degrees[last + first] - (rows.indptr[1:] - rows.indptr[:-1])[last]
         twice = 2 * (degrees[rows.indices] - 1) + later - 1
-        total += sum_of_products(paths.data.astype(np.int64), to_both.data.astype(np.int64))
-        total -= sum_of_products(triangles, twice)
+        total += sum_of_products(paths.data, to_both.data) - sum_of_products(triangles, twice)
     return total // 2
 
 

@@ -5,6 +5,7 @@ time with operations on whole arrays. Both find the same matches, with vertices 
 found once, and hubs are reached from their small neighbors.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from operator import and_
@@ -14,13 +15,13 @@ import numpy as np
 
 from gasla.algorithms.patterns import directed_counts, match_counts
 from gasla.algorithms.patterns.pattern import Pattern
-from gasla.algorithms.patterns.pattern_joins import Listing, counting, listing
+from gasla.algorithms.patterns.pattern_joins import Counting, Listing, counting, listing
 from gasla.arrays import array_module, shares
 from gasla.graph.graph import Graph
 from gasla.operations.joins import JoinRun, join, joins
 from gasla.operations.primitives import common, count_cliques, has_edges
 from gasla.program import EdgeFrontier
-from gasla.program.join_plan import Join, Reach
+from gasla.program.join_plan import Join, JoinPlan, Reach
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 Sides = list[tuple[Graph, Graph]]  # of each relation, a graph and its reverse, or an undirected graph twice
@@ -29,6 +30,8 @@ PART = 1 << 22  # neighbors per block
 ROWS = 1 << 20  # rows whose vertices are named at once
 AHEAD = 1 << 10  # most blocks of edges whose matches are counted before they are written
 FORMULAS = 4  # vertices of undirected patterns up to which sums tell the numbers of matches
+SAMPLES = 1 << 10  # edges from which numbers of matches are estimated
+MANY = 10**11  # estimated partial matches from which a warning is given
 FEW = 1 << 15  # edges up to which patterns of at most four vertices are not worth compiling a join for each
 
 
@@ -86,6 +89,7 @@ class Matching:
             return found
         if not self.is_joined:
             return sum(columns.shape[1] for columns in self._columns())
+        self._warn(self._counted)
         return self._maps_of(self.pattern, self.induced) // len(self.pattern.automorphisms)
 
     def _formula(self, pattern: Pattern) -> int | None:
@@ -114,16 +118,52 @@ class Matching:
         elif pattern.size == 1:
             maps = int(self._kinds(pattern).sum())
         else:
-            way = counting(pattern, induced)
-            graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
-            if way.descends:
-                descending = np.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
-                graphs, kinds = [each.subgraph(descending) for each in graphs], np.ascontiguousarray(kinds[::-1])
+            way, graphs, kinds = self._counted if pattern is self.pattern else self._way(pattern, induced)
             maps = way.times * sum(join(way.plan, graphs[0], kinds, graphs[1:]).count())
             maps -= sum(self._maps_of(merged, False) for merged in way.merged)
         if not induced:
             self._maps.append((pattern, maps))
         return maps
+
+    def _way(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
+        """The way to count a pattern's maps, with the graphs and kinds for its join."""
+        way = counting(pattern, induced)
+        graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
+        if way.descends:
+            descending = np.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
+            graphs, kinds = [each.subgraph(descending) for each in graphs], np.ascontiguousarray(kinds[::-1])
+        return way, graphs, kinds
+
+    @cached_property
+    def _counted(self) -> tuple[Counting, list[Graph], Array]:
+        return self._way(self.pattern, self.induced)
+
+    def _warn(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
+        """Warn if a join probably takes very long."""
+        way, graphs, kinds = counted
+        if self.simple.m > FEW and (steps := sum(expected(way.plan, graphs, kinds))) > MANY:
+            warnings.warn(
+                f"some {steps:.1g} partial matches are to be visited, by an estimate; bound the pattern by labels or "
+                "conditions, or look at the first matches: block=1000",
+                stacklevel=4,
+            )
+
+    def explained(self) -> str:
+        """Describe how matches are counted and listed, and estimate their number."""
+        if self.pattern.size == 1:
+            return "Each vertex that has the label is a match."
+        graphs, kinds = self._ordered[0], self._kinds(self.pattern)
+        listing, way = self._listing, self._counted[0]
+        matches = expected(listing.plan, graphs, kinds)[-1]
+        lines = [f"Listing matches vertices {_numbered(listing.order)} of the pattern in this order."]
+        if self.labels is None and not self.related:
+            lines.append("Counting may do without: cliques, and most patterns of up to four vertices, have formulas.")
+        if self.is_joined:
+            order, size = way.order, way.plan.size
+            steps = sum(expected(way.plan, *self._counted[1:]))
+            lines += [f"Otherwise it matches vertices {_numbered(order[:size])}, and counts what fits at the others."]
+            lines += [f"That visits some {steps:.2g} partial matches."]
+        return "\n".join([*lines, f"There are some {matches:.2g} matches, as estimated by {SAMPLES:,} samples."])
 
     def per_vertex(self) -> Array:
         """The number of matches that each vertex is in."""
@@ -131,6 +171,7 @@ class Matching:
         xp = array_module(vertices)
         found = xp.zeros(len(vertices), np.int64)
         if self.is_joined:
+            self._warn((self._listing, graphs, self._kinds(self.pattern)))
             found[vertices] = join(self._listing.plan, graphs[0], self._kinds(self.pattern), graphs[1:]).tally()
             return found
         for columns in self._columns():
@@ -202,12 +243,16 @@ class Matching:
         """Yield columns of matches, by operations on arrays."""
         graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
-        sides = [(graph, graph.reversed() if self.pattern.directed else graph) for graph in graphs]
+        sides = _sides(graphs, self.pattern.directed)
         joins = self._listing.plan.joins
         first = array_module(vertices).arange(len(vertices), dtype=graphs[0].id_dtype)
         if kinds is not None:
             first = first[_is_kind(kinds, joins[0])]
         yield from _extended(sides, kinds, first[None], joins[1:])
+
+
+def _numbered(vertices: Sequence[int]) -> str:
+    return ", ".join(map(str, vertices))
 
 
 def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
@@ -234,7 +279,14 @@ def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence
     if not joins:
         yield columns
         return
-    join, xp = joins[0], array_module(columns)
+    for few, which, found in _steps(sides, kinds, columns, joins[0]):
+        longer = array_module(columns).concatenate([few[:, which], found[None]])
+        yield from _extended(sides, kinds, longer, joins[1:])
+
+
+def _steps(sides: Sides, kinds: Array | None, columns: Array, join: Join) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield some of the matches, and which of them the next vertices that fit extend."""
+    xp = array_module(columns)
     for chosen, (a, b) in _lists(sides, columns, join):
         graph, src, dst = sides[a.relation][a.backward], chosen[a.place], chosen[b.place]
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
@@ -243,9 +295,49 @@ def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence
             which, found = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
             left = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
             fits = _fits(sides, kinds, few, which, found, left)
-            if fits is not None:
-                which, found = which[fits], found[fits]
-            yield from _extended(sides, kinds, xp.concatenate([few[:, which], found[None]]), joins[1:])
+            yield few, *((which, found) if fits is None else (which[fits], found[fits]))
+
+
+def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:
+    return [(graph, graph.reversed() if directed else graph) for graph in graphs]
+
+
+def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[float]:
+    """Estimate how many matches of the first two, three, … vertices of a join there are.
+
+    A sample is an edge, which is extended by one of the vertices that fit at a time; it stands for as many matches as
+    there were choices.
+
+    D. E. Knuth: Estimating the Efficiency of Backtrack Programs. Mathematics of Computation 29 (1975).
+    """
+    random, sides, xp = np.random.default_rng(0), _sides(graphs, plan.directed), array_module(kinds)
+    first, second = plan.joins[:2]
+    reach = second.within[0]
+    lists = sides[reach.relation][reach.backward].sorted_out
+    m = len(lists.indices)
+    if m == 0:
+        return [0.0] * (plan.size - 1)
+    at = xp.asarray(random.integers(0, m, SAMPLES))
+    u, v = xp.searchsorted(lists.indptr, at, side="right") - 1, lists.indices[at]
+    u, which = u.astype(v.dtype), xp.arange(SAMPLES)
+    fits = _is_kind(kinds[u], first) & _is_kind(kinds[v], second) & ((u < v) | (not second.above))
+    more = _fits(sides, None, u[None], which, v, second._replace(within=second.within[1:]))
+    chosen = xp.flatnonzero(fits if more is None else fits & more)
+    # the last row has the numbers of the samples
+    columns, weights = xp.stack([u, v, which])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
+    found = [float(weights[columns[-1]].sum())]
+    for each in plan.joins[2:]:
+        parts = []
+        for few, owners, fitting in _steps(sides, kinds, columns, each):
+            counts = xp.bincount(owners, minlength=few.shape[1])
+            ends, some = xp.cumsum(counts), xp.flatnonzero(counts)
+            pick = (ends - counts)[some] + (xp.asarray(random.random(len(some))) * counts[some]).astype(np.int64)
+            weights[few[-1, some]] *= counts[some]
+            parts.append(xp.concatenate([few[:-1, some], fitting[pick][None], few[-1:, some]]))
+        nothing = xp.empty((len(columns) + 1, 0), columns.dtype)
+        columns = xp.concatenate([nothing, *parts], axis=1)
+        found.append(float(weights[columns[-1]].sum()))
+    return found
 
 
 def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:

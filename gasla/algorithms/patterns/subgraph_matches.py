@@ -24,6 +24,7 @@ from gasla.arrays import moved
 from gasla.graph.arguments import check_flags, in_host_memory, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import available, require_memory
+from gasla.operations.explain import Lines
 from gasla.operations.operands import check_semiring
 from gasla.operations.primitives import simplify
 from gasla.rows import Command, Row
@@ -51,7 +52,8 @@ def subgraph_matches(
     per_edge: bool = False,
     limit: int | None = None,
     block: int | None = None,
-) -> int | Array | np.generic | Iterator[Array]:
+    explain: bool = False,
+) -> int | str | Array | np.generic | Iterator[Array]:
     """List the matches of a pattern in a graph, or count them.
 
     Parameters
@@ -108,10 +110,13 @@ def subgraph_matches(
     block : int, optional
         Return an iterator of arrays of at most so many matches, which are found as it goes on: for more matches than
         fit in memory, or to look at the first ones.
+    explain : bool, default False
+        Whether to return a text instead: in which order vertices are matched, and an estimate of the number of matches
+        and of the work. Not for matches of edges.
 
     Returns
     -------
-    (matches, vertices) array of the type of ids; int; (n,) or (m,) int64; an iterator of arrays; or a number
+    (matches, vertices) array of the type of ids; int; (n,) or (m,) int64; an iterator of arrays; a number; or str
         One row per match: the vertex of the graph for each vertex of the pattern, on the device of the graph. Of rows
         equal up to an automorphism that keeps labels and conditions, the smallest. Rows have no particular order, but
         are deterministic. With `edges` rows are int64, and have the id of the graph's edge for each edge of the
@@ -126,6 +131,11 @@ def subgraph_matches(
         answer are asked for, or there are more matches than `limit`.
     MemoryError
         If the matches need more memory than is available; the message has their number.
+
+    Warns
+    -----
+    UserWarning
+        If more than some 10^11 partial matches are to be visited, as 1,024 samples tell.
 
     See Also
     --------
@@ -151,6 +161,8 @@ def subgraph_matches(
 
     References
     ----------
+    D. E. Knuth: Estimating the Efficiency of Backtrack Programs. Mathematics of Computation 29 (1975).
+
     J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 
     A. Pinar, C. Seshadhri, V. Vishal: ESCAPE: Efficiently Counting All 5-Vertex Subgraphs. WWW 2017.
@@ -183,11 +195,12 @@ def subgraph_matches(
            [1, 3],
            [2, 0]])
     """
-    check_flags(directed=directed, induced=induced, edges=edges, count=count, per_vertex=per_vertex, per_edge=per_edge)
-    if count + per_vertex + per_edge + (block is not None) + (semiring is not None) > 1:
+    flags = {"count": count, "per_vertex": per_vertex, "per_edge": per_edge, "explain": explain}
+    check_flags(directed=directed, induced=induced, edges=edges, **flags)
+    if sum(flags.values()) + (block is not None) + (semiring is not None) > 1:
         raise ValueError(
-            "two of count, per_vertex, per_edge, semiring and block are given; expected one, or none for an array of "
-            "matches"
+            "two of count, per_vertex, per_edge, semiring, block and explain are given; expected one, or none for an "
+            "array of matches"
         )
     graph, wanted = whole_graph(graph), Pattern.of(pattern, directed)
     if not edges:
@@ -200,6 +213,8 @@ def subgraph_matches(
     simple = graph.simple() if wanted.directed else simplify(graph)
     wanted.relations, masks = relations_of(graph, wanted, edge_labels, pattern_edge_labels, where)
     if edges:
+        if explain:
+            raise ValueError("explain and edges are True; expected edges=False, as matches of edges are not explained")
         graph = _with_edges(graph, wanted, semiring)
         matches = EdgeMatching(graph, wanted, induced, codes, masks, conditions_between(graph, wanted, between))
         if count:
@@ -212,6 +227,8 @@ def subgraph_matches(
     chosen = (graph.select(moved(mask, graph.device)) for mask in masks)
     related = [each.simple() if wanted.directed else simplify(each) for each in chosen]
     matching = Matching(simple, wanted, induced, codes, related)
+    if explain:
+        return Lines(matching.explained())
     if per_vertex:
         return matching.per_vertex()
     if size is not None:
@@ -304,7 +321,7 @@ def _matches(f: Any) -> str:
 
 FIXED = dict.fromkeys(
     ("labels", "pattern_labels", "edge_labels", "pattern_edge_labels", "where", "between", "semiring", "block"), None
-) | dict.fromkeys(("per_vertex", "per_edge", "edges"), False)
+) | dict.fromkeys(("per_vertex", "per_edge", "edges", "explain"), False)
 ROW = Row(
     subgraph_matches,
     Command(

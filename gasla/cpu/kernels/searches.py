@@ -7,7 +7,7 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
 
 @compiled
-def first_not_less(indices, low, high, w):  # type: ignore[no-untyped-def]
+def first_not_less(indices, low, high, w):
     """The first position in [low, high) of an ascending list whose entry is at least w; `high` if there is none."""
     while low < high:
         middle = (low + high) >> ONE
@@ -19,7 +19,7 @@ def first_not_less(indices, low, high, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def owner_of(indptr, place):  # type: ignore[no-untyped-def]
+def owner_of(indptr, place):
     """The list that has the entry at `place`; the last list if there is no such entry."""
     low, high = ZERO, np.uint64(len(indptr) - 1)
     while low + ONE < high:
