@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "Graph": "graph.graph",
     "as_graph": "graph.graph",
+    "TypedGraph": "graph.typed_graph",
     "bfs": "algorithms.traversal.bfs",
     "depth_first_order": "algorithms.traversal.depth_first_order",
     "dominators": "algorithms.traversal.dominators",

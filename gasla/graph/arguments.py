@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.arrays import module_of, moved
 from gasla.graph.edge_values import first_edge
-from gasla.graph.exchange.vertex_names import as_numbers, translate_vertex, translate_vertices
+from gasla.graph.exchange.vertex_names import OfVertices, as_numbers, translate_vertex, translate_vertices
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array, for_names, range_of
 
@@ -70,7 +70,7 @@ def are_names(given: Any) -> bool:
     return not isinstance(given, dict) and len(array) > 0 and all(isinstance(v, str | tuple) for v in array)
 
 
-def vertex_ids(graph: Graph, name: str, given: Any) -> Any:
+def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
     """Vertices, which may repeat, as an array of ids, checked, on the graph's device. `name` is the argument's."""
     require_several(name, given)
     ids = as_array(name, translate_vertices(graph, given, name))

@@ -6,7 +6,7 @@ ends, and what it raises is raised in the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from importlib import import_module
 from inspect import signature
@@ -19,12 +19,14 @@ import numpy as np
 
 import semirings
 from gasla.graph.arguments import check_choice, check_flags, in_host_memory, vertex_ids, whole_number
-from gasla.graph.graph import Graph
+from gasla.graph.typed_graph import TypedGraph
 from gasla.graph.validate import as_array
-from gasla.operations.sampling import NeighborSample, layers_of, repeats, sample_layers, sampler_of, seed_word
+from gasla.operations.samples import NeighborSample, TypedSample
+from gasla.operations.sampling import TypedSampler, layers_of, repeats, sample_layers, sampler_of, seed_word, typed_ids
 
 Array = np.ndarray[Any, Any]
 As = Literal["numpy", "torch", "pyg"]
+Draw = Callable[[Array, Array, int], NeighborSample | TypedSample]  # from positions, the vertices there, and a seed
 T = TypeVar("T")
 PERIOD = 0.1  # seconds between two looks for Ctrl-C, which does not end a wait without a timeout once CUDA is loaded
 
@@ -34,15 +36,15 @@ class Batch(NamedTuple):
 
     Attributes
     ----------
-    sample : NeighborSample
+    sample : NeighborSample or TypedSample
         As of `sample_neighbors`; it begins with the vertices of the batch.
     places : array of int64
         The positions of the vertices of the batch among the `ids` of the loader: labels are ``y[places]``.
     features : dict of arrays
-        The rows of each of the loader's features for `sample.vertices`.
+        The rows of each of the loader's features for `sample.vertices`; of a typed graph, a dict for each type.
     """
 
-    sample: NeighborSample
+    sample: Any
     places: Any
     features: dict[str, Any]
 
@@ -52,18 +54,15 @@ class Loader:
 
     def __init__(
         self,
-        graph: Graph,
         ids: Array,
-        layers: list[int],
         size: int,
-        features: dict[str, Array],
         how: tuple[bool, int, int, Callable[[Batch], Any]],
-        options: Mapping[str, Any],
+        prepare: Callable[[], Draw],
+        rows_of: Callable[[Any], dict[str, Any]],
     ) -> None:
-        self._graph, self._ids, self._layers, self._size, self._features = graph, ids, layers, size, features
+        self._ids, self._size, self._prepare, self._rows_of, self._epoch = ids, size, prepare, rows_of, 0
         self._shuffle, self._ahead, self._seed, self._convert = how
-        self._options, self._epoch = options, 0
-        self._sampler()  # check the options now
+        prepare()  # check the options now
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -76,25 +75,21 @@ class Loader:
         order = np.arange(len(self._ids))
         if self._shuffle:
             order = np.argsort(semirings.hash(word, epoch, order), kind="stable")
-        sampler = self._sampler()
+        draw = self._prepare()
 
         def batch(number: int) -> Any:
             places = order[number * self._size : (number + 1) * self._size]
             seed = int(semirings.hash(word, epoch, number, 1))
-            sample = sample_layers(sampler.of(places, seed), self._ids[places], self._layers)
-            rows = {name: each.take(sample.vertices, axis=0) for name, each in self._features.items()}
-            return self._convert(Batch(sample, places, rows))
+            sample = draw(places, self._ids[places], seed)
+            return self._convert(Batch(sample, places, self._rows_of(sample.vertices)))
 
         return made_ahead(batch, len(self), self._ahead)
-
-    def _sampler(self) -> Any:
-        return sampler_of(self._graph, len(self._ids), 0, **self._options)
 
 
 def loader(
     graph: Any,
     ids: Any,
-    k: Sequence[int],
+    k: Any,
     *,
     batch_size: int = 1024,
     features: Any = None,
@@ -108,23 +103,26 @@ def loader(
 
     Parameters
     ----------
-    graph : Graph, or SciPy sparse array
+    graph : Graph, SciPy sparse array, or TypedGraph
         In host memory. `A[i, j]` is the edge i -> j.
     ids : array of ids or names
-        The vertices to learn from, divided into batches. They may repeat where trees are disjoint.
-    k : list of int
+        The vertices to learn from, divided into batches. They may repeat where trees are disjoint. Of a typed graph,
+        those of one type, by its name: ``{"paper": train}``.
+    k : list of int, or of a typed graph also mapping from relation to list
         Number of neighbors for each layer, as in `gasla.sample_neighbors`.
     batch_size : int
         Number of vertices of each batch, 1 or more; the last one may have fewer.
     features : array, path of a ``.npy`` file, or dict of these, optional
         A row for each vertex of the graph. A file is mapped, not read: only the rows of a batch come to memory. Arrays
-        of `numpy.memmap`, and tensors of other libraries in host memory, serve as well. One array is named "x".
+        of `numpy.memmap`, and tensors of other libraries in host memory, serve as well. One array is named "x". Of a
+        typed graph, a dict from type to these.
     shuffle : bool
         Whether each epoch has the vertices in a random order of its own.
     as_ : "numpy", "torch" or "pyg"
         Whether batches have arrays, or tensors of PyTorch, which share their memory; or are `Data` of PyTorch
         Geometric, with `x` and other features by name, `edge_index`, `n_id`, `e_id`, `batch_size`, `input_id`,
-        `num_sampled_nodes`, `num_sampled_edges`, and for disjoint trees `batch`.
+        `num_sampled_nodes`, `num_sampled_edges`, and for disjoint trees `batch`; of a typed graph, `HeteroData` with
+        the same for each type and relation.
     ahead : int
         Number of batches to make before they are asked for; with 0 there is no thread.
     seed : int
@@ -136,8 +134,8 @@ def loader(
     Returns
     -------
     Loader
-        A loop over it is an epoch: it yields a `Batch` (`sample`, `places` in `ids`, `features`), or a `Data`. Its
-        length is the number of batches.
+        A loop over it is an epoch: it yields a `Batch` (`sample`, `places` in `ids`, `features`), `Data` or
+        `HeteroData`. Its length is the number of batches.
 
     Raises
     ------
@@ -163,12 +161,11 @@ def loader(
     [0 1] [0 1 3 2] [0. 2. 6. 4.]
     [2] [3 2 1] [6. 4. 2.]
     """
-    graph, word = in_host_memory("loader", graph), int(seed_word(seed))
-    layers = layers_of(k)
-    if layers is None:
-        raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
-    ids = vertex_ids(graph, "ids", ids)
-    size, count = whole_number("batch_size", batch_size), whole_number("ahead", ahead, 2**20)
+    word, size, count = (
+        int(seed_word(seed)),
+        whole_number("batch_size", batch_size),
+        whole_number("ahead", ahead, 2**20),
+    )
     if size == 0:
         raise ValueError("batch_size is 0; expected 1 or more")
     check_flags(shuffle=shuffle)
@@ -176,16 +173,60 @@ def loader(
     known = {name for name, each in signature(sampler_of).parameters.items() if each.kind is each.KEYWORD_ONLY}
     if unknown := options.keys() - known:
         raise TypeError(f"loader has no {min(unknown)!r}; expected options of sample_neighbors")
+    options = {"direction": "in", **options}
+    parts = _typed if isinstance(graph, TypedGraph) else _plain
+    ids, prepare, rows_of = parts(graph, ids, k, features, options)
     if not options.get("disjoint", False) and options.get("at") is None and len(np.unique(ids)) < len(ids):
         raise repeats(ids)
-    rows = _features(graph, features)
     convert = {"numpy": lambda: _same, "torch": _to_torch, "pyg": _to_pyg}[as_]()
-    how = bool(shuffle), count, word, convert
-    return Loader(graph, ids, layers, size, rows, how, {"direction": "in", **options})
+    return Loader(ids, size, (bool(shuffle), count, word, convert), prepare, rows_of)
 
 
-def _features(graph: Graph, given: Any) -> dict[str, Array]:
-    """The features by name, checked to have a row for each vertex."""
+Parts = tuple[Array, Callable[[], Draw], Callable[[Any], dict[str, Any]]]  # ids, how to draw, and rows of vertices
+
+
+def _plain(graph: Any, ids: Any, k: Any, features: Any, options: Mapping[str, Any]) -> Parts:
+    """What a loader needs of a graph without types."""
+    graph, layers = in_host_memory("loader", graph), layers_of(k)
+    if layers is None:
+        raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
+    ids, rows = vertex_ids(graph, "ids", ids), _features(graph.n, features)
+
+    def prepare() -> Draw:
+        sampler = sampler_of(graph, len(ids), 0, **options)
+        return lambda places, some, seed: sample_layers(sampler.of(places, seed), some, layers)
+
+    return ids, prepare, lambda vertices: {name: each.take(vertices, axis=0) for name, each in rows.items()}
+
+
+def _typed(graph: TypedGraph, ids: Any, k: Any, features: Any, options: Mapping[str, Any]) -> Parts:
+    """What a loader needs of a typed graph."""
+    if graph.device != "cpu":
+        raise TypeError("loader takes a graph in host memory, and this one is on the gpu: graph.to('cpu')")
+    each = typed_ids(graph, ids)
+    if len(ids) != 1:
+        raise ValueError(f"ids has {len(ids)} types; expected one, such as {{{next(iter(graph.sizes))!r}: [0, 1]}}")
+    ((kind, _),) = ids.items()
+    given = {} if features is None else features
+    if not isinstance(given, Mapping):
+        raise TypeError(f"features is a {type(given).__name__}; expected a mapping from type to the features of it")
+    rows = {one: _features(graph.vertices(one).n, some) for one, some in given.items()}
+    none = {one: some[:0] for one, some in each.items()}
+
+    def prepare() -> Draw:
+        sampler = TypedSampler(graph, k, len(each[kind]), 0, options)
+        return lambda places, some, seed: sampler.of(places, seed).sample(none | {kind: some})
+
+    def rows_of(vertices: Mapping[str, Array]) -> dict[str, Any]:
+        return {
+            one: {name: every.take(vertices[one], axis=0) for name, every in some.items()} for one, some in rows.items()
+        }
+
+    return each[kind], prepare, rows_of
+
+
+def _features(n: int, given: Any) -> dict[str, Array]:
+    """The features by name, checked to have a row for each of n vertices."""
     if given is None:
         return {}
     found = dict[str, Array]()
@@ -195,11 +236,11 @@ def _features(graph: Graph, given: Any) -> dict[str, Array]:
         array = (
             np.load(each, mmap_mode="r") if isinstance(each, str | PathLike) else as_array(f"features {name!r}", each)
         )
-        if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != graph.n:
+        if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n:
             shape = getattr(array, "shape", None)
             raise ValueError(
                 f"features {name!r} have shape {shape}; expected an array in host memory with a row for each of "
-                f"{graph.n} vertices"
+                f"{n} vertices"
             )
         found[name] = array.view(np.ndarray)  # a mapped file's own class would wrap the rows, too
     return found
@@ -261,32 +302,35 @@ def _module(name: str, package: str) -> Any:
         raise ImportError(f"batches for {package} need it: pip install {package}") from None
 
 
+def _each(function: Callable[[Any], Any], given: Any) -> Any:
+    """Apply a function to the arrays in nested dicts; None stays."""
+    if isinstance(given, dict):
+        return {name: _each(function, one) for name, one in given.items()}
+    return None if given is None else function(given)
+
+
 def _to_torch() -> Callable[[Batch], Batch]:
     """Return the function that turns the arrays of a batch into tensors, without a copy."""
     tensor = _module("torch", "torch").from_dlpack
 
     def converted(batch: Batch) -> Batch:
-        sample = batch.sample
-        sample = sample._replace(
-            vertices=tensor(sample.vertices),
-            edge_index=tensor(sample.edge_index),
-            edge_ids=tensor(sample.edge_ids),
-            batch=None if sample.batch is None else tensor(sample.batch),
-        )
-        features = {name: tensor(rows) for name, rows in batch.features.items()}
-        return Batch(sample, tensor(batch.places), features)
+        names = "vertices", "edge_index", "edge_ids", "batch"
+        sample = batch.sample._replace(**{name: _each(tensor, getattr(batch.sample, name)) for name in names})
+        return Batch(sample, tensor(batch.places), _each(tensor, batch.features))
 
     return converted
 
 
 def _to_pyg() -> Callable[[Batch], Any]:
-    """Return the function that turns a batch into the `Data` of PyTorch Geometric."""
-    data, tensors = _module("torch_geometric.data", "torch-geometric").Data, _to_torch()
+    """Return the function that turns a batch into the `Data` or `HeteroData` of PyTorch Geometric."""
+    module, tensors = _module("torch_geometric.data", "torch-geometric"), _to_torch()
 
     def converted(batch: Batch) -> Any:
         sample, places, features = tensors(batch)
+        if isinstance(sample, TypedSample):
+            return _filled(module.HeteroData(), sample, places, features)
         trees = {} if sample.batch is None else {"batch": sample.batch}
-        return data(
+        return module.Data(
             **features,
             **trees,
             edge_index=sample.edge_index,
@@ -299,3 +343,20 @@ def _to_pyg() -> Callable[[Batch], Any]:
         )
 
     return converted
+
+
+def _filled(data: Any, sample: TypedSample, places: Any, features: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Fill a `HeteroData` with a sample around the vertices of one type."""
+    for kind, vertices in sample.vertices.items():
+        data[kind].num_nodes = len(vertices)
+        found = {"n_id": vertices, "num_sampled_nodes": sample.vertex_counts[kind], **features.get(kind, {})}
+        if sample.batch is not None:
+            found["batch"] = sample.batch[kind]
+        if sample.vertex_counts[kind][0]:
+            found |= {"input_id": places, "batch_size": sample.vertex_counts[kind][0]}
+        for name, each in found.items():
+            data[kind][name] = each
+    for relation, index in sample.edge_index.items():
+        data[relation].edge_index, data[relation].e_id = index, sample.edge_ids[relation]
+        data[relation].num_sampled_edges = sample.edge_counts[relation]
+    return data

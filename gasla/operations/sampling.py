@@ -13,7 +13,7 @@ J. Bentley, B. Floyd: A Sample of Brilliance. Communications of the ACM 30 (1987
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import accumulate
 from operator import index
@@ -37,111 +37,17 @@ from gasla.graph.arguments import (
 from gasla.graph.edge_times import Span, lists_by_time, span_of
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
-from gasla.graph.validate import as_array, range_of
-from gasla.operations.multiply import vxm
+from gasla.graph.typed_graph import Relation, TypedGraph
+from gasla.graph.validate import range_of
+from gasla.operations.samples import NeighborSample, TypedSample
 from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
 Direction = Literal["out", "in"]
-Reduction = Literal["mean", "sum", "max", "min"]
 Strategy = Literal["uniform", "last"]
 Drawn = tuple[Array, Array, Array]  # neighbors, the numbers of their edges, and their rows
 ENTRY = 64  # bytes, at most, for each entry of a sample of layers
 MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
-
-
-class Block(NamedTuple):
-    """One layer of message passing over a sample: the edges from the first `sources` vertices to the first
-    `destinations` of them.
-    """
-
-    sources: int
-    destinations: int
-    edge_index: Array
-    edge_ids: Array
-
-    def aggregate(self, features: Any, reduce: Reduction = "mean") -> Array:
-        """Reduce the features of the sources of each destination's edges: a layer of message passing without weights.
-
-        Parameters
-        ----------
-        features : (sources,) or (sources, k) array of numbers
-            On the device of the sample.
-        reduce : "mean", "sum", "max" or "min"
-
-        Returns
-        -------
-        (destinations,) or (destinations, k) array
-            0 for a destination without edges. Means of integers are float64, and sums int64 or uint64; other results
-            have the type of the features.
-
-        Examples
-        --------
-        >>> import gasla, numpy as np
-        >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [2, 2, 0, 1])
-        >>> sample = gasla.sample_neighbors(graph, [2], [5, 5], direction="in")
-        >>> x = np.array([1.0, 2.0, 5.0])[sample.vertices]  # the features of the vertices of the sample
-        >>> for block in sample.blocks:
-        ...     x = block.aggregate(x)
-        >>> x
-        array([5.])
-        """
-        check_choice("reduce", reduce, get_args(Reduction))
-        x = as_array("features", features)
-        if x.dtype.kind not in "biuf" or x.ndim not in (1, 2) or len(x) != self.sources:
-            expected = f"numbers of shape ({self.sources},) or ({self.sources}, k), a row for each source"
-            raise ValueError(f"features have type {x.dtype} and shape {x.shape}; expected {expected}")
-        xp: Any = array_module(x)
-        if x.dtype.kind in "biu" and reduce in ("mean", "sum"):
-            x = x.astype(np.float64 if reduce == "mean" else np.uint64 if x.dtype == np.uint64 else np.int64)
-        src, dst = self.edge_index
-        monoid = {"max": semirings.max, "min": semirings.min}.get(reduce, semirings.plus)
-        edges = Graph.from_edges(src, dst, n=self.sources)
-        found = vxm(x, edges, semirings.Semiring(monoid, semirings.binary.first))[: self.destinations]
-        counts = edges.in_degrees[: self.destinations]
-        counts = counts if x.ndim == 1 else counts[:, None]
-        if reduce == "mean":
-            return found / xp.maximum(counts, 1).astype(found.dtype)
-        return xp.where(counts > 0, found, found.dtype.type(0))
-
-
-class NeighborSample(NamedTuple):
-    """Neighbors of vertices, their neighbors, and so on, with new vertex numbers; see `sample_neighbors`.
-
-    Attributes
-    ----------
-    vertices : array of the type of vertex ids
-        The vertices of the sample, each once, or once in each of disjoint trees: first the given vertices, then those
-        of each layer in order of their first appearance. Number v of the sample is `vertices[v]` of the graph.
-    edge_index : (2, edges) array of int64
-        Source and target of each drawn edge, as numbers of the sample; layer by layer.
-    edge_ids : (edges,) array of int64
-        The number of each drawn edge in the graph.
-    vertex_counts, edge_counts : list of int
-        The number of given vertices, then of new vertices per layer; the number of drawn edges per layer.
-    batch : array of int64, or None
-        Of disjoint trees, the position in `ids` of the given vertex in whose tree each vertex of the sample is.
-    """
-
-    vertices: Array
-    edge_index: Array
-    edge_ids: Array
-    vertex_counts: list[int]
-    edge_counts: list[int]
-    batch: Array | None = None
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The layers of message passing that end at the given vertices, the first to be computed first.
-
-        A layer has the edges between vertices that are near enough to matter, so each layer has fewer than the one
-        before. Arrays are views.
-        """
-        vertices, edges = list(accumulate(self.vertex_counts)), list(accumulate(self.edge_counts))
-        return [
-            Block(vertices[i + 1], vertices[i], self.edge_index[:, : edges[i]], self.edge_ids[: edges[i]])
-            for i in reversed(range(len(edges)))
-        ]
 
 
 @overload
@@ -176,10 +82,11 @@ def sample_neighbors(
     disjoint: bool = False,
     seed: int = 0,
 ) -> NeighborSample: ...
+@overload
 def sample_neighbors(
-    graph: Any,
-    ids: Any,
-    k: int | Sequence[int],
+    graph: TypedGraph,
+    ids: Mapping[str, Any],
+    k: Sequence[int] | Mapping[Relation, Sequence[int]],
     *,
     direction: Direction = "out",
     weighted: bool = False,
@@ -190,19 +97,35 @@ def sample_neighbors(
     strategy: Strategy = "uniform",
     disjoint: bool = False,
     seed: int = 0,
-) -> Array | NeighborSample:
+) -> TypedSample: ...
+def sample_neighbors(
+    graph: Any,
+    ids: Any,
+    k: Any,
+    *,
+    direction: Direction = "out",
+    weighted: bool = False,
+    replace: bool = False,
+    at: Any = None,
+    time: str = "time",
+    window: Any = None,
+    strategy: Strategy = "uniform",
+    disjoint: bool = False,
+    seed: int = 0,
+) -> Array | NeighborSample | TypedSample:
     """Draw `k` random neighbors of each of some vertices, in one layer or several.
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros.
-    ids : (rows,) array of ids or names
+    graph : Graph, SciPy or CuPy sparse array, or TypedGraph
+        `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros. In
+        a typed graph, a vertex draws from each relation that its type has a part in.
+    ids : (rows,) array of ids or names, or of a typed graph a mapping from type to array
         The vertices. With one number `k`, or with disjoint trees, a vertex may occur several times; each occurrence is
         an independent draw.
-    k : int or list of int
+    k : int, list of int, or of a typed graph a mapping from relation to list
         Number of neighbors per vertex, 0 or more. A list has a number for each layer: layer i draws neighbors of the
-        vertices that layer i - 1 found first.
+        vertices that layer i - 1 found first. In a typed graph, a list is for all relations, or for each its own.
     direction : "out" or "in"
         Whether a vertex draws among its out-edges or its in-edges. Message passing to `ids` needs "in".
     weighted : bool
@@ -210,7 +133,7 @@ def sample_neighbors(
         a graph without values, all edges of a vertex are equally likely.
     replace : bool
         Whether an edge may be drawn several times. If not, a vertex of `k` edges or fewer gives all of them.
-    at : time, or (rows,) array of times, optional
+    at : time, (rows,) array of times, or of a typed graph a mapping from type to these, optional
         Draw only edges whose time is at this time or before: one time for all vertices, or one for each of `ids`. In
         several layers, the edges of a whole tree are those up to the time of the given vertex at its root. Numbers, or
         dates as for `window` of `gasla.earliest_arrival`; arrays of NumPy's dates are in UTC.
@@ -234,6 +157,8 @@ def sample_neighbors(
     NeighborSample
         For a list `k`: `vertices`, `edge_index` with the vertices' new numbers, `edge_ids`, `vertex_counts`,
         `edge_counts`, `batch`; and `blocks`, the same edges by layer of message passing.
+    TypedSample
+        For a typed graph, the same, with dicts by type and by relation.
 
     Raises
     ------
@@ -248,9 +173,12 @@ def sample_neighbors(
     Notes
     -----
     Draw j of row i is a function of `semirings.hash(seed, i, j)`; in several layers, i is the vertex's number in the
-    sample. Without replacement each draw is compared with all earlier draws of its row, which is fast up to some
-    hundreds. By weight and without replacement, each draw is among the edges that are not drawn yet; after 32 draws
-    that repeat earlier ones, the weights of all other edges of the vertex are added instead.
+    sample. In a typed graph it is the number among those of its type, and relation r > 0 of the graph has the seed
+    `semirings.hash(seed, r)`.
+
+    Without replacement each draw is compared with all earlier draws of its row, which is fast up to some hundreds. By
+    weight and without replacement, each draw is among the edges that are not drawn yet; after 32 draws that repeat
+    earlier ones, the weights of all other edges of the vertex are added instead.
 
     With `weighted`, each call on the CPU computes a checksum of all weights, which takes longer than a small sample of
     a large graph. Lock the array of weights, ``A.data.flags.writeable = False``, or make them an edge attribute
@@ -278,6 +206,14 @@ def sample_neighbors(
            [ 0, -1, -1],
            [-1, -1, -1]], dtype=int32)
 
+    Of two types, with one neighbor by one relation and none by the other; `gasla.TypedGraph` has another example.
+
+    >>> buys, sells = ("user", "buys", "item"), ("shop", "sells", "item")
+    >>> typed = gasla.TypedGraph({buys: [[0, 1, 2], [0, 0, 1]], sells: [[0, 0], [0, 1]]})
+    >>> gasla.sample_neighbors(typed, {"item": [0]}, {buys: [1], sells: [0]}, direction="in").edge_index[buys]
+    array([[0],
+           [0]])
+
     Two layers: four in-neighbors of vertex 3 at most, and one of each of these.
 
     >>> sample = gasla.sample_neighbors(graph, [3], [4, 1], direction="in")
@@ -301,21 +237,16 @@ def sample_neighbors(
     >>> sample.vertices, sample.batch, sample.edge_ids
     (array([1, 1, 0, 2], dtype=int32), array([0, 1, 0, 1]), array([0, 2, 1]))
     """
+    options: dict[str, Any] = {"direction": direction, "weighted": weighted, "replace": replace, "time": time}
+    options |= {"window": window, "strategy": strategy, "disjoint": disjoint}
+    if isinstance(graph, TypedGraph):
+        check_flags(disjoint=disjoint)
+        each = typed_ids(graph, ids)
+        options["at"] = typed_times(graph, at, each)
+        return TypedSampler(graph, k, sum(map(len, each.values())), seed, options).sample(each)
     graph, layers = whole_graph(graph), layers_of(k)
     ids = vertex_ids(graph, "ids", ids)
-    sampler = sampler_of(
-        graph,
-        len(ids),
-        seed,
-        direction=direction,
-        weighted=weighted,
-        replace=replace,
-        at=at,
-        time=time,
-        window=window,
-        strategy=strategy,
-        disjoint=disjoint,
-    )
+    sampler = sampler_of(graph, len(ids), seed, at=at, **options)
     if layers is not None:
         return sample_layers(sampler, ids, layers)
     require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
@@ -417,8 +348,6 @@ class TimedSampler(Sampler):
     def _open(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
         """Lists that hold the edges of each row's span, the numbers of these lists, and the draws from them."""
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
-        if 2 * len(ids) > np.iinfo(ids.dtype).max:
-            raise ValueError(f"the sample has {len(ids)} rows; expected fewer than {np.iinfo(ids.dtype).max // 2}")
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
         begins = xp.minimum(begins, ends)  # the first time is after the last if none is within a short window
@@ -426,9 +355,7 @@ class TimedSampler(Sampler):
             begins = xp.maximum(begins, ends - min(k, len(times)))
         if self.weighted:
             return self._copied(begins, ends, ids.dtype)
-        bounds = xp.stack([begins, ends], axis=1).ravel().astype(lists.indptr.dtype)
-        ranges = xp.arange(0, 2 * len(ids), 2, dtype=ids.dtype)
-        return Adjacency(bounds, lists.indices, lists.edge_ids), ranges, self.draws
+        return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
     def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
         """As `_open`, copies with the sums of their own weights."""
@@ -443,6 +370,15 @@ class TimedSampler(Sampler):
         values: Any = self.graph.valued.each
         weights = _sums_and_guides(copied, values[numbers], self.primitives, self.direction)
         return copied, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
+
+
+def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:
+    """Lists of which each row has a range of positions, and the numbers of these lists."""
+    if 2 * len(begins) > np.iinfo(dtype).max:
+        raise ValueError(f"the sample has {len(begins)} rows; expected fewer than {np.iinfo(dtype).max // 2}")
+    xp: Any = array_module(begins)
+    bounds = xp.stack([begins, ends], axis=1).ravel().astype(lists.indptr.dtype)
+    return Adjacency(bounds, lists.indices, lists.edge_ids), xp.arange(0, 2 * len(begins), 2, dtype=dtype)
 
 
 def layers_of(k: Any) -> list[int] | None:
@@ -461,39 +397,220 @@ def layers_of(k: Any) -> list[int] | None:
     return [index(number) for number in k]
 
 
-def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
+class Drawing(NamedTuple):
+    """How the edges of one relation are drawn, and where both of its types begin among the vertices of its graph."""
+
+    relation: Relation
+    drawing: str  # the type of the vertices that draw
+    drawn: str
+    sampler: Sampler
+    starts: tuple[int, int]  # of the vertices that draw, and of the drawn ones
+    layers: list[int]
+
+
+class Numbering:
+    """The vertices of one type in a sample, numbered by first appearance.
+
+    In disjoint trees, a vertex is numbered by its key: the position of the root, times the size of the type, plus the
+    vertex. `first_root` is the position of the first of `ids`, and None without such trees.
+    """
+
+    def __init__(self, ids: Array, size: int, first_root: int | None) -> None:
+        self.size, self.dtype, self.is_disjoint = max(size, 1), ids.dtype, first_root is not None
+        self.keys, self.begin, self.counts = ids, 0, [len(ids)]
+        if first_root is not None:
+            self.keys = array_module(ids).arange(first_root, first_root + len(ids)) * self.size + ids
+
+    def split(self, keys: Array) -> tuple[Array, Any]:
+        """The vertices of some keys, and the roots of their trees, or None."""
+        if not self.is_disjoint:
+            return keys, None
+        roots = keys // self.size
+        return (keys - roots * self.size).astype(self.dtype), roots
+
+    def append(self, found: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
+        """Number the vertices of a layer, as keys of each drawing; the new ones are the next to draw."""
+        self.begin = len(self.keys)
+        if not found:
+            self.counts.append(0)
+            return []
+        xp: Any = array_module(self.keys)
+        self.keys, numbers = append(self.keys, found[0] if len(found) == 1 else xp.concatenate(found))
+        self.counts.append(len(self.keys) - self.begin)
+        ends = [*accumulate(map(len, found))]
+        return [numbers[end - len(each) : end] for end, each in zip(ends, found)]
+
+
+def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
     """Sample layer by layer; each starts from the vertices that the one before found.
 
-    In disjoint trees, a vertex is numbered by its key: the position of the root, times n, plus the vertex.
+    `ids` has the given vertices of each type.
     """
-    xp: Any = array_module(ids)
-    append, n, disjoint = sampler.primitives.append_distinct, max(sampler.graph.n, 1), sampler.disjoint
-    keys = ids
-    if disjoint:
-        if len(ids) * n >= 2**63:
-            raise ValueError(f"ids has {len(ids)} vertices of {n}; expected a product below 2**63: fewer ids")
-        keys = xp.arange(len(ids)) * n + ids
-    elif len(append(ids[:0], ids)[0]) < len(ids):
-        raise repeats(ids)
-    begin, sources, targets, numbers, counts = 0, [], [], [], [len(ids)]
-    for k in layers:
-        own = keys[begin:]
-        roots: Any = own // n if disjoint else None
-        vertices = (own - roots * n).astype(ids.dtype) if disjoint else own
-        found, edges, rows = sampler.layer(vertices, roots, k, begin)
-        if disjoint:
-            found = found + (roots * n)[rows - begin]
-        begin = len(keys)
-        keys, at = append(keys, found)
-        sources.append(rows)
-        targets.append(at)
-        numbers.append(edges)
-        counts.append(len(keys) - begin)
-    ends = [*sources, *targets] if sampler.direction == "out" else [*targets, *sources]
-    index, edge_ids = xp.concatenate(ends).reshape(2, -1), xp.concatenate(numbers)
-    batch: Any = keys // n if disjoint else None
-    vertices = (keys - batch * n).astype(ids.dtype) if disjoint else keys
-    return NeighborSample(vertices, index, edge_ids, counts, [len(e) for e in numbers], batch)
+    primitives, disjoint = drawings[0].sampler.primitives, drawings[0].sampler.disjoint
+    total, most = sum(map(len, ids.values())), max([*sizes.values(), 1])
+    if disjoint and total * most >= 2**63:
+        raise ValueError(f"ids has {total} vertices of {most}; expected a product below 2**63: fewer ids")
+    numberings, first = dict[str, Numbering](), 0
+    for kind, given in ids.items():
+        if not disjoint and len(primitives.append_distinct(given[:0], given)[0]) < len(given):
+            raise repeats(given)
+        numberings[kind] = Numbering(given, sizes[kind], first if disjoint else None)
+        first += len(given)
+    parts = {drawing.relation: ([], [], []) for drawing in drawings}  # type: dict[Relation, tuple[list[Any], ...]]
+    for layer in range(len(drawings[0].layers)):
+        begun = {kind: each.split(each.keys[each.begin :]) for kind, each in numberings.items()}
+        found: dict[str, list[Array]] = {kind: [] for kind in sizes}
+        for drawing in drawings:
+            (own, roots), numbering = begun[drawing.drawing], numberings[drawing.drawing]
+            keys, edges, rows = _drawn(drawing, own, roots, layer, numbering.begin)
+            if roots is not None:
+                keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
+            found[drawing.drawn].append(keys)
+            for part, array in zip(parts[drawing.relation], (rows, edges), strict=False):
+                part.append(array)
+        numbers = {
+            kind: iter(each.append(found[kind], primitives.append_distinct)) for kind, each in numberings.items()
+        }
+        for drawing in drawings:
+            parts[drawing.relation][2].append(next(numbers[drawing.drawn]))
+    return _joined(drawings, numberings, parts)
+
+
+def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
+    """The neighbors that a relation draws in a layer, numbered within their type, with their edges and rows."""
+    (first, first_drawn), sampler = drawing.starts, drawing.sampler
+    ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
+    found, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
+    if first_drawn:
+        found = found - first_drawn
+    return found.astype(own.dtype, copy=False), edges, rows
+
+
+def _joined(
+    drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
+) -> TypedSample:
+    """The sample of all layers."""
+    index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
+    for drawing in drawings:
+        rows, edges, numbers = parts[drawing.relation]
+        xp: Any = array_module(rows[0])
+        ends = [*rows, *numbers] if drawing.sampler.direction == "out" else [*numbers, *rows]
+        index[drawing.relation] = xp.concatenate(ends).reshape(2, -1)
+        edge_ids[drawing.relation] = xp.concatenate(edges)
+        counts[drawing.relation] = [len(each) for each in edges]
+    split = {kind: each.split(each.keys) for kind, each in numberings.items()}
+    return TypedSample(
+        {kind: vertices for kind, (vertices, _) in split.items()},
+        index,
+        edge_ids,
+        {kind: each.counts for kind, each in numberings.items()},
+        counts,
+        {kind: roots for kind, (_, roots) in split.items()} if drawings[0].sampler.disjoint else None,
+    )
+
+
+PLAIN = ("", "", "")  # the only relation of a graph without types
+
+
+def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
+    """Sample layer by layer from a graph without types, as `sample_types` does."""
+    only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
+    found = sample_types([only], {"": ids}, {"": sampler.graph.n})
+    batch = None if found.batch is None else found.batch[""]
+    parts = found.vertices[""], found.edge_index[PLAIN], found.edge_ids[PLAIN]
+    return NeighborSample(*parts, found.vertex_counts[""], found.edge_counts[PLAIN], batch)
+
+
+class TypedSampler:
+    """Draws from all relations of a typed graph; relation i has draws of its own, and the first those of its graph."""
+
+    def __init__(self, graph: TypedGraph, k: Any, rows: int, seed: int, options: Mapping[str, Any]) -> None:
+        layers, time = _layers_of_relations(graph, k), options.get("time", "time")
+        if options.get("at") is not None:
+            for name, one in graph.relations.items():
+                if isinstance(time, str) and time not in one.edge_attributes:
+                    raise ValueError(
+                        f"relation {name} has no edge attribute {time!r}; expected times of all relations, such as the "
+                        "earliest of all where edges always exist: graph.with_edge_attributes"
+                    )
+        self.sizes = graph.sizes
+        word, self.drawings = seed_word(seed), list[Drawing]()
+        for i, (name, one) in enumerate(graph.relations.items()):
+            sampler = sampler_of(one, rows, _seed_of(word, i), **options)
+            ends, starts = (name[0], name[2]), graph.starts(name)
+            if sampler.direction == "in":
+                ends, starts = ends[::-1], starts[::-1]
+            self.drawings.append(Drawing(name, *ends, sampler, starts, layers[name]))
+
+    def of(self, rows: Array, seed: int) -> TypedSampler:
+        """Return the sampler of some of the given vertices, with another seed."""
+        found, word = copy(self), seed_word(seed)
+        found.drawings = [
+            each._replace(sampler=each.sampler.of(rows, _seed_of(word, i))) for i, each in enumerate(self.drawings)
+        ]
+        return found
+
+    def sample(self, ids: Mapping[str, Array]) -> TypedSample:
+        """Sample around these vertices of each type."""
+        return sample_types(self.drawings, ids, self.sizes)
+
+
+def _seed_of(word: np.uint64, relation: int) -> int:
+    return int(semirings.hash(word, relation)) if relation else int(word)
+
+
+def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
+    """The given vertices of each type, checked."""
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"ids is a {type(given).__name__}; expected a mapping from types to vertices, such as "
+            f"{{{next(iter(graph.sizes))!r}: [0, 1]}}"
+        )
+    for kind in given:
+        graph.vertices(kind)
+    return {kind: vertex_ids(graph.vertices(kind), f"ids[{kind!r}]", given.get(kind, [])) for kind in graph.sizes}
+
+
+def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
+    """One time for all vertices, or those of each type, one after another in the order of the graph's types."""
+    if not isinstance(given, Mapping):
+        several = [kind for kind, each in ids.items() if len(each)]
+        if np.ndim(given) and len(several) > 1:
+            raise TypeError(
+                f"at is one array for vertices of {len(several)} types; expected a mapping from type to times"
+            )
+        return given
+    each = list[Any]()
+    for kind, vertices in ids.items():
+        times = given.get(kind, [])
+        times = [times] * len(vertices) if np.ndim(times) == 0 else times
+        if len(times) != len(vertices):
+            raise ValueError(f"at[{kind!r}] has {len(times)} times; expected {len(vertices)}, one for each of ids")
+        if len(vertices):
+            each.append(times)
+    if all(isinstance(times, np.ndarray) for times in each):
+        return np.concatenate(each) if each else np.zeros(0, np.int64)
+    return [time for times in each for time in times]
+
+
+def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:
+    """The checked numbers of neighbors per layer of each relation; one list is for all of them."""
+    if not isinstance(k, Mapping):
+        if (layers := layers_of(k)) is None:
+            raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
+        return dict.fromkeys(graph.relations, layers)
+    for name in k:
+        graph[name]
+    found = dict[Relation, list[int]]()
+    for name in graph.relations:
+        if name not in k:
+            raise ValueError(f"k has no numbers for {name}; expected a list for each relation, such as [0, 0] for none")
+        if (layers := layers_of(k[name])) is None:
+            raise TypeError(f"k[{name}] is {k[name]!r}; expected a list with a number for each layer")
+        found[name] = layers
+    if len(depths := {len(layers) for layers in found.values()}) > 1:
+        raise ValueError(f"k has {' and '.join(map(str, sorted(depths)))} layers; expected as many for each relation")
+    return found
 
 
 def repeats(ids: Array) -> ValueError:

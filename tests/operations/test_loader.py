@@ -232,3 +232,48 @@ def test_hard_shapes() -> None:
 def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+SHOP = gasla.TypedGraph({("u", "buys", "i"): [[0, 0, 1, 2], [0, 2, 2, 1]], ("u", "knows", "u"): [[0], [1]]}, {"i": 4})
+
+
+def test_batches_of_typed_graphs_are_their_samples() -> None:
+    features = {"u": {"x": X[:3], "y": np.arange(3)}, "i": X[:4, 0]}
+    seen = []
+    for sample, places, rows in gasla.loader(SHOP, {"i": [2, 1, 0]}, [3, 2], batch_size=2, features=features):
+        right = gasla.sample_neighbors(SHOP, {"i": np.array([2, 1, 0])[places]}, [3, 2], direction="in")
+        for kind in "ui":  # all edges are drawn
+            assert sample.vertices[kind].tolist() == right.vertices[kind].tolist()
+        np.testing.assert_array_equal(rows["u"]["x"], X[sample.vertices["u"]])
+        assert rows["u"]["y"].tolist() == sample.vertices["u"].tolist() and rows["i"]["x"].ndim == 1
+        seen += places.tolist()
+    assert seen == [0, 1, 2]
+    times = {name: {"time": np.arange(one.m)} for name, one in SHOP.relations.items()}
+    timed = SHOP.with_edge_attributes(times)
+    for sample, places, _ in gasla.loader(timed, {"i": [2, 2, 1]}, [3], batch_size=2, at=[0, 2, 3]):
+        until = np.array([0, 2, 3])[places][sample.batch["i"][sample.edge_index["u", "buys", "i"][1]]]
+        assert (sample.edge_ids["u", "buys", "i"] <= until).all()
+    for ids, message in (({"i": [0], "u": [0]}, "ids has 2 types; expected one"), ({"x": [0]}, "'x' is no type")):
+        with pytest.raises(ValueError, match=message):
+            gasla.loader(SHOP, ids, [3])
+    with pytest.raises(TypeError, match="features is a ndarray; expected a mapping from type"):
+        gasla.loader(SHOP, {"i": [0]}, [3], features=X)
+
+
+def test_typed_batches_are_hetero_data() -> None:
+    pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed")
+    (found,) = gasla.loader(SHOP, {"i": [2]}, [3, 2], features={"u": {"x": X[:3]}}, as_="pyg", disjoint=True)
+    assert found["i"].batch_size == 1 and found["i"].input_id.tolist() == [0]
+    assert found["u"].x.numpy().tolist() == X[found["u"].n_id.numpy()].tolist()
+    assert found.edge_index_dict["u", "buys", "i"].tolist() == [[0, 1], [0, 0]]
+    assert found["u", "knows", "u"].num_sampled_edges == [0, 1] and found["u"].batch.tolist() == [0, 0]
+    data = SHOP.with_edge_attributes({("u", "buys", "i"): {"time": [4, 3, 2, 1]}}).to_hetero_data()
+    back = gasla.TypedGraph.from_hetero_data(data)
+    assert dict(back.sizes) == dict(SHOP.sizes) and back["u", "buys", "i"].edge_attributes["time"].tolist() == [
+        4,
+        3,
+        2,
+        1,
+    ]
+    for name in SHOP.relations:
+        np.testing.assert_array_equal(back.edge_index(name), SHOP.edge_index(name))

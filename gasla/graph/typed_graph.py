@@ -1,0 +1,480 @@
+"""`TypedGraph`: vertices of several types, and for each relation between two types a graph of its edges.
+
+The graph of a relation between different types is bipartite: the vertices of the source type come first, then those of
+the target type. So whatever takes a graph takes a relation, too, such as `gasla.negative_edges` and `gasla.project`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import Device, array_module
+from gasla.graph.adjacency import Array
+from gasla.graph.arguments import in_host_memory, whole_number
+from gasla.graph.exchange.two_sides import SIDES, sides
+from gasla.graph.exchange.vertex_names import Names
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.validate import as_array
+
+Relation = tuple[str, str, str]  # source type, name, target type
+MOST = 2**62  # vertices of a type, so that sums of two sizes fit an id
+
+
+@dataclass(frozen=True)
+class VertexType:
+    """The vertices of one type: as much of a graph as reading an argument with vertices needs."""
+
+    n: int
+    device: Device
+    naming: Names | None
+    id_dtype: np.dtype[Any]
+
+
+class TypedGraph:
+    """A graph with several types of vertices and relations: a `Graph` for each relation between two types.
+
+    Each type has its own vertices, numbered from 0. `gasla.sample_neighbors`, `gasla.loader`, `gasla.metapath_walks`
+    and `gasla.aggregate_features` take typed graphs; all else takes the graph of a relation.
+
+    Parameters
+    ----------
+    relations : mapping from (source type, name, target type) to edges
+        The edges of each relation: a sparse array with a row for each source and a column for each target, whose values
+        are weights; a (2, m) array of integers, as `edge_index` of PyTorch Geometric; or a `Graph`. Between different
+        types it knows its `sides`, as one of `Graph.from_bipartite` does, and has all sources before all targets.
+    sizes : mapping from type to int, optional
+        The number of vertices of each type; by default as matrices and graphs have it, and for arrays one more than the
+        largest id.
+
+    Attributes
+    ----------
+    relations : mapping from (source type, name, target type) to Graph
+        In a graph between different types, target j is vertex ``sizes[source type] + j``.
+    sizes : mapping from type to int
+    device : "cpu" or "gpu"
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a relation is not named by three strings; edges are of another kind, or do not fit the sizes; graphs have
+        names of their own; or they are on two devices.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> shop = gasla.TypedGraph(
+    ...     {("user", "buys", "item"): [[0, 0, 1], [0, 2, 2]], ("user", "knows", "user"): [[0], [1]]},
+    ...     sizes={"item": 4},
+    ... )
+    >>> shop
+    TypedGraph(user=2, item=4; user-buys-item: 3, user-knows-user: 1)
+    >>> shop["user", "buys", "item"].edges()
+    (array([0, 0, 1], dtype=int32), array([2, 4, 4], dtype=int32))
+    >>> sample = gasla.sample_neighbors(shop, {"item": [2]}, [5, 5], direction="in")
+    >>> sample.vertices
+    {'user': array([0, 1], dtype=int32), 'item': array([2], dtype=int32)}
+    >>> sample.edge_index["user", "knows", "user"]
+    array([[0],
+           [1]])
+    """
+
+    relations: Mapping[Relation, Graph]
+    sizes: Mapping[str, int]
+
+    def __init__(self, relations: Mapping[Relation, Any], sizes: Mapping[str, int] | None = None) -> None:
+        if not isinstance(relations, Mapping) or not relations:
+            raise TypeError(
+                f"relations is a {type(relations).__name__} of {len(relations) if hasattr(relations, '__len__') else 0}"
+                "; expected a mapping of one or more, such as {('user', 'buys', 'item'): edges}"
+            )
+        given = {_name_of(name): _given(name, edges) for name, edges in relations.items()}
+        known = {kind: 0 for source, _, target in given for kind in (source, target)}
+        for kind, size in (sizes or {}).items():
+            if not isinstance(kind, str):
+                raise TypeError(f"sizes has the type {kind!r}; expected a string")
+            known[kind] = whole_number(f"sizes[{kind!r}]", size, MOST)
+        counts = {name: _sizes_of(name, edges) for name, edges in given.items()}
+        for name, (source, target, _) in counts.items():
+            for kind, size in ((name[0], source), (name[2], target)):
+                if kind not in (sizes or {}):
+                    known[kind] = max(known[kind], size)
+        for name, (source, target, is_exact) in counts.items():
+            for kind, size in ((name[0], source), (name[2], target)):
+                if size > known[kind] or (is_exact and size < known[kind]):
+                    raise ValueError(
+                        f"the edges of {name} have {size} vertices of type {kind!r}; expected {known[kind]}"
+                    )
+        graphs = {name: _graph(name, edges, known[name[0]], known[name[2]]) for name, edges in given.items()}
+        self._set(graphs, known, {})
+
+    def _set(self, graphs: dict[Relation, Graph], sizes: dict[str, int], naming: dict[str, Names]) -> None:
+        self.relations, self.sizes = MappingProxyType(graphs), MappingProxyType(sizes)
+        devices = {graph.device: name for name, graph in graphs.items()}
+        if len(devices) > 1:
+            raise ValueError(f"{devices['cpu']} is on the CPU, and {devices['gpu']} on the GPU; expected one device")
+        self.device: Device = next(iter(devices))
+        self._naming = naming
+
+    @classmethod
+    def from_graph(cls, graph: Any, types: Sequence[str], relations: str | Sequence[str] = "to") -> TypedGraph:
+        """Typed graph of a graph whose vertices and edges have types, such as one of tables or of NetworkX.
+
+        Parameters
+        ----------
+        graph : Graph or SciPy sparse array
+            In host memory. Its names, values and edge attributes are kept.
+        types : (n,) sequence of str
+            The type of each vertex. Those of one type are numbered in the order of the graph.
+        relations : str, or (m,) sequence of str
+            The name of the relation of each edge, or of all of them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is not one string for each vertex, and for each edge; or the graph has no edges.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> plain = gasla.Graph.from_edges([0, 0, 1], [1, 2, 2])
+        >>> gasla.TypedGraph.from_graph(plain, ["user", "user", "item"], ["knows", "buys", "buys"])
+        TypedGraph(item=1, user=2; user-buys-item: 2, user-knows-user: 1)
+        """
+        graph = in_host_memory("TypedGraph.from_graph", graph)
+        kinds, kind_of = _labels("types", types, graph.n, "vertices")
+        each = [relations] * graph.m if isinstance(relations, str) else relations
+        words, word_of = _labels("relations", each, graph.m, "edges")
+        if graph.m == 0:
+            raise ValueError("the graph has no edges; expected one or more, whose relations name the types")
+        order = np.argsort(kind_of, kind="stable")
+        counts = np.bincount(kind_of, minlength=len(kinds))
+        starts = np.cumsum(counts) - counts
+        within = np.empty(graph.n, np.int64)
+        within[order] = np.arange(graph.n) - starts[kind_of[order]]
+        src, dst = graph.edges()
+        code = (kind_of[src] * len(words) + word_of) * len(kinds) + kind_of[dst]
+        sizes = {str(kind): int(count) for kind, count in zip(kinds, counts)}
+        graphs = dict[Relation, Graph]()
+        for one in np.unique(code).tolist():
+            rest, target = divmod(one, len(kinds))
+            source, word = divmod(rest, len(words))
+            name = str(kinds[source]), str(words[word]), str(kinds[target])
+            graphs[name] = _part(graph, np.flatnonzero(code == one), within, name, sizes)
+        naming = dict[str, Names]()
+        if graph.naming is not None:
+            parts = np.split(graph.naming.each[order], starts[1:])
+            naming = {str(kind): Names(part) for kind, part in zip(kinds, parts)}
+        made = cls.__new__(cls)
+        made._set(graphs, sizes, naming)
+        return made
+
+    @classmethod
+    def from_networkx(
+        cls,
+        G: Any,
+        type: str = "type",
+        relation: str = "relation",
+        weight: str | None = "weight",
+        *,
+        attributes: bool | Sequence[str] = False,
+    ) -> TypedGraph:
+        """Typed graph of a NetworkX graph whose nodes have a type, and edges a relation.
+
+        Parameters
+        ----------
+        G : NetworkX graph
+            Each edge of an undirected graph leads both ways.
+        type, relation : str
+            The attribute of nodes with their type, and that of edges with the name of their relation; an edge without
+            one is of "to".
+        weight, attributes
+            As for `Graph.from_networkx`.
+
+        Raises
+        ------
+        ValueError
+            If a node has no type; and as for `from_graph`.
+
+        Examples
+        --------
+        >>> import gasla, networkx as nx
+        >>> G = nx.Graph([("ann", "tea"), ("bob", "tea")])
+        >>> nx.set_node_attributes(G, {"ann": "user", "bob": "user", "tea": "item"}, "type")
+        >>> gasla.TypedGraph.from_networkx(G)
+        TypedGraph(item=1, user=2; item-to-user: 2, user-to-item: 2)
+        """
+        G = G if G.is_directed() else G.to_directed()
+        for node, data in G.nodes(data=True):
+            if type not in data:
+                raise ValueError(f"node {node!r} has no {type!r}; expected a type for each node")
+        graph = Graph.from_networkx(G, weight, attributes=attributes)
+        kinds = [data[type] for _, data in G.nodes(data=True)]
+        return cls.from_graph(graph, kinds, [data.get(relation, "to") for *_, data in G.edges(data=True)])
+
+    @classmethod
+    def from_hetero_data(cls, data: Any) -> TypedGraph:
+        """Typed graph of PyTorch Geometric's `HeteroData`.
+
+        Parameters
+        ----------
+        data : HeteroData
+            Each edge type has an `edge_index`. One-dimensional tensors with an entry per edge, such as `time`, become
+            edge attributes.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> from torch_geometric.data import HeteroData  # doctest: +SKIP
+        >>> data = HeteroData()  # doctest: +SKIP
+        >>> data["user", "buys", "item"].edge_index = torch.tensor([[0, 1], [1, 1]])  # doctest: +SKIP
+        >>> gasla.TypedGraph.from_hetero_data(data)  # doctest: +SKIP
+        TypedGraph(user=2, item=2; user-buys-item: 2)
+        """
+        stores = {name: data[name] for name in data.edge_types}
+        sizes = {kind: count for kind in data.node_types if (count := data[kind].num_nodes) is not None}
+        made = cls({name: store["edge_index"] for name, store in stores.items()}, sizes)
+        columns = dict[Relation, dict[str, Any]]()
+        for name, store in stores.items():
+            count = made.relations[name].m
+            columns[name] = {
+                key: each
+                for key, each in store.items()
+                if key != "edge_index" and tuple(getattr(each, "shape", ())) == (count,)
+            }
+        return made.with_edge_attributes(columns)
+
+    def to_hetero_data(self) -> Any:
+        """PyTorch Geometric's `HeteroData` with `num_nodes`, `edge_index`, and edge attributes by their names.
+
+        Raises
+        ------
+        ImportError
+            If PyTorch Geometric is missing.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.TypedGraph({("a", "to", "b"): [[0], [0]]}).to_hetero_data().num_nodes  # doctest: +SKIP
+        2
+        """
+        try:
+            data, tensor = import_module("torch_geometric.data").HeteroData(), import_module("torch").from_dlpack
+        except ImportError:
+            raise ImportError("HeteroData needs PyTorch Geometric: pip install torch-geometric") from None
+        for kind, size in self.sizes.items():
+            data[kind].num_nodes = size
+        for name, graph in self.relations.items():
+            data[name].edge_index = tensor(self.edge_index(name))
+            for column in graph.edge_attributes:
+                data[name][column] = tensor(graph.edge_attributes.numbers(column).copy())
+        return data
+
+    def __getitem__(self, relation: Relation) -> Graph:
+        if relation not in self.relations:
+            raise KeyError(f"{relation!r} is no relation; there are {', '.join(map(repr, self.relations))}")
+        return self.relations[relation]
+
+    def edge_index(self, relation: Relation) -> Array:
+        """The (2, m) sources and targets of a relation, each numbered within its type, as int64.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.TypedGraph({("a", "to", "b"): [[0, 3], [1, 1]]}).edge_index(("a", "to", "b"))
+        array([[0, 3],
+               [1, 1]])
+        """
+        src, dst = self[relation].edges()
+        xp: Any = array_module(src)
+        return xp.stack([src.astype(np.int64), dst.astype(np.int64) - self.starts(relation)[1]])
+
+    def starts(self, relation: Relation) -> tuple[int, int]:
+        """Where the sources and the targets of a relation begin among the vertices of its graph.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.TypedGraph({("a", "to", "b"): [[0, 3], [1, 1]]}).starts(("a", "to", "b"))
+        (0, 4)
+        """
+        source, _, target = relation
+        return 0, 0 if source == target else self.sizes[source]
+
+    @cached_property
+    def offsets(self) -> Mapping[str, int]:
+        """Where each type begins if the vertices of all types are numbered through, as in `gasla.metapath_walks`."""
+        return dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))
+
+    @cached_property
+    def id_dtype(self) -> np.dtype[Any]:
+        """The type of vertex ids in results: that of all relations."""
+        return np.result_type(*(graph.id_dtype for graph in self.relations.values()))
+
+    def vertices(self, kind: str) -> VertexType:
+        """Return what reads arguments with vertices of a type; ValueError unless there is one of this name."""
+        if kind not in self.sizes:
+            raise ValueError(f"{kind!r} is no type of vertices; there are {', '.join(map(repr, self.sizes))}")
+        return VertexType(self.sizes[kind], self.device, self._naming.get(kind), self.id_dtype)
+
+    def names(self, kind: str) -> Array | None:
+        """The names of the vertices of a type; None if they have none.
+
+        Examples
+        --------
+        >>> import gasla, networkx as nx
+        >>> G = nx.DiGraph([("ann", "tea")])
+        >>> nx.set_node_attributes(G, {"ann": "user", "tea": "item"}, "type")
+        >>> gasla.TypedGraph.from_networkx(G).names("item")
+        array(['tea'], dtype=object)
+        """
+        naming = self.vertices(kind).naming
+        return None if naming is None else naming.each
+
+    def with_edge_attributes(self, columns: Mapping[Relation, Mapping[str, Any]]) -> TypedGraph:
+        """The typed graph with attributes of the edges of some relations, such as times.
+
+        Parameters
+        ----------
+        columns : mapping from relation to mapping
+            For each of these relations, as for `Graph.with_edge_attributes`.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> shop = gasla.TypedGraph({("user", "buys", "item"): [[0, 1], [0, 0]]})
+        >>> shop = shop.with_edge_attributes({("user", "buys", "item"): {"time": [7, 3]}})
+        >>> gasla.sample_neighbors(shop, {"item": [0]}, [5], direction="in", at=5).vertices["user"]
+        array([1], dtype=int32)
+        """
+        graphs = dict(self.relations)
+        for name, each in columns.items():
+            graphs[name] = self[name].with_edge_attributes(each)
+        made = TypedGraph.__new__(TypedGraph)
+        made._set(graphs, dict(self.sizes), self._naming)
+        return made
+
+    def to(self, device: Device) -> TypedGraph:
+        """The typed graph on a device: itself if it is there, else a copy.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.TypedGraph({("a", "to", "b"): [[0], [0]]}).to("cpu").device
+        'cpu'
+        """
+        if device == self.device:
+            return self
+        made = TypedGraph.__new__(TypedGraph)
+        made._set({name: graph.to(device) for name, graph in self.relations.items()}, dict(self.sizes), self._naming)
+        return made
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{kind}={size}" for kind, size in self.sizes.items())
+        edges = ", ".join(f"{'-'.join(name)}: {graph.m}" for name, graph in self.relations.items())
+        return f"TypedGraph({kinds}; {edges})"
+
+
+def _name_of(name: Any) -> Relation:
+    """A relation's name, checked."""
+    if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(part, str) for part in name):
+        raise TypeError(f"relation {name!r}; expected three strings, such as ('user', 'buys', 'item')")
+    return name
+
+
+def _given(name: Relation, edges: Any) -> Any:
+    """The edges of a relation: a Graph, a sparse array, or a (2, m) array of integers."""
+    if isinstance(edges, Graph):
+        edges = whole_graph(edges)
+        if edges.naming is not None:
+            raise ValueError(
+                f"the graph of {name} has names of its own; expected numbers, or one graph with all names: "
+                "TypedGraph.from_graph"
+            )
+        return edges
+    if hasattr(edges, "tocoo"):
+        return edges
+    array = as_array(f"edges of {name}", edges)
+    array = array if array.size else array.reshape(2, 0).astype(np.int64)
+    if array.ndim != 2 or len(array) != 2 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"the edges of {name} are {array.dtype}{array.shape}; expected integers of shape (2, m), a sparse array, "
+            "or a Graph"
+        )
+    return array
+
+
+def _sizes_of(name: Relation, edges: Any) -> tuple[int, int, bool]:
+    """The numbers of sources and targets of a relation, and whether these are exact."""
+    is_between = name[0] != name[2]
+    if not isinstance(edges, Graph):
+        if hasattr(edges, "tocoo"):
+            if len(edges.shape) != 2 or not (is_between or edges.shape[0] == edges.shape[1]):
+                raise ValueError(
+                    f"the matrix of {name} has shape {edges.shape}; expected a row for each {name[0]!r} and a column "
+                    f"for each {name[2]!r}"
+                )
+            return *map(int, edges.shape), True  # type: ignore[return-value]
+        source, target = (int(row.max()) + 1 if len(row) else 0 for row in edges)
+        return source, target, False
+    if not is_between:
+        return edges.n, edges.n, True
+    if (own := edges.sides) is None:
+        raise ValueError(
+            f"the graph of {name} does not know its sides; expected one of Graph.from_bipartite, a sparse array with "
+            "a row for each source, or an array of sources and targets"
+        )
+    count = int((own == 0).sum())
+    if bool((own[:count] != 0).any()) or bool((own[edges.edges()[0]] != 0).any()):
+        raise ValueError(f"the graph of {name} has targets before sources, or edges from targets; expected none")
+    return count, edges.n - count, True
+
+
+def _graph(name: Relation, edges: Any, sources: int, targets: int) -> Graph:
+    """The graph of a relation between this many sources and targets."""
+    if isinstance(edges, Graph):
+        return edges
+    if hasattr(edges, "tocoo"):
+        return Graph(edges) if name[0] == name[2] else Graph.from_bipartite(edges)
+    return _of_ends(name, edges[0], edges[1], None, sources, targets)
+
+
+def _of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sources: int, targets: int) -> Graph:
+    """The graph of a relation from ends that are numbered within their types."""
+    if name[0] == name[2]:
+        return Graph.from_edges(src, dst, values, n=sources)
+    for end, ids, count in (("sources", src, sources), ("targets", dst, targets)):
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < count:
+            raise ValueError(f"the {end} of {name} are {int(ids.min())} to {int(ids.max())}; expected 0 to {count - 1}")
+    n = sources + targets
+    graph = Graph.from_edges(src, dst.astype(np.int64) + sources, values, n=n)
+    return graph.with_vertex_attributes({SIDES: sides(n, sources, array_module(src))})
+
+
+def _part(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapping[str, int]) -> Graph:
+    """The graph of a relation from some edges of a graph with several; `within` numbers vertices in their types."""
+    src, dst = (within[side[edges]] for side in graph.edges())
+    values, columns = graph.values, graph.edge_attributes
+    own = columns.name_of(values)
+    part = _of_ends(name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]])
+    part = part.with_edge_attributes({each: columns.column(each, columns.numbers(each)[edges]) for each in columns})
+    return part if own is None else part.weighted_by(own)
+
+
+def _labels(name: str, given: Any, count: int, of: str) -> tuple[Array, Array]:
+    """Distinct strings, ascending, and the position of each given one among them."""
+    each = np.asarray(given, object).reshape(-1)
+    if len(each) != count:
+        raise ValueError(f"{name} has {len(each)} entries; expected {count}, one for each of the {of}")
+    for place, label in enumerate(each):
+        if not isinstance(label, str):
+            raise TypeError(f"{name}[{place}] is {label!r}; expected a string")
+    found, places = np.unique(each.astype(str), return_inverse=True)
+    return found, places
