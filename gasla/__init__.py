@@ -114,6 +114,8 @@ _HOMES = {
     "draw": "algorithms.drawing.draw",
     "project": "algorithms.neighborhood.project",
     "walk": "operations.walks",
+    "temporal_walks": "operations.sampled_walks",
+    "metapath_walks": "operations.sampled_walks",
     "sample_neighbors": "operations.sampling",
     "loader": "operations.loader",
     "negative_edges": "operations.edge_samples",

@@ -13,8 +13,12 @@ from gasla.verify._common import Array, VerificationError, edges_by_id, edges_of
 
 
 @verifier("shares")
-def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: bool = False) -> None:
+def random_walks(
+    graph: Any, starts: ArrayLike, walks: ArrayLike, *, restart: float = 0.0, weighted: bool = False
+) -> None:
     """Verify `walks` of `gasla.random_walks`: each begins at its start, follows edges, and ends only without out-edges.
+
+    With `restart`, a step may also lead to the start.
 
     Examples
     --------
@@ -45,6 +49,8 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     require(stays | (before >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
     known = _pairs(edges.n, edges.src[usable], edges.dst[usable])
     right = stays | np.isin(_pairs(edges.n, before, after), known)
+    if restart:
+        right |= after == np.repeat(begun, steps)
     require(right, lambda i: f"{describe(i)}; there is no such edge")
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gasla.graph.arguments import NO_LIMIT, whole_number
+import numpy as np
+
+from gasla.graph.arguments import NO_LIMIT, real_number, whole_number
 from gasla.graph.weights import takes_weight
 from gasla.operations.walks import walk
-from gasla.program import WalkProgram
+from gasla.program import WalkProgram, parameter
 from gasla.rows import Row, walks
 
 
@@ -18,8 +20,19 @@ class RandomWalk(WalkProgram):
     """Follow the drawn edge unconditionally."""
 
 
+class Restarting(WalkProgram):
+    """Return to the start with one probability at every step; else follow the drawn edge."""
+
+    chance = parameter(np.float64, 0)
+
+    def restart(self, vertex: Any) -> Any:
+        return self.chance
+
+
 @takes_weight
-def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False, seed: int = 0) -> Any:
+def random_walks(
+    graph: Any, starts: Any, length: int, *, restart: float = 0.0, weighted: bool = False, seed: int = 0
+) -> Any:
     """Walk at random along the edges, from many vertices at once.
 
     Parameters
@@ -30,6 +43,8 @@ def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False
         The first vertex of each walker; repetitions allowed.
     length : int
         Number of steps of each walker, 0 or more.
+    restart : float
+        Probability, 0 to 1, that a walker returns to its start, which is its next step then.
     weighted : bool
         Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
         a graph without values, all out-edges of a vertex are equally likely.
@@ -45,8 +60,8 @@ def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False
     Raises
     ------
     TypeError, ValueError
-        If a start is not a vertex, `length` or `seed` is out of range, or weights are negative, not finite, or sum to
-        infinity at a vertex.
+        If a start is not a vertex, `length`, `restart` or `seed` is out of range, or weights are negative, not finite,
+        or sum to infinity at a vertex.
 
     Notes
     -----
@@ -70,7 +85,9 @@ def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False
            [ 0,  1,  2,  3, -1, -1],
            [ 3, -1, -1, -1, -1, -1]], dtype=int32)
     """
-    return walk(RandomWalk, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
+    chance, length = real_number("restart", restart, 0, 1), whole_number("length", length, NO_LIMIT)
+    program = Restarting(chance=chance) if chance else RandomWalk()
+    return walk(program, graph, starts, length, weighted=weighted, seed=seed)
 
 
-ROW = Row(random_walks, walks("random-walks"))
+ROW = Row(random_walks, walks("random-walks"), "random_walks(g, [0, 1], 5, restart=0.15)")

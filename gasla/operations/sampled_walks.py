@@ -1,0 +1,231 @@
+"""Walks whose next step depends on more than the vertex: temporal walks, and walks along a path of relations.
+
+Each step is a sample of one neighbor for all walkers at once, from a range of each vertex's list: the edges of a
+relation, or those from a time on. A walker that has ended has an empty range. The draw of a walker in a step is a
+function of `semirings.hash(semirings.hash(seed, step), walker, 0)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+import semirings
+from gasla.arrays import array_module, module_of
+from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
+from gasla.graph.edge_times import Span, span_of, times_of_edges
+from gasla.graph.graph import whole_graph
+from gasla.graph.memory_limit import require_room
+from gasla.graph.typed_graph import Relation, TypedGraph
+from gasla.operations.sampling import Array, Sampler, TimedSampler, ranges_of, sampler_of, seed_hash, seed_word
+
+
+def temporal_walks(
+    graph: Any,
+    starts: Any,
+    length: int,
+    *,
+    time: str = "time",
+    at: Any = None,
+    weighted: bool = False,
+    seed: int = 0,
+) -> Array:
+    """Walk at random along edges in the order of time, from many vertices at once.
+
+    Each step follows an out-edge that is at the time of the edge before it or later.
+
+    Parameters
+    ----------
+    graph : Graph
+        With an edge attribute for the times. `A[i, j]` is the edge i -> j.
+    starts : (walkers,) array of ids or names
+        The first vertex of each walker; repetitions allowed.
+    length : int
+        Number of steps of each walker, 0 or more.
+    time : str, default "time"
+        The edge attribute with the time of each edge: numbers, dates, or times of day.
+    at : time, or (walkers,) array of times, optional
+        The time at which walkers begin: their first edge is at this time or later. Numbers, or dates as for
+        `gasla.sample_neighbors`. By default any edge may be the first.
+    weighted : bool
+        Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
+        a graph without values, all edges of a vertex that are not too early are equally likely.
+    seed : int
+        At most 64 bits. The same seed gives the same walks on both engines.
+
+    Returns
+    -------
+    (walkers, length + 1) array of the type of vertex ids
+        One row per walker: its first vertex, and its vertex after each step; -1 after a vertex that no edge leaves at
+        the time of its last step or later.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a start is not a vertex, `length` or `seed` is out of range, or weights are negative, not finite, or add up
+        to infinity at a vertex; for times as in `gasla.sample_neighbors`.
+    MemoryError
+        If the walks need more memory than is available.
+
+    Notes
+    -----
+    The first call sorts the lists by time, and keeps them with the graph: up to 20 bytes per edge. With weights, each
+    step copies the edges that may be drawn, and adds up their weights.
+
+    See Also
+    --------
+    gasla.walk_pairs : pairs of vertices near each other in walks, for skip-gram training.
+    gasla.earliest_arrival : the first time at which any such walk reaches each vertex.
+
+    References
+    ----------
+    G. Nguyen et al.: Continuous-Time Dynamic Network Embeddings. WWW 2018.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> calls = gasla.Graph.from_edges([0, 1, 1, 2], [1, 2, 3, 3]).with_edge_attributes(time=[2, 1, 5, 9])
+    >>> gasla.temporal_walks(calls, [0, 1, 1], 3, at=[0, 0, 6])
+    array([[ 0,  1,  3, -1],
+           [ 1,  3, -1, -1],
+           [ 1, -1, -1, -1]], dtype=int32)
+    """
+    graph, length, word = whole_graph(graph), whole_number("length", length, NO_LIMIT), seed_word(seed)
+    check_flags(weighted=weighted)
+    starts = vertex_ids(graph, "starts", starts)
+    count, times = len(starts), times_of_edges(graph, time)
+    require_room("the walks have", count * (length + 1), starts.itemsize, graph.device, "fewer steps, or fewer starts")
+    xp: Any = array_module(starts)
+    least, most = (-np.inf, np.inf) if times.dtype.kind == "f" else (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    if at is None:
+        since = xp.full(count, least, times.dtype)
+    else:  # a span of length 0 begins at the first time that is not before its end
+        none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
+        since = cast(Array, span_of(graph, time, at, none, count).first)
+    walks, until = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, most, times.dtype)
+    sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(since, until), False)
+    walks[:, 0] = starts
+    for step in range(length):
+        here = walks[:, step]
+        until = xp.where(here < 0, least, until)  # no edge is left to a walker that has ended
+        sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_key(word, step))
+        found, edges, rows = sampler.layer(xp.maximum(here, 0), slice(None), 1, 0)
+        if not len(rows):
+            break
+        walks[rows, step + 1], since[rows] = found, times[edges]
+    return walks
+
+
+def metapath_walks(
+    graph: TypedGraph,
+    starts: Any,
+    metapath: Sequence[Relation],
+    length: int,
+    *,
+    weighted: bool = False,
+    seed: int = 0,
+) -> Array:
+    """Walk at random along a path of relations of a typed graph, from many vertices at once.
+
+    Step i follows an edge of relation ``metapath[i % len(metapath)]``.
+
+    Parameters
+    ----------
+    graph : TypedGraph
+    starts : (walkers,) array of ids or names
+        The first vertex of each walker, of the source type of the first relation; repetitions allowed.
+    metapath : list of relations
+        Each begins at the type where the one before ends. If there are more steps than relations, so does the first
+        after the last.
+    length : int
+        Number of steps of each walker, 0 or more.
+    weighted : bool
+        Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
+        relations without values, all edges of a vertex are equally likely.
+    seed : int
+        At most 64 bits. The same seed gives the same walks on both engines.
+
+    Returns
+    -------
+    (walkers, length + 1) array of the type of vertex ids
+        One row per walker: its first vertex, and its vertex after each step, as numbers through all types: vertex v of
+        a type is ``graph.offsets[type] + v``. -1 after a vertex without an edge of the next relation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a start is not a vertex of its type, the relations are unknown or no path, `length` or `seed` is out of
+        range, or weights are negative, not finite, or add up to infinity at a vertex.
+    MemoryError
+        If the walks need more memory than is available.
+
+    See Also
+    --------
+    gasla.walk_pairs : pairs of vertices near each other in walks, for skip-gram training.
+
+    References
+    ----------
+    Y. Dong, N. Chawla, A. Swami: metapath2vec: Scalable Representation Learning for Heterogeneous Networks. KDD 2017.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> writes, cites = ("author", "writes", "paper"), ("paper", "written by", "author")
+    >>> papers = gasla.TypedGraph({writes: [[0, 1, 1], [0, 0, 1]], cites: [[0, 0, 1], [0, 1, 1]]})
+    >>> dict(papers.offsets)
+    {'author': 0, 'paper': 2}
+    >>> gasla.metapath_walks(papers, [0, 1], [writes, cites], 4)
+    array([[0, 2, 0, 2, 0],
+           [1, 3, 1, 2, 1]], dtype=int32)
+    """
+    if not isinstance(graph, TypedGraph):
+        raise TypeError(f"graph is a {type(graph).__name__}; expected a TypedGraph")
+    length, word, path = whole_number("length", length, NO_LIMIT), seed_word(seed), _path(graph, metapath, length)
+    first = graph.vertices(path[0][0])
+    starts = vertex_ids(first, "starts", starts)
+    samplers = {name: sampler_of(graph[name], len(starts), 0, weighted=weighted) for name in path[:length]}
+    dtype = np.result_type(graph.id_dtype, np.int64 if sum(graph.sizes.values()) > 2**31 - 1 else np.int32)
+    require_room("the walks have", len(starts) * (length + 1), dtype.itemsize, graph.device, "fewer steps, or starts")
+    walks = module_of(graph.device).full((len(starts), length + 1), -1, dtype)
+    walks[:, 0] = starts.astype(dtype) + graph.offsets[path[0][0]]
+    for step in range(length):
+        name = path[step % len(path)]
+        own = graph.starts(name)
+        here, there = graph.offsets[name[0]] - own[0], graph.offsets[name[2]] - own[1]  # from the relation's numbers
+        found = _step(samplers[name], walks[:, step], here, _key(word, step))
+        walks[:, step + 1] = array_module(found).where(found < 0, -1, found + there)
+    return walks
+
+
+def _key(word: np.uint64, step: int) -> int:
+    return seed_hash(int(semirings.hash(word, step)))
+
+
+def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
+    """A random neighbor of each vertex, -1 without one; of -1, too. The offset is that of the sampler's numbers."""
+    xp: Any = array_module(here)
+    lists, kind = sampler.lists, sampler.graph.id_dtype
+    ids = xp.maximum(here - offset, 0)
+    if not len(lists.indices):
+        return xp.full(len(here), -1, kind)
+    begins, ends = lists.indptr[:-1][ids], lists.indptr[1:][ids]
+    parts, ranges = ranges_of(lists, begins, xp.where(here < 0, begins, ends), kind)
+    return sampler.primitives.sample(parts, ranges, 1, sampler.draws._replace(key=key))[:, 0]
+
+
+def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
+    """The relations of a path, checked to follow one another."""
+    if isinstance(metapath, str | Mapping) or not isinstance(metapath, Sequence) or not len(metapath):
+        raise TypeError(
+            f"metapath is {metapath!r}; expected a list of relations, such as [{next(iter(graph.relations))}]"
+        )
+    path = [*metapath]
+    for name in path:
+        if not isinstance(name, tuple) or name not in graph.relations:
+            raise ValueError(f"metapath has {name!r}; expected relations of the graph: {[*graph.relations]}")
+    for one, other in zip(path, [*path[1:], path[0]][: len(path) if length > len(path) else len(path) - 1]):
+        if one[2] != other[0]:
+            raise ValueError(f"metapath goes from {one} to {other}; expected a relation that begins at {one[2]!r}")
+    return path
