@@ -118,6 +118,8 @@ _HOMES = {
     "metapath_walks": "operations.sampled_walks",
     "sample_neighbors": "operations.sampling",
     "loader": "operations.loader",
+    "edge_softmax": "operations.edge_softmax",
+    "edge_softmax_gradient": "operations.edge_softmax",
     "negative_edges": "operations.edge_samples",
     "split_edges": "operations.edge_samples",
     "ranking_metrics": "operations.ranking_metrics",

@@ -24,6 +24,8 @@ TITLES = {
     "operations": "Runs and products",
     "operations.walks": "Walk programs and sampling",
     "operations.sampling": "Walk programs and sampling",
+    "operations.edge_softmax": "Walk programs and sampling",
+    "operations.sampled_walks": "Walk programs and sampling",
     "algorithms.traversal": "Searches",
     "algorithms.paths": "Shortest paths",
     "algorithms.acyclic": "Acyclic graphs",

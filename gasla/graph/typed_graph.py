@@ -28,7 +28,7 @@ Relation = tuple[str, str, str]  # source type, name, target type
 MOST = 2**62  # vertices of a type, so that sums of two sizes fit an id
 
 
-@dataclass(frozen=True)
+@dataclass
 class VertexType:
     """The vertices of one type: as much of a graph as reading an argument with vertices needs."""
 

@@ -201,8 +201,8 @@ def _plain(graph: Any, ids: Any, k: Any, features: Any, options: Mapping[str, An
 
 def _typed(graph: TypedGraph, ids: Any, k: Any, features: Any, options: Mapping[str, Any]) -> Parts:
     """What a loader needs of a typed graph."""
-    if graph.device != "cpu":
-        raise TypeError("loader takes a graph in host memory, and this one is on the gpu: graph.to('cpu')")
+    for relation in graph.relations.values():
+        in_host_memory("loader", relation)
     each = typed_ids(graph, ids)
     if len(ids) != 1:
         raise ValueError(f"ids has {len(ids)} types; expected one, such as {{{next(iter(graph.sizes))!r}: [0, 1]}}")

@@ -249,8 +249,8 @@ def sample_neighbors(
     sampler = sampler_of(graph, len(ids), seed, at=at, **options)
     if layers is not None:
         return sample_layers(sampler, ids, layers)
-    require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
-    return sampler.rows(ids, index(k))  # type: ignore[arg-type]
+    require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")
+    return sampler.rows(ids, index(k))
 
 
 def sampler_of(

@@ -174,6 +174,21 @@ def test_blocks_pass_messages_between_types() -> None:
     np.testing.assert_allclose(rows["u"], whole["u"][[6]])
 
 
+def test_features_are_aggregated_over_each_relation() -> None:
+    rng = np.random.default_rng(4)
+    matrix = csr_array((rng.random(20), rng.integers(0, 5, (2, 20))), shape=(6, 5))
+    graph, x = TypedGraph({BUYS: matrix, KNOWS: csr_array(np.eye(6)[::-1])}), {"u": rng.random((6, 2))}
+    found = gasla.aggregate_features(graph, x)
+    np.testing.assert_allclose(found[BUYS], matrix.T @ x["u"])
+    np.testing.assert_allclose(found[KNOWS], x["u"][::-1])
+    assert gasla.aggregate_features(graph, {"u": np.arange(6)}, "max", weighted=False)[BUYS].shape == (5,)
+    assert gasla.aggregate_features(graph, {"i": np.zeros(5)}) == {}
+    with pytest.raises(ValueError, match=r"features\['u'\] have shape \(5,\); expected \(6, k\)"):
+        gasla.aggregate_features(graph, {"u": np.zeros(5)})
+    with pytest.raises(TypeError, match="features is a ndarray; expected a mapping from type"):
+        gasla.aggregate_features(graph, np.zeros(6))
+
+
 def test_relations_are_given_as_arrays_matrices_and_graphs() -> None:
     matrix = csr_array(([2.0, 3.0], ([0, 1], [2, 0])), shape=(2, 4))
     for edges in (matrix, Graph.from_bipartite(matrix), [[0, 1], [2, 0]]):

@@ -7,6 +7,7 @@ It is a product of a dense matrix, the features, with the graph over plus_times 
 read once for all features, which are processed with SIMD on the CPU.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,7 @@ import semirings
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_choice, check_flags
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.graph.validate import as_array, range_of
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import vxm
@@ -29,17 +31,15 @@ SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 
 
 
 @takes_weight
-def aggregate_features(
-    graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True
-) -> np.ndarray[Any, Any]:
+def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True) -> Any:
     """Aggregate the features of every vertex's in-neighbors: their sum, mean, maximum or minimum.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j, along which the features of i are passed to j: a weighted sum is `A.T @ features`.
-        Pass `A.T` for the other direction.
-    features : (n, k) or (n,) array
+        Pass `A.T` for the other direction. Of a `TypedGraph`, the features of each relation's sources are passed.
+    features : (n, k) or (n,) array, or of a typed graph a mapping from type to array
         One row per vertex, on the device of the graph: bool, integers, float16, float32 or float64.
     reduce : "sum", "mean", "max" or "min"
         The reduction, per feature. A weighted mean is the weighted sum over the sum of the weights.
@@ -52,6 +52,8 @@ def aggregate_features(
         0 for vertices without in-edges; for a mean also if the in-edges' weights sum to 0. float16 becomes float32;
         integers become int64 or uint64, or float64 in a mean; without weights, maxima and minima keep the type of
         integers. With weights the type is that of the product, by NumPy's rules. NaN propagates.
+    dict from relation to (n, k) or (n,) array
+        For a typed graph, of each relation whose source type has features: a row for each vertex of the target type.
 
     Raises
     ------
@@ -85,7 +87,14 @@ def aggregate_features(
     array([[0., 0.],
            [1., 4.],
            [2., 4.]])
+
+    >>> likes = ("user", "likes", "item")
+    >>> typed = gasla.TypedGraph({likes: [[0, 1, 1], [0, 0, 2]]})
+    >>> gasla.aggregate_features(typed, {"user": np.array([1.0, 5.0])})[likes]
+    array([6., 0., 5.])
     """
+    if isinstance(graph, TypedGraph):
+        return _of_relations(graph, features, reduce, weighted)
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     check_choice("reduce", reduce, get_args(Reduction))
@@ -112,6 +121,29 @@ def aggregate_features(
         means = _divided(found, total)
         return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
     found[graph.in_degrees == 0] = 0
+    return found
+
+
+def _of_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted: bool) -> dict[Relation, Any]:
+    """Aggregate over each relation whose source type has features."""
+    if not isinstance(features, Mapping):
+        raise TypeError(f"features is a {type(features).__name__}; expected a mapping from type to an array for it")
+    rows = {}
+    for kind, each in features.items():
+        rows[kind] = as_array(f"features[{kind!r}]", each)
+        if rows[kind].ndim not in (1, 2) or len(rows[kind]) != graph.vertices(kind).n:
+            raise ValueError(
+                f"features[{kind!r}] have shape {rows[kind].shape}; expected ({graph.sizes[kind]}, k), a row for each "
+                "vertex"
+            )
+    found = {}
+    for name, relation in graph.relations.items():
+        if name[0] in rows:
+            x, first = rows[name[0]], graph.starts(name)[1]
+            if relation.n > len(x):  # rows of targets, from which no edge leads, follow
+                xp: Any = array_module(x)
+                x = xp.concatenate([x, xp.zeros((relation.n - len(x), *x.shape[1:]), x.dtype)])
+            found[name] = aggregate_features(relation, x, reduce, weighted=weighted)[first:]
     return found
 
 

@@ -1,0 +1,202 @@
+"""Softmax over the in-edges of each vertex, the attention of graph neural networks, and its gradient.
+
+Two phases: each vertex finds the largest score of its in-edges; then the sum of exponentials of what scores are below
+it, which no score can make too large. Each edge takes its share of that sum.
+
+P. Velickovic et al.: Graph Attention Networks. ICLR 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.arrays import array_module, module_of, moved
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.validate import as_array
+from gasla.operations.phases import Phase
+from gasla.operations.run import run
+from gasla.program import VertexProgram, edge, option, vertex
+
+Array = Any  # NumPy's or CuPy's
+
+
+class FindLargest(VertexProgram):
+    """The largest score of each vertex's in-edges; 0 if all are minus infinity."""
+
+    kind = option(np.float64)
+    score = edge(kind, init=0)
+    largest = vertex(kind, init=0)
+    reduce = semirings.max
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return edge.score
+
+    def apply(self, vertex, gathered):
+        return {"largest": semirings.where(gathered == -np.inf, 0, gathered)}
+
+
+class Share(VertexProgram):
+    """The share of each edge in the exponentials of its target's in-edges."""
+
+    kind = option(np.float64)
+    score, share = edge(kind, init=0), edge(kind, init=0)
+    largest, total = vertex(kind, init=0), vertex(kind, init=0)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return semirings.exp(edge.score - dst.largest)
+
+    def apply(self, vertex, gathered):
+        return {"total": gathered}
+
+    def activate(self, before, after):
+        return True
+
+    def scatter(self, src, dst, edge):
+        part = semirings.exp(edge.score - dst.largest)
+        return {"share": part / semirings.where(dst.total == 0, 1, dst.total)}
+
+
+class Differentiate(VertexProgram):
+    """The gradient by scores: the share, times what its gradient is above the mean of the target's in-edges."""
+
+    kind = option(np.float64)
+    share, given, slope = edge(kind, init=0), edge(kind, init=0), edge(kind, init=0)
+    mean = vertex(kind, init=0)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return edge.share * edge.given
+
+    def apply(self, vertex, gathered):
+        return {"mean": gathered}
+
+    def activate(self, before, after):
+        return True
+
+    def scatter(self, src, dst, edge):
+        return {"slope": edge.share * (edge.given - dst.mean)}
+
+
+def edge_softmax(graph: Any, scores: Any) -> Array:
+    """Compute the softmax of scores over the in-edges of each vertex: attention, as graph neural networks use it.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        `A[i, j]` is the edge i -> j. Values are ignored.
+    scores : (m,) or (m, heads) array of numbers
+        For each edge, a score, or one for each head, on the device of the graph. Integers count as float64.
+
+    Returns
+    -------
+    (m,) or (m, heads) array of float32 or float64
+        ``exp(score)`` over the sum of this over all edges to the same target; these add up to 1. Scores of any size are
+        safe. Minus infinity gives 0, also if all scores at a target are; NaN and infinity give NaN at their target.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If scores are no numbers, or have another shape.
+
+    See Also
+    --------
+    gasla.edge_softmax_gradient : the gradient by scores.
+
+    Notes
+    -----
+    Each of parallel edges counts, as do self loops and stored zeros.
+
+    References
+    ----------
+    P. Velickovic et al.: Graph Attention Networks. ICLR 2018.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> graph = gasla.Graph.from_edges([0, 1, 0], [2, 2, 1])
+    >>> gasla.edge_softmax(graph, [1000.0, 1000.0, -3.0])
+    array([0.5, 0.5, 1. ])
+
+    Attention: messages along edges weigh as much as their shares.
+
+    >>> share = gasla.edge_softmax(graph, np.log([1.0, 3.0, 1.0]))
+    >>> gasla.aggregate_features(graph.with_values(share), np.array([4.0, 8.0, 0.0]))
+    array([0., 4., 7.])
+    """
+    graph = whole_graph(graph)
+    scores = _columns(graph, "scores", scores)
+    phases = [FindLargest(kind=_kind(scores)), Share(kind=_kind(scores))]
+    return _run(graph, phases, "share", score=scores)
+
+
+def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
+    """Compute the gradient by the scores of `gasla.edge_softmax`, from that by its result.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+    shares : (m,) or (m, heads) array
+        What `edge_softmax` returned.
+    gradient : array of this shape
+        The derivative of a loss by each of the shares.
+
+    Returns
+    -------
+    array of this shape
+        The derivative of the loss by each score: ``share * (gradient - mean)``, where the mean is that of the gradients
+        at the edges to the same target, weighted by their shares.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `edge_softmax`; if both arrays have different shapes.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 0], [2, 2, 1])
+    >>> shares = gasla.edge_softmax(graph, [0.0, 0.0, 5.0])
+    >>> gasla.edge_softmax_gradient(graph, shares, [1.0, 0.0, 7.0])
+    array([ 0.25, -0.25,  0.  ])
+    """
+    graph = whole_graph(graph)
+    shares, given = _columns(graph, "shares", shares), _columns(graph, "gradient", gradient)
+    if shares.shape != given.shape:
+        raise ValueError(f"gradient has shape {given.shape}; expected {shares.shape}, that of shares")
+    kind = np.result_type(shares.dtype, given.dtype)
+    shares, given = shares.astype(kind, copy=False), given.astype(kind, copy=False)
+    return _run(graph, [Differentiate(kind=_kind(shares))], "slope", share=shares, given=given)
+
+
+def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
+    """One turn of phases on columns of edges; their result."""
+    first = next(iter(columns.values()))
+    if not first.size:
+        return first.copy()
+    found: Array = run([Phase(program) for program in programs], graph, max_iterations=1, notice=False, **columns)
+    return found.state[result]
+
+
+def _kind(columns: Array) -> Any:
+    """The type of a field that holds a row."""
+    return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
+
+
+def _columns(graph: Graph, name: str, given: Any) -> Array:
+    """One number or one row per edge, as floats on the graph's device; never the caller's array."""
+    array = as_array(name, given)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has type {array.dtype}; expected numbers")
+    if array.ndim not in (1, 2) or len(array) != graph.m:
+        expected = f"({graph.m},) or ({graph.m}, heads), a row for each edge"
+        raise ValueError(f"{name} has shape {array.shape}; expected {expected}")
+    if array_module(array) is not module_of(graph.device):
+        array = moved(array, graph.device)
+    return array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
