@@ -32,10 +32,10 @@ class FindLargest(VertexProgram):
     reduce = semirings.max
     everyone = True
 
-    def gather(self, src, dst, edge):
+    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
         return edge.score
 
-    def apply(self, vertex, gathered):
+    def apply(self, vertex: Any, gathered: Any) -> Any:
         return {"largest": semirings.where(gathered == -np.inf, 0, gathered)}
 
 
@@ -48,16 +48,16 @@ class Share(VertexProgram):
     reduce = semirings.plus
     everyone = True
 
-    def gather(self, src, dst, edge):
+    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
         return semirings.exp(edge.score - dst.largest)
 
-    def apply(self, vertex, gathered):
+    def apply(self, vertex: Any, gathered: Any) -> Any:
         return {"total": gathered}
 
-    def activate(self, before, after):
+    def activate(self, before: Any, after: Any) -> Any:
         return True
 
-    def scatter(self, src, dst, edge):
+    def scatter(self, src: Any, dst: Any, edge: Any) -> Any:
         part = semirings.exp(edge.score - dst.largest)
         return {"share": part / semirings.where(dst.total == 0, 1, dst.total)}
 
@@ -71,16 +71,16 @@ class Differentiate(VertexProgram):
     reduce = semirings.plus
     everyone = True
 
-    def gather(self, src, dst, edge):
+    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
         return edge.share * edge.given
 
-    def apply(self, vertex, gathered):
+    def apply(self, vertex: Any, gathered: Any) -> Any:
         return {"mean": gathered}
 
-    def activate(self, before, after):
+    def activate(self, before: Any, after: Any) -> Any:
         return True
 
-    def scatter(self, src, dst, edge):
+    def scatter(self, src: Any, dst: Any, edge: Any) -> Any:
         return {"slope": edge.share * (edge.given - dst.mean)}
 
 

@@ -1,0 +1,113 @@
+"""gasla's sampler for the loaders of PyTorch Geometric: `NodeLoader` and `LinkLoader` take it as their sampler.
+
+PyTorch Geometric calls it for each batch, in as many worker processes as the loader has. `gasla.loader` needs neither,
+and makes batches ahead in a thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gasla
+import semirings
+from gasla.graph.arguments import in_host_memory
+from gasla.graph.typed_graph import TypedGraph
+
+try:
+    from torch import from_dlpack as tensor
+    from torch.utils.data import get_worker_info
+    from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, SamplerOutput
+    from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+except ImportError:  # NeighborSampler says so
+    BaseSampler = object
+
+
+class NeighborSampler(BaseSampler):  # type: ignore[misc]
+    """A `BaseSampler` of PyTorch Geometric that samples by `gasla.sample_neighbors`.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse array, or TypedGraph
+        In host memory, with the vertices and edges of the data that the loader takes features from.
+    k : list of int, or of a typed graph also mapping from relation to list
+        Number of neighbors for each layer.
+    seed : int
+        At most 64 bits. Each call of each worker has draws of its own.
+    **options
+        `direction`, by default "in", `weighted`, `replace`, `time`, `window`, `strategy` and `disjoint` of
+        `gasla.sample_neighbors`. Times of seeds come from the loader (`input_time`, `edge_label_time`); then trees are
+        disjoint.
+
+    Raises
+    ------
+    ImportError
+        If PyTorch Geometric is not installed.
+    TypeError, ValueError
+        As in `gasla.sample_neighbors`.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> from gasla.backends.pyg import NeighborSampler
+    >>> from torch_geometric.data import Data  # doctest: +SKIP
+    >>> from torch_geometric.loader import NodeLoader  # doctest: +SKIP
+    >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])  # doctest: +SKIP
+    >>> sampler = NeighborSampler(gasla.Graph.from_edge_index(edges), [5, 5])  # doctest: +SKIP
+    >>> loader = NodeLoader(Data(x=torch.eye(3), edge_index=edges), sampler, batch_size=2)  # doctest: +SKIP
+    """
+
+    def __init__(self, graph: Any, k: Any, *, seed: int = 0, **options: Any) -> None:
+        if BaseSampler is object:
+            raise ImportError("NeighborSampler needs PyTorch Geometric: pip install torch torch-geometric")
+        super().__init__()
+        self.graph = graph if isinstance(graph, TypedGraph) else in_host_memory("NeighborSampler", graph)
+        self.k, self.seed, self.options, self.calls = k, seed, {"direction": "in", **options}, 0
+        none: Any = {} if isinstance(graph, TypedGraph) else []
+        gasla.sample_neighbors(self.graph, none, k, seed=seed, **self._checked())
+
+    def _checked(self) -> dict[str, Any]:
+        """The options that hold without times, to check them before any batch."""
+        return {name: each for name, each in self.options.items() if name in ("direction", "weighted", "replace")}
+
+    def sample_from_nodes(self, index: Any, **_: Any) -> Any:
+        """Sample around nodes, as `NodeLoader` asks for."""
+        return node_sample(index, self._sample)
+
+    def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> Any:
+        """Sample around both ends of edges, and of negative ones that PyTorch Geometric draws, for `LinkLoader`."""
+        sizes = dict(self.graph.sizes) if isinstance(self.graph, TypedGraph) else self.graph.n
+        disjoint = bool(self.options.get("disjoint", False)) or index.time is not None
+        return edge_sample(index, self._sample, sizes, disjoint, neg_sampling=neg_sampling)
+
+    def _sample(self, seed: Any, seed_time: Any = None) -> Any:
+        """The sample around some nodes, in PyTorch Geometric's form."""
+        worker = info.id if (info := get_worker_info()) is not None else 0
+        word = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
+        self.calls += 1
+        ids, at = _arrays(seed), _arrays(seed_time)
+        found: Any = gasla.sample_neighbors(self.graph, ids, self.k, at=at, seed=word, **self.options)
+        node, edge, batch = (_tensors(each) for each in (found.vertices, found.edge_ids, found.batch))
+        rows, columns = (
+            _tensors({name: each[end] for name, each in found.edge_index.items()})
+            if isinstance(found.edge_index, dict)
+            else tensor(found.edge_index[end])
+            for end in (0, 1)
+        )
+        made = HeteroSamplerOutput if isinstance(found.edge_index, dict) else SamplerOutput
+        return made(node, rows, columns, edge, batch, found.vertex_counts, found.edge_counts)
+
+
+def _arrays(given: Any) -> Any:
+    """Tensors as arrays, also those in a dict."""
+    if isinstance(given, dict):
+        return {name: each.numpy() for name, each in given.items()}
+    return None if given is None else given.numpy()
+
+
+def _tensors(given: Any) -> Any:
+    """Arrays as tensors of int64, also those in a dict."""
+    if isinstance(given, dict):
+        return {name: _tensors(each) for name, each in given.items()}
+    return None if given is None else tensor(given.astype(np.int64, copy=False))
