@@ -24,7 +24,7 @@ except ImportError:  # NeighborSampler says so
     BaseSampler = object
 
 
-class NeighborSampler(BaseSampler):  # type: ignore[misc]
+class NeighborSampler(BaseSampler):
     """A `BaseSampler` of PyTorch Geometric that samples by `gasla.sample_neighbors`.
 
     Parameters

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gasla.graph.arguments import are_names, several_vertices, weight_range
 from gasla.graph.exchange.vertex_names import translate_vertex, translate_vertices
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.typed_graph import TypedGraph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -82,6 +83,8 @@ def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable
         def called(*args: P.args, **kwargs: P.kwargs) -> None:
             given = bind(*args, **kwargs)
             given.apply_defaults()
+            if isinstance(given.arguments["graph"], TypedGraph):
+                return verify(*given.args, **given.kwargs)
             values, graph = given.arguments, as_graph(given.arguments["graph"])
             if graph.naming is not None:
                 for name, translate in VERTICES.items():
@@ -91,7 +94,7 @@ def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable
             if not asked or any(asked):
                 require_weights(graph, weights)
             with np.errstate(all="ignore"):
-                verify(*given.args, **given.kwargs)
+                return verify(*given.args, **given.kwargs)
 
         return called
 

@@ -1,6 +1,6 @@
 """Verifiers of random choices: walks, sampled neighbors, pairs without an edge, edges split into sets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from gasla.arrays import moved
 from gasla.graph.edge_times import Span, span_of, times_of_edges
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.verify._common import Array, VerificationError, edges_by_id, edges_of, require, verifier
 
 
@@ -57,8 +58,8 @@ def random_walks(
 @verifier("shares")
 def sample_neighbors(
     graph: Any,
-    ids: ArrayLike,
-    k: int | Sequence[int],
+    ids: Any,
+    k: Any,
     sampled: Any,
     *,
     direction: str = "out",
@@ -72,7 +73,8 @@ def sample_neighbors(
 ) -> None:
     """Verify `sampled` of `gasla.sample_neighbors`: as many as wanted, along edges, none more often than its edges.
 
-    With `at`, along edges of each span of time; with "last", the last of these. Trees have no edge between them.
+    With `at`, along edges of each span of time; with "last", the last of these. Trees have no edge between them. Of a
+    typed graph, so along the edges of each relation; `at` is one time, or a mapping from type to times.
 
     Examples
     --------
@@ -83,10 +85,22 @@ def sample_neighbors(
     Traceback (most recent call last):
     gasla.verify.VerificationError: row 0 of vertex 0 has 2 neighbors; expected 1
     """
+    is_last = strategy == "last"
+    if isinstance(graph, TypedGraph):
+        asked = {kind: np.asarray(ids.get(kind, []), np.int64) for kind in graph.sizes}
+        if isinstance(at, Mapping):
+            parts = [np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in asked.items() if len(each)]
+            at = np.concatenate(parts) if parts else np.zeros(0)
+        total = sum(map(len, asked.values()))
+        may = dict[Relation, _Usable]()
+        for name, one in graph.relations.items():
+            span = None if at is None else span_of(one, time, at, window, total)
+            may[name] = _Usable(one, direction, weighted, time, span)
+        _require_typed(graph, may, asked, k, sampled, replace, is_last, disjoint or at is not None)
+        return
     given, asked = as_graph(graph), np.asarray(ids)
     span = None if at is None else span_of(given, time, at, window, len(asked))
     usable = _Usable(given, direction, weighted, time, span)
-    is_last = strategy == "last"
     if isinstance(k, Sequence):
         _require_layers(usable, asked, k, sampled, replace, is_last, disjoint or at is not None)
         return
@@ -184,6 +198,88 @@ def _require_layers(
         new, where = np.unique(drawn[layer][drawn[layer] >= last], return_index=True)
         if not np.array_equal(new, np.arange(last, begins[i + 2])) or (where[1:] < where[:-1]).any():
             raise VerificationError(f"the new vertices of layer {i} are not numbered by their first appearance")
+
+
+def _require_typed(
+    graph: TypedGraph,
+    usable: Mapping[Relation, _Usable],
+    ids: Mapping[str, Array],
+    k: Any,
+    sampled: Any,
+    replace: bool,
+    is_last: bool,
+    disjoint: bool,
+) -> None:
+    """Verify a sample of a typed graph."""
+    vertices, counts = sampled[0], sampled[3]
+    roots = _typed_roots(ids, vertices, counts, sampled[5], disjoint)
+    drew: dict[str, list[list[Array]]] = {kind: [[] for _ in counts[kind][1:]] for kind in graph.sizes}
+    for name, may in usable.items():
+        own, other = (name[0], name[2]) if may.owners is may.sources else (name[2], name[0])
+        ends, numbers, edge_counts = np.asarray(sampled[1][name]), np.asarray(sampled[2][name]), sampled[4][name]
+        drawing, drawn = ends if may.owners is may.sources else ends[::-1]
+        for end, kind, right in zip(ends, (name[0], name[2]), graph.edge_index(name)[:, numbers]):
+            if not np.array_equal(np.asarray(vertices[kind])[end], right):
+                raise VerificationError(f"an end of the edges of {name} is not that of the edge of its number")
+        require(roots[own][drawing] == roots[other][drawn], lambda e: f"edge {e} of {name} leads to another tree")  # noqa: B023
+        layers = k[name] if isinstance(k, Mapping) else k
+        begin, cuts = np.cumsum([0, *counts[own]]), np.cumsum([0, *edge_counts])
+        if len(layers) != len(edge_counts) or cuts[-1] != len(numbers):
+            raise VerificationError(f"{name} has {edge_counts} edges by layer; expected {len(layers)} layers")
+        shift = graph.starts(name)[0 if may.owners is may.sources else 1]
+        for i, most in enumerate(layers):
+            layer, rows = slice(cuts[i], cuts[i + 1]), range(begin[i], begin[i + 1])
+            drew[other][i].append(drawn[layer])
+            open_now = [may.of(int(vertices[own][j]) + shift, int(roots[own][j])) for j in rows]
+            _require_draws(name, rows, open_now, most, drawing[layer], numbers[layer], replace, is_last)
+    for kind, each in drew.items():
+        last = counts[kind][0]
+        for i, more in enumerate(counts[kind][1:]):
+            found = np.concatenate([np.zeros(0, int), *each[i]])
+            new, where = np.unique(found[found >= last], return_index=True)
+            if not np.array_equal(new, np.arange(last, last + more)) or (where[1:] < where[:-1]).any():
+                raise VerificationError(f"the new vertices of type {kind!r} are not numbered by their first appearance")
+            last += more
+
+
+def _typed_roots(ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool) -> dict[str, Array]:
+    """The tree of each vertex of a sample of a typed graph, checked with the vertices; 0 if there is one for all."""
+    if (batch is not None) != disjoint:
+        raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
+    roots, first = dict[str, Array](), 0
+    for kind, own in ids.items():
+        here = np.asarray(vertices[kind])
+        roots[kind] = np.asarray(batch[kind]) if disjoint else np.zeros(len(here), int)
+        starts = np.arange(first, first + len(own)) if disjoint else np.zeros(len(own), int)
+        first += len(own)
+        known = np.stack([roots[kind], here])
+        begins = np.array_equal(known[:, : len(own)], np.stack([starts, own]))
+        if not begins or len(np.unique(known, axis=1).T) != len(here):
+            raise VerificationError(f"vertices of type {kind!r} are not distinct, or do not begin with the given ones")
+        if counts[kind][0] != len(own) or sum(counts[kind]) != len(here):
+            raise VerificationError(f"type {kind!r} has {counts[kind]} vertices by layer; expected {len(here)}")
+    return roots
+
+
+def _require_draws(
+    name: Relation,
+    rows: range,
+    open_now: Sequence[Array],
+    most: int,
+    drawing: Array,
+    numbers: Array,
+    replace: bool,
+    is_last: bool,
+) -> None:
+    """Verify the edges that the vertices of a layer drew from those that each may draw."""
+    if not np.isin(drawing, rows).all():
+        raise VerificationError(f"vertices of other layers draw edges of {name}")
+    for j, edges in zip(rows, open_now):
+        found = numbers[drawing == j]
+        wanted = most * bool(len(edges)) if replace else min(most, len(edges))
+        right = np.isin(found, edges[len(edges) - wanted :] if is_last else edges).all()
+        if len(found) != wanted or not right or not (replace or len(np.unique(found)) == wanted):
+            raise VerificationError(f"vertex {j} of the sample has not {wanted} edges of {name} that it may draw")
 
 
 def _roots(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:

@@ -1,5 +1,6 @@
 """`gasla.backends.pyg` with PyTorch Geometric itself: its loaders make the batches that gasla samples."""
 
+import runpy
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import gasla
 from gasla import datasets, verify
 from gasla.backends.pyg import NeighborSampler
 from gasla.graph.graph import Graph
+from tests.helpers import ROOT
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
 pyg: Any = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed")
@@ -85,6 +87,13 @@ def test_calls_have_draws_of_their_own() -> None:
     index = pyg.sampler.NodeSamplerInput(None, torch.arange(50))
     first, second = (sampler.sample_from_nodes(index).edge.tolist() for _ in range(2))
     assert first != second and NeighborSampler(GRAPH, [2]).sample_from_nodes(index).edge.tolist() == first
+
+
+@pytest.mark.thorough
+def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(ROOT / "examples" / "graphsage.py"))["main"]
+    assert main("11", "6") > 0.3  # of eight classes
+    assert "% of an epoch" in capsys.readouterr().out
 
 
 def test_errors_come_before_any_batch() -> None:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
 import gasla
-from gasla import datasets
+from gasla import datasets, verify
 from gasla.graph.graph import Graph
 from gasla.graph.typed_graph import Relation, TypedGraph
 from semirings import hash as hashed
@@ -90,6 +90,7 @@ def test_samples_are_those_of_plain_draws(graph: TypedGraph, seed: int, way: str
             parts[kind] = np.array(at[end - len(each) : end], np.int64)
         options |= {"at": parts, "strategy": "last" if way == "last" else "uniform"}
     found = gasla.sample_neighbors(graph, ids, k, seed=seed, **options)
+    verify.sample_neighbors(graph, ids, k, found, **options)
     vertices, edges = by_hand(graph, ids, k, at, direction, seed, way == "replaced", way == "last")
     for kind, each in vertices.items():
         batch = np.zeros(len(each), int) if found.batch is None else found.batch[kind]
@@ -278,6 +279,31 @@ def test_graphs_with_types_of_vertices_and_edges_are_split() -> None:
 def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_the_verifier_tells_what_is_wrong() -> None:
+    star: dict[Relation, Any] = {BUYS: [[0, 1, 2, 3], [0, 0, 0, 1]], KNOWS: [[1, 2], [0, 0]]}
+    graph = TypedGraph(star).with_edge_attributes({BUYS: {"time": [1, 2, 3, 0]}, KNOWS: {"time": [9, 9]}})
+
+    def check(found: Any, **options: Any) -> None:
+        verify.sample_neighbors(graph, {"i": [0]}, [2], found, direction="in", **options)
+
+    right = gasla.sample_neighbors(graph, {"i": [0]}, [2], direction="in", seed=3)
+    check(right)
+    early = gasla.sample_neighbors(graph, {"i": [0]}, [2], direction="in", at=2)
+    check(early, at=2, strategy="last")
+    check(early, at={"i": 2})
+    for found, options, message in (
+        (right, {"at": 9}, "has no batch; expected the opposite"),
+        (early, {"at": 1}, "has not 1 edges of"),
+        (early, {"at": 3, "strategy": "last"}, "has not 2 edges of"),
+        (right._replace(vertices=right.vertices | {"u": right.vertices["u"][::-1]}), {}, "an end of the edges of"),
+        (right._replace(vertices=right.vertices | {"i": np.array([1])}), {}, "do not begin with the given ones"),
+        (right._replace(edge_counts=right.edge_counts | {BUYS: [1]}), {}, "expected 1 layers"),
+        (right._replace(vertex_counts=right.vertex_counts | {"u": [1, 1]}), {}, "vertices by layer; expected 2"),
+    ):
+        with pytest.raises(verify.VerificationError, match=message):
+            check(found, **options)
 
 
 @pytest.mark.gpu

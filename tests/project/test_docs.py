@@ -171,7 +171,7 @@ def test_every_algorithm_says_how_it_reads_edges() -> None:
     shown = sections(text)
     assert all(sentences.keys() == LABELS and all(sentences.values()) for sentences in shown.values())
     assert text.count("\n- *") == len(LABELS) * (text.count("\n### ") + 1)
-    walks = ("operations.walks", "operations.sampling", "operations.edge_samples")
+    walks = ("operations.walks", "operations.sampled_walks", "operations.sampling", "operations.edge_samples")
     algorithms = {name for name, home in gasla._HOMES.items() if home.startswith(("algorithms.", *walks))}
     assert shown.keys() == algorithms - {"WalkProgram"}
 
