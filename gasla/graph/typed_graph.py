@@ -470,11 +470,12 @@ def _part(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapp
 
 def _labels(name: str, given: Any, count: int, of: str) -> tuple[Array, Array]:
     """Distinct strings, ascending, and the position of each given one among them."""
-    each = np.asarray(given, object).reshape(-1)
+    each = given.tolist() if hasattr(given, "tolist") else [*given]
     if len(each) != count:
         raise ValueError(f"{name} has {len(each)} entries; expected {count}, one for each of the {of}")
-    for place, label in enumerate(each):
-        if not isinstance(label, str):
-            raise TypeError(f"{name}[{place}] is {label!r}; expected a string")
-    found, places = np.unique(each.astype(str), return_inverse=True)
-    return found, places
+    if not {*map(type, each)} <= {str, np.str_}:
+        bad = next(place for place, label in enumerate(each) if not isinstance(label, str))
+        raise TypeError(f"{name}[{bad}] is {each[bad]!r}; expected a string")
+    found = sorted({*each})
+    places = {label: place for place, label in enumerate(found)}
+    return np.array(found, object), np.fromiter(map(places.__getitem__, each), np.int64, count)
