@@ -86,9 +86,6 @@ class TypedGraph:
            [1]])
     """
 
-    relations: Mapping[Relation, Graph]
-    sizes: Mapping[str, int]
-
     def __init__(self, relations: Mapping[Relation, Any], sizes: Mapping[str, int] | None = None) -> None:
         if not isinstance(relations, Mapping) or not relations:
             raise TypeError(
@@ -116,7 +113,7 @@ class TypedGraph:
         self._set(graphs, known, {})
 
     def _set(self, graphs: dict[Relation, Graph], sizes: dict[str, int], naming: dict[str, Names]) -> None:
-        self.relations, self.sizes = MappingProxyType(graphs), MappingProxyType(sizes)
+        self._graphs, self._sizes = graphs, sizes
         devices = {graph.device: name for name, graph in graphs.items()}
         if len(devices) > 1:
             raise ValueError(f"{devices['cpu']} is on the CPU, and {devices['gpu']} on the GPU; expected one device")
@@ -276,6 +273,16 @@ class TypedGraph:
             for column in graph.edge_attributes:
                 data[name][column] = tensor(graph.edge_attributes.numbers(column).copy())
         return data
+
+    @property
+    def relations(self) -> Mapping[Relation, Graph]:
+        """The graph of each relation."""
+        return MappingProxyType(self._graphs)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The number of vertices of each type."""
+        return MappingProxyType(self._sizes)
 
     def __getitem__(self, relation: Relation) -> Graph:
         if relation not in self.relations:

@@ -1,5 +1,6 @@
 """Samples of typed graphs: against plain Python, against samples of plain graphs, and hostile input."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -200,6 +201,8 @@ def test_relations_are_given_as_arrays_matrices_and_graphs() -> None:
     assert TypedGraph({KNOWS: csr_array(np.eye(3))}).sizes == {"u": 3}
     weighted = TypedGraph({BUYS: csr_array(([0.0, 3.0], ([0, 0], [0, 1])), shape=(1, 2))})
     assert gasla.sample_neighbors(weighted, {"u": [0]}, [2], weighted=True).vertices["i"].tolist() == [1]
+    again = pickle.loads(pickle.dumps(weighted))
+    assert again.relations.keys() == weighted.relations.keys() and again.sizes == weighted.sizes
     lone = TypedGraph({BUYS: np.zeros((2, 0), int)})
     assert gasla.sample_neighbors(lone, {}, [3, 2]).vertex_counts == {"u": [0, 0, 0], "i": [0, 0, 0]}
 
