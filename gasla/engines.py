@@ -189,8 +189,20 @@ class Primitives(Protocol):
     def hook(self, graph: Graph) -> Any:
         """Make a first forest, from the first out-neighbor of each vertex."""
 
-    def link(self, graph: Graph, parents: Any, first: int, last: int | None, known: int | None) -> None:
-        """Unite the trees at both ends of edges, in place."""
+    def link(
+        self,
+        graph: Graph,
+        parents: Any,
+        first: int,
+        last: int | None,
+        known: int | None,
+        across: tuple[Any, Any] | None,
+    ) -> None:
+        """Unite the trees at both ends of edges, in place.
+
+        With numbers and sizes of subtrees in `across`, only of edges between subtrees of which neither contains the
+        other.
+        """
 
     def link_groups(self, lists: Adjacency, groups: Any, parents: Any, known: int | None) -> None:
         """Unite the trees of the groups at both ends of edges, in place, in a forest whose entries are groups.
@@ -210,6 +222,12 @@ class Primitives(Protocol):
 
     def label_components(self, graph: Graph) -> tuple[Any, Any]:
         """The number of components, and the component of each vertex. A whole algorithm (Afforest)."""
+
+    def number_trees(self, graph: Graph) -> tuple[Any, Any, Any]:
+        """Parents, numbers and sizes of the subtrees of a rooted spanning forest of a simple graph. A whole algorithm."""
+
+    def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
+        """The least and the greatest value in each subtree of the trees that `number_trees` returns."""
 
     def simplify(self, graph: Graph) -> Graph:
         """The graph as simple and undirected; the graph itself if it is so already."""

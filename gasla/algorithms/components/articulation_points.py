@@ -1,20 +1,20 @@
 """Articulation points: vertices whose removal disconnects their component.
 
 Two edges are in the same biconnected component if they are on a common cycle. In a spanning forest (spanning_forest.py)
-every vertex represents the edge from its parent. A non-tree edge is on a cycle with the parent edges of both its ends.
-The parent edges of a vertex and of its parent are on a common cycle if a non-tree edge leads from the subtree of the
-vertex out of the subtree of its parent. Both kinds of pairs are linked; a vertex is an articulation point if its tree
-edges are in several components.
+every vertex represents the edge from its parent. A non-tree edge is on a cycle with the parent edges of both its ends,
+unless one is an ancestor of the other. The parent edges of a vertex and of its parent are on a common cycle if a
+non-tree edge leads from the subtree of the vertex out of the subtree of its parent. Both kinds of pairs are linked; a
+vertex is an articulation point if its tree edges are in several components.
 """
 
 from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import DepthFirst, Forest, sorted_graph, spanning_forest
-from gasla.arrays import module_of
+from gasla.algorithms.components.spanning_forest import DepthFirst, Forest, spanning_forest
+from gasla.arrays import array_module, module_of
 from gasla.graph.graph import Graph, whole_graph
-from gasla.operations.primitives import compress, link, simplify
+from gasla.operations.primitives import compress, likely_largest, link, simplify
 from gasla.rows import Command, Row, Task
 
 
@@ -52,13 +52,11 @@ def articulation_points(graph: Any) -> np.ndarray:
     forest = spanning_forest(simple)
     if isinstance(forest, DepthFirst):
         return _by_low_points(forest).astype(graph.id_dtype)
-    v, parents = forest.children, forest.parents
-    above = parents[v]
-    label = blocks_above(simple, forest)
-    top = forest.levels[above] == 0
-    label[above[top]] = label[v[top]]  # for a root, the label of any edge to it
+    parents, label, v = forest.parents, blocks_above(simple, forest), xp.arange(graph.n)
+    top = xp.flatnonzero((parents[parents] == parents) & (parents != v))
+    label[parents[top]] = label[top]  # for a root, the label of any edge to it
     is_cut = xp.zeros(graph.n, bool)
-    is_cut[above[label[v] != label[above]]] = True
+    is_cut[parents[xp.flatnonzero(label != label[parents])]] = True
     return xp.flatnonzero(is_cut).astype(graph.id_dtype)
 
 
@@ -83,24 +81,22 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
     label = xp.arange(graph.n, dtype=graph.id_dtype)
     parents = forest.parents
     if isinstance(forest, DepthFirst):  # every edge leads from a vertex to one of those above it
-        joined = xp.flatnonzero(forest.low < forest.numbers[parents])
+        joins_parent = forest.low < forest.numbers[parents]
     else:
-        below = forest.children[forest.levels[forest.children] > 1]
-        joined = below[forest.is_left_from(below, parents[below])]
-        link(_other_edges(graph, parents), label)
-    link(sorted_graph(joined, parents[joined], graph.n), label)
+        joins_parent = forest.leaves_subtree(parents)
+    link(_to_one_each(xp.where(joins_parent, parents, label)), label)
+    if isinstance(forest, Forest) and graph.n:  # of vertices in the largest component so far, no edges need be read
+        link(graph, label, last=2, across=forest.trees)
+        compress(label)
+        link(graph, label, known=likely_largest(label), across=forest.trees)
     compress(label)
     return label
 
 
-def _other_edges(graph: Graph, parents: Any) -> Graph:
-    """The non-tree edges, each in one direction."""
-    xp: Any = module_of(graph.device)
-    src, dst = graph.out.owners(), graph.out.indices
-    once = xp.flatnonzero(src < dst)
-    src, dst = src[once], dst[once]
-    others = xp.flatnonzero((parents[src] != dst) & (parents[dst] != src))
-    return sorted_graph(src[others], dst[others], graph.n)
+def _to_one_each(neighbors: Any) -> Graph:
+    """The graph with one edge from each vertex."""
+    xp: Any = array_module(neighbors)
+    return Graph.from_csr(xp.arange(len(neighbors) + 1, dtype=neighbors.dtype), neighbors)
 
 
 def _by_degree(f: Any) -> Any:

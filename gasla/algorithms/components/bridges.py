@@ -57,8 +57,7 @@ def bridges(graph: Any) -> np.ndarray:
     if isinstance(forest, DepthFirst):
         is_bridge = (forest.low == forest.numbers) & (parents != np.arange(graph.n))
     else:
-        is_bridge = xp.zeros(graph.n, bool)
-        is_bridge[forest.children] = ~forest.is_left_from(forest.children, forest.children)
+        is_bridge = ~forest.leaves_subtree() & (parents != xp.arange(graph.n))
     if simple is not graph:
         is_bridge &= ~has_twin(graph, parents)
     v = xp.flatnonzero(is_bridge)

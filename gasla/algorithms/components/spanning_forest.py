@@ -1,12 +1,13 @@
 """Spanning forests: a tree for every component, and how far non-tree edges reach from each subtree.
 
-The trees are breadth-first search trees from the smallest vertex of every component, found at once. Two sweeps over the
-levels number the vertices such that each subtree is a range: subtree sizes are summed from the leaves up, and a vertex
-is numbered after its parent and the subtrees of its earlier siblings. One pass over all edges and one more sweep from
-the leaves find the least and the greatest number adjacent to each subtree. Whether removing a tree edge or a vertex
-disconnects the graph is then a comparison.
+Each tree is rooted at the smallest vertex of its component, and numbered such that each subtree is a range. One pass
+over all edges finds the least and the greatest number adjacent to each vertex, and from these follow those adjacent to
+each subtree. Whether removing a tree edge or a vertex disconnects the graph is then a comparison.
 
-In host memory, small graphs and deep ones (`DEEP`) are searched depth-first instead, on one thread.
+On a GPU, trees are numbered in one launch, whatever their depth (`primitives.number_trees`). In host memory they are
+breadth-first search trees, found at once. Two sweeps over the levels number the vertices: subtree sizes are summed from
+the leaves up, and a vertex is numbered after its parent and the subtrees of its earlier siblings. One more sweep passes
+extremes up. Small graphs and deep ones (`DEEP`) are searched depth-first instead, on one thread.
 
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
@@ -20,7 +21,16 @@ import semirings
 from gasla.algorithms.traversal.bfs import PARENTS
 from gasla.arrays import array_module, module_of, running_sums
 from gasla.graph.graph import Graph
-from gasla.operations.primitives import compress, depth_first, fits_one_thread, hook, likely_largest, link
+from gasla.operations.primitives import (
+    Trees,
+    compress,
+    depth_first,
+    fits_one_thread,
+    hook,
+    likely_largest,
+    link,
+    number_trees,
+)
 from gasla.operations.run import run
 from gasla.program import ID, Schedule, VertexProgram, option, vertex
 
@@ -111,18 +121,26 @@ class ParentEdges(VertexProgram):
 class Forest:
     """A spanning forest of a simple undirected graph, in which each subtree is a range of numbers."""
 
-    levels: Array  # depth of each vertex; 0 for roots
-    children: Array  # all vertices except roots; each represents the edge from its parent
-    parents: Array  # a root is its own parent
-    numbers: Array  # the subtree of v has numbers[v] to numbers[v] + sizes[v] - 1
-    sizes: Array
+    trees: Trees
     low: Array  # least number in the subtree of v, or adjacent to it by a non-tree edge
     high: Array  # greatest number
 
-    def is_left_from(self, v: Array, below: Array) -> Array:
-        """Whether a non-tree edge leads from the subtree of `v` to outside of the subtree of `below`."""
-        first = self.numbers[below]
-        return (self.low[v] < first) | (self.high[v] >= first + self.sizes[below])
+    @property
+    def parents(self) -> Array:
+        """The parent of each vertex; a root is its own."""
+        return self.trees.parents
+
+    @property
+    def numbers(self) -> Array:
+        """The number of each vertex, larger than that of its parent."""
+        return self.trees.numbers
+
+    def leaves_subtree(self, of: Array | None = None) -> Array:
+        """Whether a non-tree edge leads from the subtree of each vertex to outside of it, or of that of `of[v]`."""
+        first, size = self.trees.numbers, self.trees.sizes
+        if of is not None:
+            first, size = first[of], size[of]
+        return (self.low < first) | (self.high >= first + size)
 
 
 class DepthFirst(NamedTuple):
@@ -149,25 +167,33 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
     """Compute a spanning forest of a simple undirected graph, as made by `simplify`."""
     if fits_one_thread(graph, ONE_THREAD):
         return DepthFirst(*depth_first(graph))
-    xp: Any = module_of(graph.device)
-    ids, is_root = xp.arange(graph.n, dtype=graph.id_dtype), smallest_members(graph)
-    none = xp.full(graph.n, -1, graph.id_dtype)
-    level = xp.where(is_root, 0, -1).astype(np.int32)
+    if graph.engine != "cpu":
+        trees = number_trees(graph)
+        return Forest(trees, *trees.extremes(*_adjacent_range(graph, trees.parents, trees.numbers)))
+    ids, is_root = np.arange(graph.n, dtype=graph.id_dtype), smallest_members(graph)
+    none = np.full(graph.n, -1, graph.id_dtype)
+    level = np.where(is_root, 0, -1).astype(np.int32)
     most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
-    first = {"active": is_root, "level": level, "parent": xp.where(is_root, ids, none)}
+    first = {"active": is_root, "level": level, "parent": np.where(is_root, ids, none)}
     found = run(PARENTS, graph, **first, max_iterations=most)
     if not found.converged:
         return DepthFirst(*depth_first(graph))
     levels, parents = found.level, found.parent
-    children = xp.flatnonzero(~is_root)
+    children = np.flatnonzero(~is_root)
     tree = sorted_graph(children, parents[children], graph.n)
     order = Schedule(levels)
     sizes = run(Sizes, tree, schedule=order.reversed()).size
     between = _between(tree, sizes, is_root)
     numbers = run(Numbers, tree, schedule=order, between=between).number
+    low, high = _adjacent_range(graph, parents, numbers)
+    reach = run(SubtreeRange, tree, schedule=order.reversed(), low=low, high=high)
+    return Forest(Trees(parents, numbers, sizes), reach.low, reach.high)
+
+
+def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
+    """The least and the greatest number of each vertex and its neighbors, except its parent."""
     near = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
-    reach = run(SubtreeRange, tree, schedule=order.reversed(), low=near.low, high=near.high)
-    return Forest(levels, children, parents, numbers, sizes, reach.low, reach.high)
+    return near.low, near.high
 
 
 def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:

@@ -4,7 +4,14 @@
 from gasla.cpu.primitive.boruvka import lightest_forest
 from gasla.cpu.primitive.clique_search import maximal_cliques
 from gasla.cpu.primitive.cliques import count_cliques
-from gasla.cpu.primitive.depth_first import depth_first, depth_first_order, dominators, strong_components
+from gasla.cpu.primitive.depth_first import (
+    depth_first,
+    depth_first_order,
+    dominators,
+    extremes_of_subtrees,
+    number_trees,
+    strong_components,
+)
 from gasla.cpu.primitive.depth_first_joins import Joined as join
 from gasla.cpu.primitive.drain_levels import peel
 from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists, search_lists

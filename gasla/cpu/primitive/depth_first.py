@@ -30,6 +30,22 @@ def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
     return parents, numbers, low
 
 
+def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
+    """Return the parents, the numbers and the sizes of the subtrees of a spanning forest (`primitives.number_trees`)."""
+    parents, numbers, _ = depth_first(graph)
+    sizes = np.ones(graph.n, graph.id_dtype)
+    run(_sum_up, 0, parents, np.argsort(numbers), sizes)
+    return parents, numbers, sizes
+
+
+def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the least of `low` and the greatest of `high` in each subtree (`primitives.extremes_of_subtrees`)."""
+    parents, numbers, _ = trees
+    low, high = low.copy(), high.copy()
+    run(_pass_up, 0, parents, np.argsort(numbers), low, high)
+    return low, high
+
+
 def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]:
     """Return the vertices in both orders of a search, and the parents of all (`primitives.depth_first_order`)."""
     before, after, parents = np.empty(graph.n, graph.id_dtype), np.empty(graph.n, graph.id_dtype), _none(graph)
@@ -104,6 +120,26 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
                         break
                     low[parent] = min(low[parent], low[v])
                     v = parent
+
+
+@compiled
+def _sum_up(thread, threads, control, parents, order, sizes):
+    """Add the size of each subtree to that of its parent, children first."""
+    for i in range(len(order) - 1, -1, -1):
+        v = np.uint64(order[np.uint64(i)])
+        parent = np.uint64(parents[v])
+        if parent != v:
+            sizes[parent] += sizes[v]
+
+
+@compiled
+def _pass_up(thread, threads, control, parents, order, low, high):
+    """Improve the extremes at each parent by those of its children, children first."""
+    for i in range(len(order) - 1, -1, -1):
+        v = np.uint64(order[np.uint64(i)])
+        parent = np.uint64(parents[v])
+        low[parent] = min(low[parent], low[v])
+        high[parent] = max(high[parent], high[v])
 
 
 @compiled

@@ -33,14 +33,23 @@ def hook(graph: Graph) -> Array:
     return parents
 
 
-def link(graph: Graph, parents: Array, first: int, last: int | None, known: int | None) -> None:
-    """Unite the trees at both ends of every edge, in place."""
+def link(
+    graph: Graph,
+    parents: Array,
+    first: int,
+    last: int | None,
+    known: int | None,
+    across: tuple[Array, Array] | None,
+) -> None:
+    """Unite the trees at both ends of every edge, in place; `across` has numbers and sizes of subtrees."""
     lists = graph.out
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
     with _packed(parents) as flat:
         arguments: tuple[Any, ...] = lists.indptr, lists.indices, flat, *positions, root
-        if known is None or graph.is_symmetric:
+        if across is not None:
+            run(_link_across, graph.n + graph.m, *arguments, *across, _grain(graph.n), loose=True)
+        elif known is None or graph.is_symmetric:
             run(_link, graph.n + graph.m, *arguments, False, _grain(graph.n), loose=True)
         else:
             run(_link_outward, graph.n + graph.m, *arguments, _grain(graph.n), loose=True)
@@ -176,6 +185,26 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
                 for k in range(low, high):
                     if load_unordered(parents, np.uint64(indices[k])) != known:
                         _link_list(parents, v, indices, k, k + _ONE, -1)
+
+
+@compiled
+def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
+    """Link the edges of vertices outside the known tree, from one subtree to another that neither contains."""
+    n = np.uint64(len(parents))
+    for start, end in blocks(control, n, grain):
+        for v in range(start, end):
+            if load_unordered(parents, v) != known:
+                low = np.uint64(indptr[v])
+                for k in range(low + first, min(np.uint64(indptr[v + _ONE]), low + last)):
+                    u = np.uint64(indices[k])
+                    if _are_apart(numbers[v], sizes[v], numbers[u], sizes[u]):
+                        _link_list(parents, v, indices, k, k + _ONE, -1)
+
+
+@inlined
+def _are_apart(first, size, other, size_of_other):
+    """Whether two ranges of numbers are disjoint."""
+    return first + size <= other or other + size_of_other <= first
 
 
 @compiled

@@ -2,7 +2,17 @@
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.gpu.primitive.cliques import count_cliques
-from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, link_groups, number
+from gasla.gpu.primitive.forest import (
+    compress,
+    extremes_of_subtrees,
+    hook,
+    label_components,
+    likely_largest,
+    link,
+    link_groups,
+    number,
+    number_trees,
+)
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, has_edges
 from gasla.gpu.primitive.neighbors import count_at_edges, count_common_neighbors, orient, simplify

@@ -178,7 +178,7 @@ def _always() -> Iterator[str]:
     yield from (rows.formatted(rows.SOURCE, offset, kinds[0]) for offset in kinds[:2])
     yield rows.formatted(rows.HUB_NEIGHBORS, kinds[0], kinds[0])
     yield levels.source(SIZE)
-    yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components"))
+    yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components", "trees"))
     yield neighbors.source(SIZE, SIZE, False)
     yield intersections.source(SIZE, 8, False)
     yield sampling.source(SIZE, SIZE)

@@ -7,29 +7,7 @@ KERNEL label_components(const offset_t* offsets, const vertex_t* neighbors, u64 
                         vertex_t* work, Slice* slices, Control* control, u64* result) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbors, n};
-    const Order order{true};
-    hook(lists, order, parents, work);
-    barrier.wait();
-    for (u32 round = 0; round < ROUNDS; ++round) {
-        compress(parents, n);
-        barrier.wait();
-        try_others(order, parents, work, n);
-        barrier.wait();
-    }
-    compress(parents, n);
-    barrier.wait();
-    link_others(order, parents, work, n);
-    barrier.wait();
-    if (blockIdx.x == 0) {  // concurrent path compression does not change roots
-        const vertex_t root = likely_largest(parents, n);
-        if (threadIdx.x == 0) control->known = (u64)root;
-    }
-    compress(parents, n);
-    barrier.wait();
-    const vertex_t known = (vertex_t)fresh(&control->known);
-    Linker<false>{lists, order, parents, known, outward != 0, nullptr}.link(0, m, slices, control, barrier);
-    compress(parents, work, n);
-    barrier.wait();
+    join_all(lists, m, outward != 0, AllEdges{}, parents, work, slices, control, barrier);
     ComponentNumbering(parents, work, n).run(control, barrier, result);
     barrier.leave();
 }

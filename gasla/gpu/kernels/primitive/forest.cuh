@@ -10,7 +10,7 @@ KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbors, u64 n, ve
                    u64 known, u64 outward, Slice* slices, Control* control) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbors, n};
-    Linker<false>{lists, Order{false}, parents, (vertex_t)known, outward != 0, nullptr}.link(
+    Linker<AllEdges>{lists, Order{false}, AllEdges{}, parents, (vertex_t)known, outward != 0}.link(
         first, last, slices, control, barrier);
     barrier.leave();
 }
@@ -19,7 +19,9 @@ KERNEL forest_link_groups(const offset_t* offsets, const vertex_t* neighbors, u6
                           vertex_t* parents, u64 known, Slice* slices, Control* control) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbors, n};
-    Linker<true>{lists, Order{false}, parents, (vertex_t)known, false, groups}.link(0, m, slices, control, barrier);
+    const GroupedEdges edges(groups);
+    Linker<GroupedEdges>{lists, Order{false}, edges, parents, (vertex_t)known, false}.link(
+        0, m, slices, control, barrier);
     barrier.leave();
 }
 
@@ -38,5 +40,15 @@ KERNEL forest_number(vertex_t* parents, vertex_t* firsts, u64 n, Control* contro
     }
     barrier.wait();
     ComponentNumbering(parents, firsts, n).run(control, barrier, result);
+    barrier.leave();
+}
+
+KERNEL forest_link_across(const offset_t* offsets, const vertex_t* neighbors, u64 n, vertex_t* parents, u64 first,
+                          u64 last, u64 known, u64 outward, const vertex_t* numbers, const vertex_t* sizes, Slice* slices,
+                          Control* control) {
+    Barrier barrier(control->barrier);
+    const AcrossEdges edges(numbers, sizes);
+    Linker<AcrossEdges>{Lists{offsets, neighbors, n}, Order{false}, edges, parents, (vertex_t)known, outward != 0}.link(
+        first, last, slices, control, barrier);
     barrier.leave();
 }

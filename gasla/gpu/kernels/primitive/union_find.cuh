@@ -64,6 +64,42 @@ struct Order {
     }
 };
 
+// The edges that unite the trees of their ends: all edges. Other kinds of edges replace a part of this.
+struct AllEdges {
+    __device__ __forceinline__ vertex_t entry(vertex_t v) const { return v; }  // of v in the forest
+    __device__ __forceinline__ bool is_inside(const vertex_t* parents, vertex_t v, vertex_t root) const {
+        return parents[v] == root;
+    }
+    __device__ __forceinline__ bool unites(vertex_t, vertex_t) const { return true; }
+    __device__ __forceinline__ void joined(vertex_t, vertex_t, vertex_t) const {}  // a root, by an edge: it is none now
+};
+
+// The forest is one of groups of vertices. An edge unites the groups of its ends; a group stays where it is when its root
+// changes.
+struct GroupedEdges : AllEdges {
+    const vertex_t* groups;
+
+    __device__ __forceinline__ explicit GroupedEdges(const vertex_t* groups) : groups(groups) {}
+    __device__ __forceinline__ vertex_t entry(vertex_t v) const { return __ldg(groups + v); }
+    __device__ __forceinline__ bool is_inside(const vertex_t*, vertex_t v, vertex_t group) const {
+        return entry(v) == group;
+    }
+};
+
+// Edges across trees: from one subtree to another that neither contains nor is part of it. A subtree is a range of
+// numbers, from that of its topmost vertex on.
+struct AcrossEdges : AllEdges {
+    const vertex_t* numbers;
+    const vertex_t* sizes;
+
+    __device__ __forceinline__ AcrossEdges(const vertex_t* numbers, const vertex_t* sizes)
+        : numbers(numbers), sizes(sizes) {}
+    __device__ __forceinline__ bool unites(vertex_t u, vertex_t v) const {
+        const vertex_t first = __ldg(numbers + u), other = __ldg(numbers + v);
+        return first < other ? other - first >= __ldg(sizes + u) : first - other >= __ldg(sizes + v);
+    }
+};
+
 __device__ __forceinline__ vertex_t sample(u64 i, u64 n) { return (vertex_t)(i * GOLDEN % n); }
 
 // --- one vertex ------------------------------------------------------------------------------------------------------
@@ -119,14 +155,18 @@ __device__ __forceinline__ vertex_t attach(vertex_t* parents, vertex_t high, ver
     return parent == high ? compare_and_swap(parents + high, high, low) : parent;
 }
 
-// Unite the trees of `root` and v; returns the common root.
-__device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v) {
+// Unite the trees of `root` and v; returns the common root. Calls `joined` with the root that is none now.
+template <class Joined>
+__device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v, Joined joined) {
     vertex_t other = find(parents, v);
     while (root != other) {
         const bool stays = order.rank(root) < order.rank(other);
         const vertex_t low = stays ? root : other, high = stays ? other : root;
         const vertex_t parent = attach(parents, high, low);
-        if (parent == high) return low;
+        if (parent == high) {
+            joined(high);
+            return low;
+        }
         root = find(parents, parent);  // another thread was faster
         other = low;
     }
@@ -141,64 +181,64 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
 }
 
 // Hook, and store in `others` the edge to link next, which saves reading the lists again.
-__device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_t* others) {
+template <class Edges>
+__device__ void hook(const Lists& lists, Order order, const Edges& edges, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
         const Hooked start = hooked(lists, order, (vertex_t)v, true);
         parents[v] = start.parent;
         others[v] = start.other;
+        if (start.parent != (vertex_t)v) edges.joined((vertex_t)v, (vertex_t)v, start.parent);
     }
 }
 
 // One attempt to link the stored edges in flat trees, without following paths; a thread that comes too late gives up. A
 // tree is attached to another unless its root ranks below all that it meets, so few trees remain, and few threads
 // contend for a root.
-__device__ void try_others(Order order, vertex_t* parents, const vertex_t* others, u64 n) {
+template <class Edges>
+__device__ void try_others(Order order, const Edges& edges, vertex_t* parents, const vertex_t* others, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         const vertex_t other = others[v];
         if (other == (vertex_t)v) continue;
         const vertex_t mine = parents[v], its = parents[other];
         if (mine == its) continue;
         const bool stays = order.rank(mine) < order.rank(its);
-        attach(parents, stays ? its : mine, stays ? mine : its);
+        const vertex_t high = stays ? its : mine, low = stays ? mine : its;
+        if (attach(parents, high, low) == high) edges.joined(high, (vertex_t)v, other);
     }
 }
 
 // Link the stored edges; afterwards others[v] is v for every vertex.
-__device__ void link_others(Order order, vertex_t* parents, vertex_t* others, u64 n) {
+template <class Edges>
+__device__ void link_others(Order order, const Edges& edges, vertex_t* parents, vertex_t* others, u64 n) {
     for (u64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
         const vertex_t v = (vertex_t)i, other = others[v];
         if (other == v) continue;
-        if (parents[v] != parents[other]) unite(parents, order, find(parents, v), other);
+        if (parents[v] != parents[other])
+            unite(parents, order, find(parents, v), other, [&](vertex_t root) { edges.joined(root, v, other); });
         others[v] = v;
     }
 }
 
 // Unites trees along the edges of vertices outside the known tree; with `outward` also along those that lead out of it.
-// GROUPED: the forest is one of groups of vertices. An edge unites the groups of its ends, and `known` is a group.
-template <bool GROUPED> struct Linker {
+template <class Edges> struct Linker {
     Lists lists;
     Order order;
+    Edges edges;
     vertex_t* parents;
-    vertex_t known;  // a root, or -1
+    vertex_t known;  // a root, or a group, or -1
     bool outward;
-    const vertex_t* groups;
 
-    __device__ __forceinline__ vertex_t entry(vertex_t v) const {  // of v in the forest
-        if constexpr (GROUPED) return __ldg(groups + v);
-        return v;
-    }
-    __device__ __forceinline__ bool is_known(vertex_t v) const {  // a group stays known when its root changes
-        if constexpr (GROUPED) return __ldg(groups + v) == known;
-        return parents[v] == known;
-    }
+    __device__ __forceinline__ bool is_known(vertex_t v) const { return edges.is_inside(parents, v, known); }
 
     __device__ __forceinline__ void walk(vertex_t v, position_t low, position_t high, u32 step) const {
         if (low >= high) return;
         const bool inside = is_known(v);
-        vertex_t root = find(parents, entry(v));
+        vertex_t root = find(parents, edges.entry(v));
         for (; low < high; low += step) {
             const vertex_t other = lists.neighbor(low);
-            if (!inside || !is_known(other)) root = unite(parents, order, root, entry(other));
+            if (!edges.unites(v, other) || (inside && is_known(other))) continue;
+            const auto joined = [&](vertex_t last) { edges.joined(last, v, other); };
+            root = unite(parents, order, root, edges.entry(other), joined);
         }
     }
 
@@ -289,6 +329,36 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
     }
     __syncthreads();
     return roots[best % SAMPLES];
+}
+
+// Unite the trees at both ends of every edge, of vertices that are in no tree yet, and find the smallest vertex of each.
+// Parents are roots then, after a barrier, and `firsts` has the smallest vertex of each tree at its root (Afforest).
+template <class Edges>
+__device__ void join_all(const Lists& lists, u64 m, bool outward, const Edges& edges, vertex_t* parents, vertex_t* firsts,
+                         Slice* slices, Control* control, Barrier& barrier) {
+    const Order order{true};
+    hook(lists, order, edges, parents, firsts);
+    barrier.wait();
+    for (u32 round = 0; round < ROUNDS; ++round) {
+        compress(parents, lists.n);
+        barrier.wait();
+        try_others(order, edges, parents, firsts, lists.n);
+        barrier.wait();
+    }
+    compress(parents, lists.n);
+    barrier.wait();
+    link_others(order, edges, parents, firsts, lists.n);
+    barrier.wait();
+    if (blockIdx.x == 0) {  // concurrent path compression does not change roots
+        const vertex_t root = likely_largest(parents, lists.n);
+        if (threadIdx.x == 0) control->known = (u64)root;
+    }
+    compress(parents, lists.n);
+    barrier.wait();
+    const vertex_t known = (vertex_t)fresh(&control->known);
+    Linker<Edges>{lists, order, edges, parents, known, outward}.link(0, m, slices, control, barrier);
+    compress(parents, firsts, lists.n);
+    barrier.wait();
 }
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
