@@ -259,6 +259,9 @@ class Primitives(Protocol):
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
         """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
 
+    def peel(self, graph: Graph) -> Any:
+        """Return the core number of every vertex of a simple graph. A whole algorithm."""
+
     def peel_edges(self, graph: Graph, first: int, last: int) -> Any:
         """Return the level at which each edge of a simple graph is removed (`gasla.primitives.peel_edges`)."""
 
@@ -344,9 +347,6 @@ class HostOnly(Protocol):
 
     def strong_components(self, graph: Graph) -> Any:
         """Return the smallest vertex of each vertex's strong component."""
-
-    def peel(self, graph: Graph) -> Any:
-        """Return the core number of every vertex of a simple graph."""
 
     def count_paths(self, graph: Graph, sources: Any, targets: Any, least: int, most: int, is_bounded: bool) -> int:
         """Count the simple paths of `least` to `most` edges from each source to its target."""

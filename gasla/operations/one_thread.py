@@ -431,44 +431,6 @@ def match_heaviest(graph: Any) -> np.ndarray:
     return mates
 
 
-def peel(graph: Any) -> np.ndarray:
-    """Find core numbers by removing vertices of least degree.
-
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.core_number` calls it for small graphs and flat
-    ones. If no vertex has more than 16 neighbors, all threads remove the vertices of one degree after another;
-    otherwise one thread removes vertex by vertex.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        Read as simple and undirected.
-
-    Returns
-    -------
-    (n,) array of ids
-        The core number of each vertex.
-
-    Raises
-    ------
-    TypeError
-        If the graph is not in host memory.
-
-    Notes
-    -----
-    V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
-    H. Kabir, K. Madduri: Parallel k-core decomposition on multicore platforms. IPDPS Workshops 2017.
-
-    Examples
-    --------
-    >>> from gasla import Graph, primitives
-    >>> primitives.peel(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
-    array([2, 2, 2, 1], dtype=int32)
-    """
-    graph = in_host_memory("peel", graph)
-    numbers: np.ndarray = kernels().peel(engine("cpu").primitives().simplify(graph))
-    return numbers
-
-
 def kernels() -> HostOnly:
     """Return the primitives of the CPU engine that only it has."""
     return cast(HostOnly, engine("cpu").primitives())

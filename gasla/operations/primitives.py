@@ -5,12 +5,13 @@ than its child, so a root is the smallest vertex of its tree. `hook`, `link`, `c
 work on forests. `simplify` and `orient` prepare a graph as simple and undirected; `intersect`, `common` and `has_edges`
 work on pairs of vertices.
 
-Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
-`count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
+Five primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
+`number_trees` (rooted spanning forests), `count_common_neighbors` (triangles by forward lists), `count_cliques`
+(pivoting) and `peel` (core numbers). Each page names its paper.
 
 Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
 `list_paths` and `maximal_cliques` on all threads; and `louvain_levels`,
-`depth_first`, `strong_components` and `peel` on one thread, for small graphs (`fits_one_thread`).
+`depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`).
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -39,7 +40,6 @@ from gasla.operations.one_thread import (
     lightest_forest,
     louvain_levels,
     match_heaviest,
-    peel,
     strong_components,
 )
 
@@ -296,6 +296,41 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     found = _on(graph.engine).label_components(graph)
     require_unchanged_files(graph)
     return found
+
+
+def peel(graph: Any) -> Array:
+    """Find core numbers by removing vertices of least degree, one degree after another.
+
+    A whole algorithm, and a built-in kernel of both engines. `gasla.core_number` calls it for graphs without hubs, and
+    on the CPU for small ones.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected.
+
+    Returns
+    -------
+    (n,) array of the type of ids
+        The core number of each vertex.
+
+    Notes
+    -----
+    Threads remove the vertices of one degree, and those that thereby fall to it, and then meet. So this is slow for
+    many different core numbers. On the CPU, a single thread removes vertex by vertex if one has more than 16 neighbors.
+
+    V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
+    H. Kabir, K. Madduri: Parallel k-core decomposition on multicore platforms. IPDPS Workshops 2017.
+    A. Ahmad, L. Yuan, D. Yan, G. Guo, J. Chen, C. Zhang: Accelerating k-Core Decomposition by a GPU. ICDE 2023.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.peel(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
+    array([2, 2, 2, 1], dtype=int32)
+    """
+    simple = simplify(whole_graph(graph))
+    return _on(simple.engine).peel(simple)
 
 
 # --- rooted trees ------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ Vertices are peeled off in the order of their degrees. They wait in buckets by t
 the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
 buckets, but not below the open one; those that reach the open one are removed in the next round.
 
-In host memory, graphs of at most `ONE_THREAD` vertices and edges, and flat ones (`FLAT`), are peeled by a kernel
-(`primitives.peel`): rounds of small graphs have little work, and a grid takes many rounds for one bucket.
+Graphs without hubs (`FLAT`), and in host memory those of at most `ONE_THREAD` vertices and edges, are peeled by a
+kernel (`primitives.peel`): rounds of small graphs have little work, and a grid takes many rounds for one bucket.
 """
 
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 import semirings
+from gasla.engines import chooses_kernels
 from gasla.operations.primitives import fits_one_thread, peel, simplify
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Row, Task, scores
 
 ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread peels
-FLAT = 16  # most neighbors of a vertex of a graph that is peeled by all threads
+FLAT = {"cpu": 16, "gpu": 256}  # most neighbors of a vertex of a graph that all threads peel
 
 
 class Cores(VertexProgram):
@@ -88,8 +89,10 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    most = None if graph.max_out_degree <= FLAT else ONE_THREAD
-    found: np.ndarray = peel(graph) if fits_one_thread(graph, most) else run(Cores, graph).degree
+    is_peeled = fits_one_thread(graph, ONE_THREAD) or (
+        chooses_kernels() and graph.max_out_degree <= FLAT.get(graph.engine, -1)
+    )
+    found: np.ndarray = peel(graph) if is_peeled else run(Cores, graph).degree
     return found
 
 

@@ -170,15 +170,11 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
     if graph.engine != "cpu":
         trees = number_trees(graph)
         return Forest(trees, *trees.extremes(*_adjacent_range(graph, trees.parents, trees.numbers)))
-    ids, is_root = np.arange(graph.n, dtype=graph.id_dtype), smallest_members(graph)
-    none = np.full(graph.n, -1, graph.id_dtype)
-    level = np.where(is_root, 0, -1).astype(np.int32)
-    most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
-    first = {"active": is_root, "level": level, "parent": np.where(is_root, ids, none)}
-    found = run(PARENTS, graph, **first, max_iterations=most)
-    if not found.converged:
+    searched = _breadth_first(graph)
+    if searched is None:
         return DepthFirst(*depth_first(graph))
-    levels, parents = found.level, found.parent
+    levels, parents = searched
+    is_root = levels == 0
     children = np.flatnonzero(~is_root)
     tree = sorted_graph(children, parents[children], graph.n)
     order = Schedule(levels)
@@ -188,6 +184,25 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
     low, high = _adjacent_range(graph, parents, numbers)
     reach = run(SubtreeRange, tree, schedule=order.reversed(), low=low, high=high)
     return Forest(Trees(parents, numbers, sizes), reach.low, reach.high)
+
+
+def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
+    """Levels and parents in breadth-first trees from the smallest vertex of each component; None if one is deep.
+
+    The first component that has an edge is searched before the others: mostly, it is the largest, and shows the depth.
+    """
+    ids = np.arange(graph.n, dtype=graph.id_dtype)
+    level, parent = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, graph.id_dtype)
+    most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
+    first = np.flatnonzero(graph.out_degrees)[:1]
+    for find_roots in (lambda: np.isin(ids, first), lambda: smallest_members(graph) & (level < 0)):
+        is_root = find_roots()
+        level[is_root], parent[is_root] = 0, ids[is_root]
+        found = run(PARENTS, graph, active=is_root, level=level, parent=parent, max_iterations=most)
+        if not found.converged:
+            return None
+        level, parent = found.level, found.parent
+    return level, parent
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:

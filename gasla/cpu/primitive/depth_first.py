@@ -31,7 +31,7 @@ def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the parents, the numbers and the sizes of the subtrees of a spanning forest (`primitives.number_trees`)."""
+    """Return parents, numbers and sizes of the subtrees of a spanning forest (`primitives.number_trees`)."""
     parents, numbers, _ = depth_first(graph)
     sizes = np.ones(graph.n, graph.id_dtype)
     run(_sum_up, 0, parents, np.argsort(numbers), sizes)
@@ -92,34 +92,37 @@ def _alone(kernel: Any, lists: Adjacency, *args: Array) -> None:
 
 @compiled
 def _search(thread, threads, control, indptr, indices, parents, numbers, low, at):
-    """Visit every vertex from its parent. `at[v]` is the next list entry of v, and `parents` serves as stack."""
+    """Visit every vertex from its parent. `at[v]` is where to go on in v's list, and `parents` serves as stack."""
     n, count = np.uint64(len(numbers)), 0
     for v in range(n):
         numbers[v] = -1
     for root in range(n):
         if numbers[root] < 0:
-            v = root
-            parents[v], numbers[v], low[v], at[v] = v, count, count, indptr[v]
+            v, parent, lowest = root, root, count
+            parents[v], numbers[v] = v, count
             count += 1
+            k, end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             while True:
-                k = np.uint64(at[v])
-                if k < np.uint64(indptr[v + _ONE]):
-                    at[v] += 1
+                while k < end:
                     u = np.uint64(indices[k])
-                    if numbers[u] < 0:
-                        parents[u], numbers[u], low[u], at[u] = v, count, count, indptr[u]
+                    k += _ONE
+                    number = numbers[u]
+                    if number < 0:
+                        at[v], low[v] = k, lowest
+                        v, parent, lowest = u, v, count
+                        parents[v], numbers[v] = parent, count
                         count += 1
-                        v = u
+                        k, end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
                         if load(control, STOP) != 0:
                             return
-                    elif u != np.uint64(parents[v]):
-                        low[v] = min(low[v], numbers[u])
-                else:
-                    parent = np.uint64(parents[v])
-                    if parent == v or load(control, STOP) != 0:
-                        break
-                    low[parent] = min(low[parent], low[v])
-                    v = parent
+                    elif u != parent:
+                        lowest = min(lowest, number)
+                low[v] = lowest
+                if parent == v or load(control, STOP) != 0:
+                    break
+                v = parent
+                parent, lowest = np.uint64(parents[v]), min(lowest, low[v])
+                k, end = np.uint64(at[v]), np.uint64(indptr[v + _ONE])
 
 
 @compiled

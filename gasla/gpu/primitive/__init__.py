@@ -2,6 +2,7 @@
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.gpu.primitive.cliques import count_cliques
+from gasla.gpu.primitive.drain_levels import peel
 from gasla.gpu.primitive.forest import (
     compress,
     extremes_of_subtrees,

@@ -16,7 +16,7 @@ import numpy as np
 
 import semirings
 from gasla import engines
-from gasla.gpu.primitive import cliques, forest, intersections, neighbors, sampling
+from gasla.gpu.primitive import cliques, drain_levels, forest, intersections, neighbors, sampling
 from gasla.gpu.product import dense, numeric, products, symbolic
 from gasla.gpu.program import generate, levels, phases, rows, variants, walk_runs
 from gasla.gpu.program.plan import Variant
@@ -179,6 +179,7 @@ def _always() -> Iterator[str]:
     yield rows.formatted(rows.HUB_NEIGHBORS, kinds[0], kinds[0])
     yield levels.source(SIZE)
     yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components", "trees"))
+    yield drain_levels.source(SIZE, SIZE)
     yield neighbors.source(SIZE, SIZE, False)
     yield intersections.source(SIZE, 8, False)
     yield sampling.source(SIZE, SIZE)

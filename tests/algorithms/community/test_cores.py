@@ -209,6 +209,25 @@ def test_a_grid_is_drained_from_its_corners(threads: int, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(found, gasla.core_number(graph))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["grid", "uniform", "rgg", "rmat", "path", "tree", "clique", "nothing"])
+def test_a_gpu_drains_levels_as_the_cpu_does(name: str) -> None:
+    n = 30_000
+    path, below = np.arange(n - 1), np.random.default_rng(1).integers(0, np.arange(1, n))
+    made = {
+        "path": lambda: gasla.Graph.from_edges(path, path + 1),
+        "tree": lambda: gasla.Graph.from_edges(path + 1, below),
+        "clique": lambda: gasla.Graph.from_edges(*np.triu_indices(300, 1), n=400),
+        "nothing": lambda: gasla.Graph.from_edges([], [], n=70),
+    }
+    graph = primitives.simplify(made[name]() if name in made else gasla.Graph(getattr(datasets, name)(14)))
+    expected = primitives.peel(graph)
+    there = graph.to("gpu")
+    for _ in range(2):
+        np.testing.assert_array_equal(primitives.peel(there).get(), expected)
+    np.testing.assert_array_equal(gasla.core_number(there).get(), expected)
+
+
 def test_one_thread_takes_graphs_in_host_memory_alone() -> None:
     graph = gasla.distributed.Graph.from_graph(gasla.Graph(SHAPES["ring"]()), gasla.distributed.ThreadRanks(2))
     for call in (primitives.peel, primitives.depth_first, primitives.louvain_levels):

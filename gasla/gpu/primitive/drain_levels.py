@@ -1,0 +1,36 @@
+"""Core numbers of graphs without hubs on the GPU: a kernel that removes vertices, level after level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.counters import counters
+from gasla.graph.graph import Graph
+
+Array = Any  # CuPy's
+
+_THREADS = 512
+_BLOCKS = 4
+_COUNTERS = 6  # words of `Peeling` in drain_levels.cuh
+
+
+def source(vertex_size: int, offset_size: int) -> str:
+    """CUDA source of the kernel; the sizes are bytes of ids and of offsets."""
+    return compile.source_of("drain_levels.cuh", vertex_size, offset_size)
+
+
+def peel(graph: Graph) -> Array:
+    """Return the core number of every vertex of a simple graph."""
+    import cupy
+
+    n, lists = graph.n, graph.out
+    degrees, first, second = (cupy.empty(n, graph.id_dtype) for _ in range(3))
+    if n:
+        sizes = degrees.dtype.itemsize, lists.indptr.dtype.itemsize
+        kernel = compile.kernel(source(*sizes), "peel_vertices", _THREADS, _BLOCKS)
+        blocks = compile.blocks_for(n, _THREADS)
+        kernel.cooperative(
+            *(lists.indptr, lists.indices, n, degrees, first, second, counters(_COUNTERS)), blocks=blocks
+        )
+    return degrees
