@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.engines import chooses_kernels
 from gasla.operations.primitives import fits_one_thread, peel, simplify
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
@@ -89,9 +88,8 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    is_peeled = fits_one_thread(graph, ONE_THREAD) or (
-        chooses_kernels() and graph.max_out_degree <= FLAT.get(graph.engine, -1)
-    )
+    most = None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD
+    is_peeled = fits_one_thread(graph, most) or (graph.engine == "gpu" and graph.max_out_degree <= FLAT["gpu"])
     found: np.ndarray = peel(graph) if is_peeled else run(Cores, graph).degree
     return found
 
