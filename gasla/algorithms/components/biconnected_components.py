@@ -10,15 +10,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import semirings
 from gasla.algorithms.components.articulation_points import articulation_points, blocks_above
 from gasla.algorithms.components.connected_components import connected_components
 from gasla.algorithms.components.spanning_forest import spanning_forest
 from gasla.arrays import array_module, module_of
 from gasla.graph.graph import whole_graph
 from gasla.operations.primitives import simplify
+from gasla.operations.run import run
+from gasla.program import ID, VertexProgram, edge, vertex
 from gasla.rows import Command, Row, Task
 
 Array = Any  # NumPy's or CuPy's
+
+
+class EdgeLabels(VertexProgram):
+    """label(e) = the component of the edge between the later end of e and its parent; -1 if e is a self loop."""
+
+    number = vertex(ID)
+    component = vertex(ID)
+    label = edge(ID, init=-1)
+    everyone = True
+
+    def activate(self, before, after):
+        return True
+
+    def scatter(self, src, dst, edge):
+        later = semirings.where(src.number > dst.number, src.component, dst.component)
+        return {"label": semirings.where(src.id == dst.id, semirings.cast(-1, later.dtype), later)}
+
+
+EDGE_LABELS = EdgeLabels()
 
 
 class BiconnectedComponentsResult(NamedTuple):
@@ -86,9 +108,7 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
     number = xp.full(graph.n, -1, graph.id_dtype)
     number[first] = xp.arange(len(first))
     of = number[block]  # the component of the edge from the parent; -1 of roots
-    src, dst = graph.edges()
-    labels = of[xp.where(forest.numbers[src] > forest.numbers[dst], src, dst)]
-    labels[src == dst] = -1
+    labels = run(EDGE_LABELS, graph, max_iterations=1, number=forest.numbers, component=of).label
     return BiconnectedComponentsResult(len(first), labels, _tree(of, parents, len(first)))
 
 

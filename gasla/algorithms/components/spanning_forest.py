@@ -191,18 +191,20 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
 
     The first component that has an edge is searched before the others: mostly, it is the largest, and shows the depth.
     """
-    ids = np.arange(graph.n, dtype=graph.id_dtype)
+    first = np.zeros(graph.n, bool)
+    first[np.flatnonzero(graph.out_degrees)[:1]] = True
     level, parent = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, graph.id_dtype)
+    found = _searched(graph, first, level, parent)
+    if found.converged:
+        found = _searched(graph, smallest_members(graph) & (found.level < 0), found.level, found.parent)
+    return (found.level, found.parent) if found.converged else None
+
+
+def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
+    """The result of a search from further roots, of a limited number of levels where a depth-first search is allowed."""
     most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
-    first = np.flatnonzero(graph.out_degrees)[:1]
-    for find_roots in (lambda: np.isin(ids, first), lambda: smallest_members(graph) & (level < 0)):
-        is_root = find_roots()
-        level[is_root], parent[is_root] = 0, ids[is_root]
-        found = run(PARENTS, graph, active=is_root, level=level, parent=parent, max_iterations=most)
-        if not found.converged:
-            return None
-        level, parent = found.level, found.parent
-    return level, parent
+    level[roots], parent[roots] = 0, np.flatnonzero(roots)
+    return run(PARENTS, graph, active=roots, level=level, parent=parent, max_iterations=most)
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
