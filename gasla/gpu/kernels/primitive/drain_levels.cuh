@@ -17,6 +17,7 @@ namespace gasla {
 
 constexpr u32 THREADS = 512;
 constexpr u32 ROOM = 256;  // vertices that a warp keeps
+constexpr u32 AT_ONCE = 4;  // edges of a lane whose loads overlap
 
 // Memory shared by the blocks of a launch; zero before and after.
 struct Peeling {
@@ -64,10 +65,13 @@ struct Peel {
         __syncwarp();
         while (true) {
             const u32 left = *count, taken = least(left, WARP);
+            u32 lanes = WARP;  // of a vertex
             vertex_t v = -1;
             if (left) {
-                if (lane() < taken) v = own[left - 1 - lane()];
+                while (lanes * taken > WARP) lanes /= 2;
+                if (lane() / lanes < taken) v = own[left - 1 - lane() / lanes];
             } else {
+                lanes = 1;
                 const u64 place = take_tickets(&shared->tickets[side], WARP) + lane();
                 if (place - lane() >= size) break;
                 if (place < size) v = lists[side][place];
@@ -75,27 +79,39 @@ struct Peel {
             __syncwarp();
             if (lane() == 0) *count = left - taken;
             __syncwarp();
-            if (v >= 0) remove(v, level, own, count, 1 - side);
+            if (v >= 0) remove(v, lanes, level, own, count, 1 - side);
             __syncwarp();
             if (lane() == 0) *count = least(*count, ROOM);
             __syncwarp();
         }
     }
 
-    __device__ __forceinline__ void remove(vertex_t v, vertex_t level, vertex_t* own, u32* count, u32 other) const {
-        const offset_t end = offsets[v + (u64)1];
-        for (offset_t k = offsets[v]; k < end; ++k) {
-            const vertex_t u = neighbors[k];
-            if (fresh(degrees + u) <= level) continue;
-            const vertex_t degree = change(degrees + u, -1);
-            if (degree <= level) change(degrees + u, 1);  // another thread was faster
-            if (degree != level + 1) continue;
-            const u32 place = add_in_block(count, 1);
-            if (place < ROOM)
-                own[place] = u;
-            else
-                lists[other][atomicAdd(&shared->sizes[other], 1ull)] = u;
+    // Lower the degrees of a vertex's neighbors, by some lanes.
+    __device__ __forceinline__ void remove(vertex_t v, u32 lanes, vertex_t level, vertex_t* own, u32* count,
+                                           u32 other) const {
+        const u64 end = (u64)offsets[v + (u64)1];
+        for (u64 k = (u64)offsets[v] + lane() % lanes; k < end; k += AT_ONCE * lanes) {
+            vertex_t u[AT_ONCE], seen[AT_ONCE];
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) u[i] = neighbors[k + i * lanes < end ? k + i * lanes : k];
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) seen[i] = k + i * lanes < end ? fresh(degrees + u[i]) : -1;
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i)
+                if (seen[i] > level) lower(u[i], level, own, count, other);
         }
+    }
+
+    // Lower a degree that is above the level; keep the vertex if it falls to the level.
+    __device__ __forceinline__ void lower(vertex_t u, vertex_t level, vertex_t* own, u32* count, u32 other) const {
+        const vertex_t degree = change(degrees + u, -1);
+        if (degree <= level) change(degrees + u, 1);  // another thread was faster
+        if (degree != level + 1) return;
+        const u32 place = add_in_block(count, 1);
+        if (place < ROOM)
+            own[place] = u;
+        else
+            lists[other][atomicAdd(&shared->sizes[other], 1ull)] = u;
     }
 
     static __device__ __forceinline__ vertex_t change(vertex_t* degree, int by) {
