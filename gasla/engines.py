@@ -224,7 +224,7 @@ class Primitives(Protocol):
         """The number of components, and the component of each vertex. A whole algorithm (Afforest)."""
 
     def number_trees(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Parents, numbers and sizes of the subtrees of a rooted spanning forest of a simple graph. A whole algorithm."""
+        """Parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph. A whole algorithm."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
         """The least and the greatest value in each subtree of the trees that `number_trees` returns."""

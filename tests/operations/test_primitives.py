@@ -17,6 +17,7 @@ from gasla.engines import HostOnly, Primitives
 OTHERWISE = {  # what an engine offers, and the public function that is made of it
     "count_at_edges": primitives.count_common_neighbors,
     "link_groups": gasla.connected_components,
+    "extremes_of_subtrees": primitives.Trees.extremes,
     "walk": gasla.random_walks,
     "sample": gasla.sample_neighbors,
     "sample_lists": gasla.sample_neighbors,
@@ -34,7 +35,7 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
 def test_every_primitive_of_an_engine_is_public() -> None:
     """Everything an engine offers has a public function, most of its name; stages have theirs from here."""
     offered = {name for kind in (Primitives, HostOnly) for name in vars(kind) if not name.startswith("_")}
-    assert offered - OTHERWISE.keys() | {"Oriented", "fits_one_thread"} == set(primitives.__all__)
+    assert offered - OTHERWISE.keys() | {"Oriented", "Trees", "fits_one_thread"} == set(primitives.__all__)
     assert all(callable(function) for function in OTHERWISE.values())
     for name in set(primitives.__all__) & set(stages.__all__):
         assert getattr(stages, name) is getattr(primitives, name)

@@ -201,7 +201,7 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
 
 
 def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
-    """The result of a search from further roots, of a limited number of levels where a depth-first search is allowed."""
+    """The result of a search from further roots, of a limited number of levels where `depth_first` may replace it."""
     most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
     level[roots], parent[roots] = 0, np.flatnonzero(roots)
     return run(PARENTS, graph, active=roots, level=level, parent=parent, max_iterations=most)

@@ -24,7 +24,7 @@ _BITS = 32  # of a word
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of the kernels in `file`, "forest", "components" or "trees"; the sizes are bytes of ids and of offsets."""
+    """CUDA source of "forest", "components" or "trees"; the sizes are bytes of ids and of offsets."""
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
