@@ -88,10 +88,15 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    most = None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD
-    is_peeled = fits_one_thread(graph, most) or (graph.engine == "gpu" and graph.max_out_degree <= FLAT["gpu"])
-    found: np.ndarray = peel(graph) if is_peeled else run(Cores, graph).degree
+    found: np.ndarray = peel(graph) if _is_peeled(graph) else run(Cores, graph).degree
     return found
+
+
+def _is_peeled(graph: Any) -> bool:
+    """Whether a kernel peels a simple graph. On a GPU it reads lists in small pieces, which must be there."""
+    if graph.engine == "gpu":
+        return not graph.is_streamed and graph.max_out_degree <= FLAT["gpu"]
+    return fits_one_thread(graph, None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD)
 
 
 def _main_core(f: Any) -> str:
