@@ -228,7 +228,7 @@ template <class P> struct Loop {
     __device__ void clear_claim(vertex_t v);
 
     // Pulling (pull.cuh).
-    struct Ahead {  // row offsets of 32 vertices, and bits of those that the mask refuses, loaded 64 vertices ahead
+    struct Ahead {  // row offsets and closed bits of 32 vertices, loaded while the 32 before are processed
         u32 closed;
         offset_t first, last;
     };

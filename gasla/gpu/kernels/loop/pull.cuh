@@ -8,14 +8,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
     Ahead found{0, 0, 0};
     if (w >= c.a.words) return found;
     const u64 v = w * WARP + lane();
-    bool reads = v < c.a.self_n;
-    if constexpr (P::CLOSES) {
-        found.closed = c.a.closed[w];
-    } else if constexpr (P::MASKED) {  // only a vertex itself changes what its mask reads
-        reads = reads && P::admits(c, (vertex_t)v);
-        found.closed = ~__ballot_sync(ALL, reads);
-    }
-    if (reads) {
+    if constexpr (P::CLOSES) found.closed = c.a.closed[w];
+    if (v < c.a.self_n) {
         found.first = c.a.gp[v];
         found.last = c.a.gp[v + 1];
     }
@@ -58,7 +52,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_narrow() 
         if (!(coming.closed >> lane() & 1)) coming_neighbors.load(c.a.gi, coming.first, coming.last, 1);
         later = look_ahead(w + 2 * warps_of_grid());
         const u32 closed = here.closed;
-        const bool open = v < c.a.self_n && !(closed >> lane() & 1);
+        bool open = v < c.a.self_n && !(closed >> lane() & 1);
+        if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
         const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbors, touched);
         const bool receives = open && result.found;
         if constexpr (P::TWO_PHASES) {

@@ -83,7 +83,6 @@ def flags(plan: GpuPlan) -> str:
         "PRIORITISED": plan.prioritised,
         "ADDS_UP": plan.adds_up,
         "WAITS": plan.waits,
-        "MASKED": "mask" in plan.functions,
         "CLOSES": plan.closes,
         "APPLIES_ONCE": plan.applies_once,
         "CLAIMS": plan.claims,
