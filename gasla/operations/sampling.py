@@ -430,11 +430,11 @@ class Numbering:
 
     def append(self, found: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
         """Number the vertices of a layer, as keys of each drawing; the new ones are the next to draw."""
-        self.begin = len(self.keys)
-        if not found:
-            self.counts.append(0)
-            return []
         xp: Any = array_module(self.keys)
+        self.begin = len(self.keys)
+        if not any(map(len, found)):
+            self.counts.append(0)
+            return [xp.zeros(0, np.int64) for _ in found]
         self.keys, numbers = append(self.keys, found[0] if len(found) == 1 else xp.concatenate(found))
         self.counts.append(len(self.keys) - self.begin)
         ends = [*accumulate(map(len, found))]
@@ -456,7 +456,7 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
             raise repeats(given)
         numberings[kind] = Numbering(given, sizes[kind], first if disjoint else None)
         first += len(given)
-    parts = {drawing.relation: ([], [], []) for drawing in drawings}  # type: dict[Relation, tuple[list[Any], ...]]
+    parts: dict[Relation, tuple[list[Any], ...]] = {drawing.relation: ([], [], []) for drawing in drawings}
     for layer in range(len(drawings[0].layers)):
         begun = {kind: each.split(each.keys[each.begin :]) for kind, each in numberings.items()}
         found: dict[str, list[Array]] = {kind: [] for kind in sizes}
@@ -466,8 +466,8 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
             if roots is not None:
                 keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
             found[drawing.drawn].append(keys)
-            for part, array in zip(parts[drawing.relation], (rows, edges), strict=False):
-                part.append(array)
+            parts[drawing.relation][0].append(rows)
+            parts[drawing.relation][1].append(edges)
         numbers = {
             kind: iter(each.append(found[kind], primitives.append_distinct)) for kind, each in numberings.items()
         }
