@@ -160,7 +160,7 @@ class TypedGraph:
         code = (kind_of[src] * len(words) + word_of) * len(kinds) + kind_of[dst]
         sizes = {str(kind): int(count) for kind, count in zip(kinds, counts)}
         graphs = dict[Relation, Graph]()
-        for one in np.unique(code).tolist():
+        for one in np.flatnonzero(np.bincount(code)).tolist():  # few, of many edges
             rest, target = divmod(one, len(kinds))
             source, word = divmod(rest, len(words))
             name = str(kinds[source]), str(words[word]), str(kinds[target])
