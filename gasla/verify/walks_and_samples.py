@@ -87,16 +87,16 @@ def sample_neighbors(
     """
     is_last = strategy == "last"
     if isinstance(graph, TypedGraph):
-        asked = {kind: np.asarray(ids.get(kind, []), np.int64) for kind in graph.sizes}
+        several = {kind: np.asarray(ids.get(kind, []), np.int64) for kind in graph.sizes}
         if isinstance(at, Mapping):
-            parts = [np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in asked.items() if len(each)]
+            parts = [np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in several.items() if len(each)]
             at = np.concatenate(parts) if parts else np.zeros(0)
-        total = sum(map(len, asked.values()))
+        total = sum(map(len, several.values()))
         may = dict[Relation, _Usable]()
         for name, one in graph.relations.items():
             span = None if at is None else span_of(one, time, at, window, total)
             may[name] = _Usable(one, direction, weighted, time, span)
-        _require_typed(graph, may, asked, k, sampled, replace, is_last, disjoint or at is not None)
+        _require_typed(graph, may, several, k, sampled, replace, is_last, disjoint or at is not None)
         return
     given, asked = as_graph(graph), np.asarray(ids)
     span = None if at is None else span_of(given, time, at, window, len(asked))

@@ -21,6 +21,7 @@ from benchmarks import (
     parts,
     products,
     programs,
+    samples,
     script,
     streamed,
     tables,
@@ -203,6 +204,13 @@ def test_batches_have_the_answers_of_a_loop(capsys: pytest.CaptureFixture[str]) 
     rows = capsys.readouterr().out.splitlines()
     assert [row.split()[0] for row in rows] == [*batches.CALLS]
     assert all(float(row.split()[1]) > 0 for row in rows)
+
+
+@pytest.mark.thorough
+def test_samples_have_as_many_edges_as_those_of_pyg_lib(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyg_lib", reason="pyg-lib is not installed")
+    samples.main(["--scale", "11", "--seeds", "200", "--walkers", "100", "--rounds", "1"])
+    assert len(capsys.readouterr().out.splitlines()) == len(samples.TASKS) + 1
 
 
 @pytest.mark.thorough

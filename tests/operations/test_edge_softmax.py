@@ -27,7 +27,7 @@ def by_hand(graph: Graph, scores: Array) -> Array:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 9), st.sampled_from([None, 3]), st.sampled_from(["f4", "f8"]), st.randoms())
 def test_shares_are_those_by_hand(n: int, m: int, heads: int | None, kind: str, random: Any) -> None:
     rng = np.random.default_rng(random.randrange(2**32))

@@ -29,7 +29,7 @@ def place(seed: int, step: int, walker: int, count: int) -> int:
     return int(hashed(np.uint64(int(hashed(np.uint64(seed), step))), walker, 0)) * count >> 64
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(timed(), st.integers(0, 2**64 - 1), st.data())
 def test_temporal_walks_are_those_of_plain_draws(graph: Graph, seed: int, data: st.DataObject) -> None:
     starts = data.draw(st.lists(st.integers(0, graph.n - 1), max_size=4))
@@ -49,7 +49,7 @@ def test_temporal_walks_are_those_of_plain_draws(graph: Graph, seed: int, data: 
     assert found.dtype == graph.id_dtype and found.shape == (len(starts), 5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(typed(), st.integers(0, 2**64 - 1), st.data())
 def test_walks_along_relations_are_those_of_plain_draws(graph: TypedGraph, seed: int, data: st.DataObject) -> None:
     path = [data.draw(st.sampled_from([*graph.relations]))]

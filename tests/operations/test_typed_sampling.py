@@ -73,7 +73,7 @@ def by_hand(
     return vertices, edges
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(typed(), st.integers(0, 2**64 - 1), st.sampled_from(["uniform", "replaced", "last"]), st.data())
 def test_samples_are_those_of_plain_draws(graph: TypedGraph, seed: int, way: str, data: st.DataObject) -> None:
     timed, direction = way == "last" or data.draw(st.booleans()), data.draw(st.sampled_from(["in", "out"]))
