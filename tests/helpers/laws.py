@@ -391,6 +391,25 @@ def walk(q: Asked) -> Answer:
     return {"walks": np.where(found < 0, -1, q.was[found])}
 
 
+def walks_in_time(q: Asked) -> Answer:
+    graph = q.graph.with_edge_attributes(time=q.here(q.edge_was % 7))
+    found = host(gasla.temporal_walks(graph, q.here(np.array([q.v(0), q.v(1)])), 5, at=1, seed=q.seed))
+    return {"walks": np.where(found < 0, -1, q.was[found])}
+
+
+def walks_along_relations(q: Asked) -> Answer:
+    graph = gasla.TypedGraph({("v", "to", "v"): q.graph})
+    starts = q.here(np.array([q.v(0), q.v(1)]))
+    found = host(gasla.metapath_walks(graph, starts, [("v", "to", "v")], 5, seed=q.seed))
+    return {"walks": np.where(found < 0, -1, q.was[found])}
+
+
+def shares_of_scores(q: Asked) -> Answer:
+    scores = q.here(q.edge_was % 5 / 2.0)
+    shares = gasla.edge_softmax(q.given, scores)
+    return {"shares": q.at_edges(shares), "slope": q.at_edges(gasla.edge_softmax_gradient(q.given, shares, scores))}
+
+
 def sampled(q: Asked) -> Answer:
     ids = q.here(np.array([q.v(0), q.v(1), q.v(2)]))
     found = gasla.sample_neighbors(q.given, ids, 2, seed=q.seed)
@@ -779,6 +798,9 @@ ROWS: tuple[Row, ...] = (
     Row("random_walks", walks("random_walks", False), order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("node2vec_walks", walks("node2vec_walks", True, p=0.5, q=2.0), "weighted=True", weights=True,
         zeros=VERIFIED_0, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
+    Row("temporal_walks", walks_in_time, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
+    Row("metapath_walks", walks_along_relations, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
+    Row("edge_softmax edge_softmax_gradient", shares_of_scores, split=only("each part counts")),
     Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("sample_neighbors", sampled, order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
         forms=only("other samples of the same distribution: verified")),
