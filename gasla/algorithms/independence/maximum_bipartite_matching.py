@@ -1,6 +1,6 @@
 """Maximum bipartite matching: as many edges as possible of which no two share an end, in a bipartite graph.
 
-It starts from a maximal matching. In each phase a forest of alternating paths grows from the unmatched vertices of the
+It starts from a maximal matching. In each turn a forest of alternating paths grows from the unmatched vertices of the
 left side: along any edge to the right, and along matched edges back. A tree that reaches an unmatched vertex of the
 right side has an augmenting path, whose matched edges and others are exchanged. Trees are disjoint, so one path of each
 tree is augmented at once. If no tree has one, the matching is maximum (Berge).
@@ -14,16 +14,27 @@ import semirings
 from gasla.algorithms.components.is_bipartite import is_bipartite
 from gasla.algorithms.independence.maximal_matching import maximal_matching
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of
 from gasla.graph.exchange import two_sides
 from gasla.graph.graph import Graph, whole_graph
-from gasla.graph.transform.reduction import reduce_by_key
-from gasla.operations.prepare import prepare
-from gasla.program import ID, VertexProgram, option, vertex
+from gasla.operations.phases import Phase
+from gasla.operations.run import run
+from gasla.program import ID, VertexProgram, aggregate, option, vertex
 from gasla.rows import Row, matching
 
 
-class AlternatingForest(VertexProgram):
+class Plant(VertexProgram):
+    """Begin a forest: every unmatched vertex of the left side is a root."""
+
+    is_left = vertex(np.bool_)
+    mate = vertex(ID)
+    parent = vertex(ID)
+    root = vertex(ID, missing=-1)
+    everyone = True
+
+    def apply(self, vertex, gathered):
+        return {"parent": -1, "root": semirings.where(vertex.is_left & (vertex.mate < 0), vertex.id, -1)}
+
+class Grow(VertexProgram):
     """parent(v) = the vertex before v on an alternating path from the unmatched vertex root(v) of the left side.
 
     Ends: each vertex receives once.
@@ -32,10 +43,13 @@ class AlternatingForest(VertexProgram):
     direction = option("in")
     is_left = vertex(np.bool_)
     mate = vertex(ID)
-    parent = vertex(ID, init=-1)
-    root = vertex(ID, init=-1, missing=-1)
+    parent = vertex(ID)
+    root = vertex(ID, missing=-1)
     reduce = semirings.max
     sources = "active"
+
+    def start(self, vertex):
+        return vertex.root == vertex.id
 
     def mask(self, vertex):
         return vertex.root < 0
@@ -48,6 +62,68 @@ class AlternatingForest(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"parent": gathered, "root": self.at(gathered).root}
+
+
+class Choose(VertexProgram):
+    """end(r) = the last unmatched vertex of the right side in the tree of r; it gets its parent as its mate.
+
+    Ends the run if no tree has one.
+    """
+
+    is_left = vertex(np.bool_)
+    mate = vertex(ID)
+    parent = vertex(ID)
+    root = vertex(ID, missing=-1)
+    everyone = True
+
+    def mask(self, vertex):
+        return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
+
+    def apply(self, vertex, gathered):
+        is_end = self.at(vertex.root).end == vertex.id
+        return {"mate": semirings.where(is_end, vertex.parent, vertex.mate)}
+
+    @aggregate(
+        semirings.max,
+        ID,
+        at=lambda self, vertex: semirings.where(~vertex.is_left & (vertex.mate < 0), vertex.root, -1),
+    )
+    def end(self, before, after):
+        return after.id
+
+    @aggregate(semirings.plus, np.int64)
+    def reached(self, before, after):
+        return semirings.cast(~before.is_left & (before.mate < 0) & (before.root >= 0), np.int64)
+
+    def stop(self):
+        return self.reached == 0
+
+
+class Augment(VertexProgram):
+    """Exchange the edges of the chosen paths, from their ends to their roots.
+
+    Of the right side, only the ends have their parent as their mate: other mates follow in the forest. Ends: a path has
+    no vertex twice.
+    """
+
+    direction = option("in")
+    is_left = vertex(np.bool_)
+    mate = vertex(ID)
+    parent = vertex(ID)
+    reduce = semirings.max
+    sources = "active"
+
+    def start(self, vertex):
+        return ~vertex.is_left & (vertex.parent >= 0) & (vertex.mate == vertex.parent)
+
+    def edge_mask(self, src, dst, edge):
+        return src.parent == dst.id
+
+    def gather(self, src, dst, edge):
+        return src.id
+
+    def apply(self, vertex, gathered):
+        return {"mate": semirings.where(vertex.is_left, gathered, vertex.parent)}
 
 
 def maximum_bipartite_matching(graph: Any) -> Any:
@@ -94,18 +170,15 @@ def maximum_bipartite_matching(graph: Any) -> Any:
     array([4, 3, 5, 1, 0, 2], dtype=int32)
     """
     graph = whole_graph(graph)
-    xp: Any = module_of(graph.device)
-    is_left, mate = _left_side(graph), maximal_matching(graph)
-    ids = xp.arange(graph.n, dtype=mate.dtype)
-    grow = prepare(AlternatingForest(direction=undirected(graph)), graph)
-    while True:
-        is_root = is_left & (mate < 0)
-        forest = grow(active=is_root, is_left=is_left, mate=mate, root=xp.where(is_root, ids, -1))
-        ends = ids[~is_left & (mate < 0) & (forest.root >= 0)]
-        if not len(ends):
-            return mate
-        last = reduce_by_key(forest.root[ends], ends, semirings.max, graph.n)
-        _augment(mate, forest.parent, ends[last[forest.root[ends]] == ends])
+    direction = undirected(graph)
+    phases: list[Any] = [
+        Plant,
+        Phase(Grow(direction=direction), until="still"),
+        Choose,
+        Phase(Augment(direction=direction), until="still"),
+    ]
+    found = run(phases, graph, notice=False, is_left=_left_side(graph), mate=maximal_matching(graph))
+    return found.mate
 
 
 def _left_side(graph: Graph) -> Any:
@@ -121,15 +194,6 @@ def _left_side(graph: Graph) -> Any:
             "maximal_matching"
         )
     return found.colors == 0
-
-
-def _augment(mate: Any, parent: Any, ends: Any) -> None:
-    """Exchange matched and other edges along the paths that end at these vertices, which have no vertex in common."""
-    while len(ends):
-        before = parent[ends]
-        onward = mate[before]
-        mate[ends], mate[before] = before, ends
-        ends = onward[onward >= 0]
 
 
 ROW = Row(maximum_bipartite_matching, matching("maximum-bipartite-matching"))
