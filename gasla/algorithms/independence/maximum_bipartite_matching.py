@@ -177,7 +177,7 @@ def maximum_bipartite_matching(graph: Any) -> Any:
         Choose,
         Phase(Augment(direction=direction), until="still"),
     ]
-    found = run(phases, graph, notice=False, is_left=_left_side(graph), mate=maximal_matching(graph))
+    found = run(phases, graph, direction="push", notice=False, is_left=_left_side(graph), mate=maximal_matching(graph))
     return found.mate
 
 
