@@ -34,6 +34,7 @@ class Plant(VertexProgram):
     def apply(self, vertex, gathered):
         return {"parent": -1, "root": semirings.where(vertex.is_left & (vertex.mate < 0), vertex.id, -1)}
 
+
 class Grow(VertexProgram):
     """parent(v) = the vertex before v on an alternating path from the unmatched vertex root(v) of the left side.
 

@@ -130,7 +130,7 @@ def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int)
         require_room("the vectors have", n * n, 8 * COPIES, "cpu", "a smaller k")
         return _of_all(laplacian, k)
     limit = max(tol, LEAST_TOL) * bound
-    basis, products, degree = Basis(laplacian, k, seed), 1, 1
+    basis, products = Basis(laplacian, k, seed), 1
     while True:
         vectors, residuals = basis.best()
         worst = residuals[:k].max()
@@ -155,10 +155,11 @@ class Basis:
     """
 
     def __init__(self, laplacian: Laplacian, k: int, seed: int) -> None:
-        self.laplacian, self.xp, n = laplacian, module_of(laplacian.home), len(laplacian.known)
-        xp: Any = self.xp
+        n, xp = len(laplacian.known), module_of(laplacian.home)
+        self.laplacian: Laplacian = laplacian
+        self.xp: Any = xp
         self.block = WIDTH * -(-k // 16)  # vectors that the basis grows by
-        self.sought = -(-(k + EXTRA) // WIDTH) * WIDTH
+        self.sought = -(-(k + EXTRA) // WIDTH) * WIDTH  # vectors that it begins with
         self.most = 2 * self.sought + BLOCKS * self.block
         require_room("the vectors have", n * (self.most + 1), 16, laplacian.home, "a smaller k")
         self.rows, self.images = xp.empty((self.most + 1, n)), xp.empty((self.most + 1, n))
@@ -171,11 +172,9 @@ class Basis:
         """Add the directions of a block's columns that the basis lacks, after a restart if there is no room."""
         if self.size + block.shape[1] > self.most + 1:
             self._restart()
-        xp: Any = self.xp
         old = self.rows[: self.size]
         for _ in range(2):  # the second time removes what rounding left
-            block = block - old.T @ (old @ block)
-            block = _orthonormal(xp, block)
+            block = _orthonormal(self.xp, block - old.T @ (old @ block))
         end = self.size + block.shape[1]
         self.rows[self.size : end] = block.T
         image = self.laplacian.times(block)
@@ -195,16 +194,15 @@ class Basis:
         self.size = kept + 1
 
     def best(self) -> tuple[Any, Any]:
-        """The sought Ritz vectors, and the norms of their residuals. Sets the Ritz values."""
+        """The sought Ritz vectors, and the norms of their residuals. Sets all Ritz values."""
         count = self.size - 1
         self.values, self.turn = np.linalg.eigh(self.inner[:count, :count])
         columns = [*range(self.sought), count - 1]
         turn, values = self.xp.asarray(self.turn[:, columns]), self.xp.asarray(self.values[columns])
         vectors = self.rows[1 : self.size].T @ turn
         errors = self.images[1 : self.size].T @ turn - vectors * values
-        residuals = moved(self.xp.sqrt((errors**2).sum(axis=0)), "cpu")
-        self.errors = residuals
-        return vectors[:, :-1], residuals[:-1]
+        self.errors: Any = moved(self.xp.sqrt((errors**2).sum(axis=0)), "cpu")
+        return vectors[:, :-1], self.errors[:-1]
 
     def next_filter(self) -> tuple[float, float, int]:
         """The interval of eigenvalues that the next filter damps, and its degree.
@@ -212,9 +210,9 @@ class Basis:
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
         below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
         """
-        first, last = self.values[0], self.values[-1]
         if self.size <= self.most // 2:  # few Ritz values say little
             return 0.0, self.laplacian.bound, 1
+        first, last = self.values[0], self.values[-1]
         self.top = max(self.top or last + self.errors[-1], last)
         high = min(self.top, self.laplacian.bound)
         gap = max(self.values[len(self.values) // 2] - first, LEAST_GAP * (last - first), 1e-15 * high)
@@ -229,7 +227,7 @@ def _orthonormal(xp: Any, block: Any) -> Any:
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)
     squares, turn = np.linalg.eigh(moved(block.T @ block, "cpu"))
-    kept = squares > DEPENDENT * squares[-1]
+    kept = squares > DEPENDENT * squares.max(initial=0)
     return block @ xp.asarray(turn[:, kept] / np.sqrt(squares[kept]))
 
 

@@ -47,6 +47,13 @@ def test_a_graph_with_more_vertices_than_the_verifier_writes_out() -> None:
     check(gasla.Graph.from_networkx(nx.barabasi_albert_graph(1500, 3, seed=1)), 3)
 
 
+def test_expanders_and_meshes_need_few_products() -> None:
+    """The eigenvalues next to the wanted ones are close in relation to the largest."""
+    for G, most in ((nx.random_regular_graph(8, 900, seed=1), 150), (nx.grid_2d_graph(28, 32), 250)):
+        graph = gasla.Graph.from_networkx(G)
+        verify.spectral_embedding(graph, *gasla.spectral_embedding(graph, 2, max_iter=most))
+
+
 def test_fiedler_vectors_are_networkxs() -> None:
     for G in (nx.karate_club_graph(), nx.path_graph(30), nx.barabasi_albert_graph(120, 2, seed=1)):
         for normalized in (False, True):
