@@ -3,7 +3,8 @@
 It starts from a maximal matching. In each turn a forest of alternating paths grows from the unmatched vertices of the
 left side: along any edge to the right, and along matched edges back. A tree that reaches an unmatched vertex of the
 right side has an augmenting path, whose matched edges and others are exchanged. Trees are disjoint, so one path of each
-tree is augmented at once. If no tree has one, the matching is maximum (Berge).
+tree is augmented at once. If no tree has one, the matching is maximum (Berge). A forest grows no further once a step
+has reached half as many ends as there are trees: other trees soon find short paths, too, in the next turn.
 """
 
 from typing import Any
@@ -18,8 +19,13 @@ from gasla.graph.exchange import two_sides
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.phases import Phase
 from gasla.operations.run import run
-from gasla.program import ID, VertexProgram, aggregate, option, vertex
+from gasla.program import ID, VertexProgram, aggregate, option, parameter, vertex
 from gasla.rows import Row, matching
+
+
+def _is_end(vertex):
+    """Whether it is an unmatched vertex of the right side, in a tree."""
+    return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
 
 
 class Plant(VertexProgram):
@@ -34,6 +40,10 @@ class Plant(VertexProgram):
     def apply(self, vertex, gathered):
         return {"parent": -1, "root": semirings.where(vertex.is_left & (vertex.mate < 0), vertex.id, -1)}
 
+    @aggregate(semirings.plus, np.int64)
+    def trees(self, before, after):
+        return semirings.cast(after.root >= 0, np.int64)
+
 
 class Grow(VertexProgram):
     """parent(v) = the vertex before v on an alternating path from the unmatched vertex root(v) of the left side.
@@ -46,6 +56,7 @@ class Grow(VertexProgram):
     mate = vertex(ID)
     parent = vertex(ID)
     root = vertex(ID, missing=-1)
+    trees = parameter(np.int64, 0)
     reduce = semirings.max
     sources = "active"
 
@@ -53,7 +64,7 @@ class Grow(VertexProgram):
         return vertex.root == vertex.id
 
     def mask(self, vertex):
-        return vertex.root < 0
+        return (vertex.root < 0) & (2 * self.reached < self.trees)
 
     def edge_mask(self, src, dst, edge):
         return src.is_left | (src.mate == dst.id)
@@ -63,6 +74,10 @@ class Grow(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"parent": gathered, "root": self.at(gathered).root}
+
+    @aggregate(semirings.plus, np.int64)
+    def reached(self, before, after):
+        return semirings.cast(_is_end(after), np.int64)
 
 
 class Choose(VertexProgram):
@@ -78,26 +93,22 @@ class Choose(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
+        return _is_end(vertex)
 
     def apply(self, vertex, gathered):
         is_end = self.at(vertex.root).end == vertex.id
         return {"mate": semirings.where(is_end, vertex.parent, vertex.mate)}
 
-    @aggregate(
-        semirings.max,
-        ID,
-        at=lambda self, vertex: semirings.where(~vertex.is_left & (vertex.mate < 0), vertex.root, -1),
-    )
+    @aggregate(semirings.max, ID, at=lambda self, vertex: semirings.where(_is_end(vertex), vertex.root, -1))
     def end(self, before, after):
         return after.id
 
     @aggregate(semirings.plus, np.int64)
-    def reached(self, before, after):
-        return semirings.cast(~before.is_left & (before.mate < 0) & (before.root >= 0), np.int64)
+    def ends(self, before, after):
+        return semirings.cast(_is_end(before), np.int64)
 
     def stop(self):
-        return self.reached == 0
+        return self.ends == 0
 
 
 class Augment(VertexProgram):
