@@ -9,9 +9,11 @@ import pytest
 
 import gasla
 import semirings
+from gasla import verify
 from gasla.algorithms.components import minimum_spanning_forest as forest
 from gasla.algorithms.components import strongly_connected_components as strong
 from gasla.algorithms.independence import greedy_color as coloring
+from gasla.algorithms.independence import maximum_bipartite_matching as matching
 from gasla.arrays import moved
 from gasla.cpu.program.prepared import Prepared
 from gasla.graph.graph import Graph
@@ -186,3 +188,20 @@ def test_coloring(graph: Any, variant: Any, tmp_path: Path, monkeypatch: pytest.
     together = EmulatedTogether(1 if "small" in variant else 2, tmp_path, SOON_WIDE, **variant)
     found = check(phases, graph, together, monkeypatch, **fields)
     assert found.converged
+
+
+@pytest.mark.parametrize("variant", [SMALL, LARGE], ids=["small", "large"])
+def test_augmented_matchings(variant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    graph = gasla.Graph.from_edges(rng.integers(0, 150, 330), 150 + rng.integers(0, 150, 330), n=300)
+    direction, is_left = matching.undirected(graph), np.arange(300) < 150
+    phases = [
+        matching.Plant,
+        gasla.Phase(matching.Grow(direction=direction), until="still"),
+        matching.Choose,
+        gasla.Phase(matching.Augment(direction=direction), until="still"),
+    ]
+    together = EmulatedTogether(1 if "small" in variant else 2, tmp_path, SOON_WIDE, **variant)
+    found = check(phases, graph, together, monkeypatch, is_left=is_left, mate=gasla.maximal_matching(graph))
+    assert found.iterations > 2
+    verify.maximum_bipartite_matching(graph, found.mate)
