@@ -202,6 +202,15 @@ def cycles(q: Asked) -> Answer:
     return {"matches": sorted(tuple(row.tolist()) for row in turned)}
 
 
+def chains(q: Asked) -> Answer:
+    """Paths of two edges by edges that begin at vertices of even ids, and how many of them each vertex is in."""
+    labels = q.was[q.plain.edges()[0]] % 2
+    asked: dict[str, Any] = {"edge_labels": labels, "pattern_edge_labels": {(0, 1): 0}}
+    found = host(gasla.subgraph_matches(q.given, "0>1,1>2", **asked))
+    each = gasla.subgraph_matches(q.given, "0>1,1>2", per_vertex=True, **asked)
+    return {"matches": sorted(map(tuple, q.was[found].tolist())), "per_vertex": q.at_vertices(each)}
+
+
 def triads(q: Asked) -> Answer:
     """The connected ones."""
     counts = gasla.triadic_census(q.given)
@@ -721,6 +730,7 @@ ROWS: tuple[Row, ...] = (
     Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)}),
     Row("subgraph_matches", matches),
     Row("subgraph_matches", cycles, "directed=True"),
+    Row("subgraph_matches", chains, "edge_labels=True"),
     Row("motif_counts", lambda q: gasla.motif_counts(q.given)),
     Row("spectral_embedding", embedded(True, True), scaled=SAME, rtol=1e-6,
         isolated=only("an eigenvalue of 1 more: verified"), **WEIGHED),

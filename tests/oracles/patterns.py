@@ -3,7 +3,7 @@
 Nothing is sampled: a number of cliques has no property that a wrong one would lack, so they are counted again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -74,9 +74,16 @@ def _ones(bits: int) -> Iterator[int]:
 
 
 def subgraph_matches(
-    graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False, directed: bool = False
+    graph: Any,
+    matches: Any,
+    pattern: ArrayLike,
+    induced: bool = False,
+    directed: bool = False,
+    fitting: Mapping[tuple[int, int], Any] | None = None,
 ) -> None:
     """Verify matches of a pattern, or their number; the graph is read as simple, and undirected unless `directed`.
+
+    `fitting` has graphs of the edges that fit at some edges of the pattern, such as those of a label.
 
     Examples
     --------
@@ -89,11 +96,28 @@ def subgraph_matches(
     """
     both, edges = edges_of(graph).simple(), np.asarray(pattern) != 0
     simple = matrix_one_way(graph) if directed else both
-    groups = [list(p) for p in permutations(range(len(edges))) if (edges[np.ix_(p, p)] == edges).all()]
+    kinds = {pair: id(each) for pair, each in (fitting or {}).items()}
+    kinds |= {} if directed else {(b, a): kind for (a, b), kind in kinds.items()}
+    groups = [
+        list(p)
+        for p in permutations(range(len(edges)))
+        if (edges[np.ix_(p, p)] == edges).all()
+        and all(kinds.get((a, b)) == kinds.get((p[a], p[b])) for a, b in permutations(range(len(edges)), 2))
+    ]
     count = int(matches) if np.ndim(matches) == 0 else len(matches)
     if np.ndim(matches):
         _check_rows(simple, np.asarray(matches), edges, induced, groups)
-    right = sum(len(rows) for rows in _embeddings(both, simple, edges, induced)) // len(groups)
+    chosen = {
+        pair: matrix_one_way(each) if directed else edges_of(each).simple() for pair, each in (fitting or {}).items()
+    }
+    if np.ndim(matches):
+        for (a, b), each in chosen.items():
+            _check_fits(each, np.asarray(matches)[:, a], np.asarray(matches)[:, b])
+    right = 0
+    for rows in _embeddings(both, simple, edges, induced):
+        fits = [adjacent(each, rows[:, a], rows[:, b]) for (a, b), each in chosen.items()]
+        right += int(np.logical_and.reduce(fits, axis=0).sum()) if fits else len(rows)
+    right //= len(groups)
     if count != right:
         raise VerificationError(f"the pattern is there {right} times, not {count}")
 
@@ -123,6 +147,10 @@ def _check_pair(simple: "csr_array", rows: Array, a: int, b: int, is_edge: bool,
         require(~there, lambda r: f"match {r} is {rows[r]}, and {u[r]} and {v[r]} are joined")
 
 
+def _check_fits(fitting: "csr_array", u: Array, v: Array) -> None:
+    require(adjacent(fitting, u, v), lambda r: f"match {r} has the edge {u[r]} - {v[r]}, which does not fit")
+
+
 def _check_order(rows: Array, other: Array) -> None:
     at, first = np.arange(len(rows)), (other != rows).argmax(axis=1)
     comes_first = rows[at, first] <= other[at, first]
@@ -150,7 +178,7 @@ def _embeddings(both: "csr_array", simple: "csr_array", edges: Array, induced: b
 
     def extended(rows: Array, place: int) -> Iterator[Array]:
         if place == len(order):
-            yield rows
+            yield rows[:, np.argsort(order)]
             return
         wanted, backward = edges[order[:place], order[place]], edges[order[place], order[:place]]
         anchor = int((wanted | backward).argmax())

@@ -568,6 +568,26 @@ def subgraph_matches(g: Small) -> Asked:
 
         yield Question(check, {"matches": rows}, is_right)
     yield from _directed_matches(g)
+    yield from _fitting_matches(g, path)
+
+
+def _fitting_matches(g: Small, path: Array) -> Asked:
+    """Paths of three vertices whose first edge is among the first half of all."""
+    half = g.matrix.select(np.arange(g.matrix.m) < g.matrix.m // 2)
+    src, dst = half.edges()
+    first = {(u, v) for a, b in zip(src.tolist(), dst.tolist(), strict=True) for u, v in ((a, b), (b, a)) if u != v}
+    rows = np.array(
+        sorted((u, v, w) for u, v in first for w in np.flatnonzero(g.joined[v]).tolist() if w != u), np.int32
+    )
+    rows = rows.reshape(-1, 3)
+
+    def check(matches: Array) -> None:
+        oracles.subgraph_matches(g.matrix, matches, path, fitting={(0, 1): half})
+
+    def is_right(matches: Array) -> bool:
+        return matches.shape == rows.shape and sorted(matches.tolist()) == sorted(rows.tolist())
+
+    yield Question(check, {"matches": rows}, is_right)
 
 
 def _directed_matches(g: Small) -> Asked:

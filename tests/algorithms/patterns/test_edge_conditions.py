@@ -12,6 +12,7 @@ from gasla import engines
 from gasla.algorithms.patterns import matching
 from gasla.algorithms.patterns.pattern import Pattern
 from gasla.graph.graph import Graph
+from tests import oracles
 from tests.algorithms.patterns.test_labelled_patterns import HOUSE
 
 Labels = dict[tuple[int, int], int]
@@ -92,6 +93,20 @@ def check(seed: int, text: str, labels: Labels, of_vertex: dict[int, int]) -> No
 def test_labels_are_those_of_networkx(text: str, labels: Labels, of_vertex: dict[int, int]) -> None:
     for seed in range(5):
         check(seed, text, labels, of_vertex)
+
+
+def test_the_oracle_takes_labels_of_edges() -> None:
+    graph = Graph(gasla.datasets.rmat(7, 4))
+    kinds = np.random.default_rng(0).integers(0, 2, graph.m)
+    fitting = [graph.select(kinds == kind) for kind in range(2)]
+    pattern = np.zeros((4, 4), int)
+    pattern[[0, 1, 2, 3], [1, 2, 3, 0]] = 1
+    asked: dict[str, Any] = {"edge_labels": kinds, "pattern_edge_labels": {(0, 1): 0, (2, 3): 0, (1, 2): 1}}
+    for directed in (False, True):
+        edges = pattern if directed else pattern | pattern.T
+        found = gasla.subgraph_matches(graph, edges, directed=directed, **asked)
+        wanted = {(0, 1): fitting[0], (2, 3): fitting[0], (1, 2): fitting[1]}
+        oracles.subgraph_matches(graph, found, edges, directed=directed, fitting=wanted)
 
 
 @pytest.mark.thorough
