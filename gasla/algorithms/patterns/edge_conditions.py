@@ -95,7 +95,7 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
 def has_label(name: str, column: Array, label: Any) -> Array:
     """Whether each entry of a column is a label of the pattern, which must be of the column's kind."""
     if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
-        raise TypeError(f"{name} has {label!r}, and the labels are {column.dtype}; expected labels of one kind")
+        raise TypeError(f"{name} has {label!r}, and labels are {column.dtype}; expected labels of one kind")
     found: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
     return found
 

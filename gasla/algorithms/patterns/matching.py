@@ -64,15 +64,19 @@ class Matching:
     def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
         """Bits that tell at which vertices of a pattern a vertex may be: it has the label, and neighbors enough.
 
-        The `merged` vertices may coincide, and then need only one neighbor.
+        It has an edge in each relation of the pattern's edges there. The `merged` vertices may coincide, and then need
+        only one neighbor.
         """
-        (graph, *_), vertices = self._ordered
+        (graph, *related), vertices = self._ordered
         found = array_module(vertices).zeros(graph.n, np.uint8)
         for v in range(pattern.size):
             out, in_ = pattern.degrees_of(v, merged)
             may_be = (graph.out_degrees >= out) & (graph.in_degrees >= in_)
             if self.labels is not None and pattern.labels[v] >= 0:
                 may_be &= self.labels[vertices] == pattern.labels[v]
+            for ends, relations in pattern.relations.items():
+                for each in (related[relation - 1] for relation in relations if v in ends):
+                    may_be &= (each.out_degrees if v == ends[0] else each.in_degrees) > 0
             found |= may_be.astype(np.uint8) << np.uint8(v)
         return found
 

@@ -20,7 +20,8 @@ class Pattern:
     """A connected simple graph of `size` vertices.
 
     `labels` has the number of each vertex's label; -1 stands for any label. `frequencies` has how many vertices of a
-    graph have each label. An edge that has no `relations` may be any edge.
+    graph have each label. An edge that has no `relations` may be any edge; `sizes` has how many edges of the graph are
+    in each relation, from 1 on.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class Pattern:
         labels: tuple[int, ...] = (),
         frequencies: tuple[int, ...] = (),
         relations: Relations | None = None,
+        sizes: tuple[int, ...] = (),
     ) -> None:
-        self.size, self.edges, self.directed, self.relations = size, edges, directed, relations or {}
+        self.size, self.edges, self.directed = size, edges, directed
+        self.relations, self.sizes = relations or {}, sizes
         self.labels, self.frequencies = labels or (-1,) * size, frequencies
 
     @classmethod
@@ -119,11 +122,15 @@ class Pattern:
         relations: Relations = {}
         for (u, v), wanted in self.relations.items():
             relations[to[u], to[v]] = relations.get((to[u], to[v]), frozenset()) | wanted
-        return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations)
+        return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations, self.sizes)
 
-    def rarity(self, v: int) -> float:
-        """How rare the label of a vertex is: 0 if it has none, or any."""
-        return 0.0 if self.labels[v] < 0 else 1 / (1 + self.frequencies[self.labels[v]])
+    def rarity(self, v: int, to: int | None = None) -> float:
+        """How rare a vertex is by its label, and by the relations of its edges, or of those to one vertex; 0 if not."""
+        counts = [self.frequencies[self.labels[v]]] if self.labels[v] >= 0 else []
+        for ends, relations in self.relations.items():
+            if v in ends and (to is None or to in ends):
+                counts += [2 * self.sizes[relation - 1] for relation in relations]
+        return 1 / (1 + min(counts)) if counts else 0.0
 
     def placed(self, places: tuple[int, ...]) -> Edges:
         """The edges after moving each vertex v to places[v]."""
@@ -144,7 +151,7 @@ class Pattern:
     def order(self) -> list[int]:
         """The order of matching: next the vertex with most neighbors among those before, preferring earlier ones.
 
-        It begins with the vertex of the rarest label.
+        It begins with the vertex of the rarest label, or of the edge in the rarest relation.
         """
         order: list[int] = []
 

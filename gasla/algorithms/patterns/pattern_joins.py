@@ -72,14 +72,14 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
 
 
 def _merit(pattern: Pattern, way: Counting) -> tuple[float, ...]:
-    """Tell how good a way is: it begins with a rare label; intersects lists early, or counts ahead; has many lists and
-    orders, both early.
+    """Tell how good a way is: it begins with a rare label or edge; intersects lists early, or counts ahead; has many
+    lists and orders, both early.
     """
     plan = way.plan
     intersected = (free.ready for k, free in enumerate(plan.free) if k not in plan.tabled and len(free.join.within) > 1)
     joins = [*plan.joins, *(free.join for free in plan.free)]
     return (
-        pattern.rarity(way.order[0]),
+        pattern.rarity(*way.order[:2]),
         -max(intersected, default=0),
         *(len(join.within) for join in plan.joins),
         sum(len(join.above) for join in joins),
@@ -164,7 +164,7 @@ def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced:
     outside = [reach for i, u in before if induced for reach in _reaches(pattern, u, v, i, False)]
     apart = [i for i, u in before if not pattern.has(u, v) and i not in above and pattern.may_coincide(u, v)]
     has_label = pattern.labels[v] >= 0
-    is_checked = has_label or max(pattern.degrees_of(v)) > 1
+    is_checked = has_label or max(pattern.degrees_of(v)) > 1 or any(v in ends for ends in pattern.relations)
     return Join(tuple(within), tuple(outside), tuple(apart), above, v, has_label, is_checked)
 
 

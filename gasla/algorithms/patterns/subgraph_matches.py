@@ -226,6 +226,7 @@ def subgraph_matches(
         return matches.listed(most) if size is None else matches.stream(size)
     chosen = (graph.select(moved(mask, graph.device)) for mask in masks)
     related = [each.simple() if wanted.directed else simplify(each) for each in chosen]
+    wanted.sizes = tuple(each.m for each in related)
     matching = Matching(simple, wanted, induced, codes, related)
     if explain:
         return Lines(matching.explained())

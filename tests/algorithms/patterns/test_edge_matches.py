@@ -209,7 +209,7 @@ def test_empty_graphs_have_no_matches() -> None:
         ({"pattern_edge_labels": {(0, 1): 1}}, ValueError, "and edge_labels is None"),
         ({"edge_labels": "x", "pattern_edge_labels": {(0, 1): 1}}, ValueError, "'x' is no edge attribute"),
         ({"edge_labels": [1], "pattern_edge_labels": {(0, 1): 1}}, TypeError, r"int64\(1,\); expected .* edges"),
-        ({"edge_labels": "time", "pattern_edge_labels": {(0, 1): "a"}}, TypeError, "has 'a', and the labels are int64"),
+        ({"edge_labels": "time", "pattern_edge_labels": {(0, 1): "a"}}, TypeError, "has 'a', and labels are int64"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:

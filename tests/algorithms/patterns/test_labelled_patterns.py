@@ -111,7 +111,7 @@ def test_labels_in_any_form() -> None:
         ({"labels": [0] * 4, "pattern_labels": {3: 0}}, ValueError, "has vertex 3; expected vertices 0 to 2"),
         ({"labels": [0] * 4, "pattern_labels": [1, 2]}, TypeError, "expected a mapping of vertices 0 to 2"),
         ({"labels": [0] * 4, "pattern_labels": {0: [1]}}, TypeError, "expected strings or whole numbers"),
-        ({"count": True, "block": 5}, ValueError, "two of count, per_vertex and block"),
+        ({"count": True, "block": 5}, ValueError, "two of count, per_vertex, per_edge, semiring, block"),
         ({"block": 0}, ValueError, "block is 0; expected 1 or more"),
     ],
 )
