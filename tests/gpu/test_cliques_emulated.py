@@ -49,8 +49,8 @@ def emulated(request: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr(neighbors, "_kernel", of_lists)
     monkeypatch.setattr(cliques, "_kernel", lambda name, lists: kernel(cliques, name, lists.indices, lists.indptr))
     monkeypatch.setattr(cliques, "free_bytes", lambda: 1 << 28)
-    monkeypatch.setattr(cliques, "_page", lambda: np.zeros(2, np.uint64))
-    monkeypatch.setattr(cliques, "_wait", lambda page, count: None)
+    monkeypatch.setattr(cliques, "work_page", lambda: np.zeros(2, np.uint64))
+    monkeypatch.setattr(cliques, "wait_for_work", lambda page, count, unit: None)
     monkeypatch.setattr(cliques, "SHORT", request.param.get("SHORT", cliques.SHORT))
 
 

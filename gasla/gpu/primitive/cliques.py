@@ -14,11 +14,10 @@ import numpy as np
 from gasla.arrays import array_module, moved
 from gasla.gpu.primitive.neighbors import ByDegree, by_degree
 from gasla.gpu.runtime import compile as gpu
-from gasla.gpu.runtime.waiting import wait_for_stream
+from gasla.gpu.runtime.waiting import wait_for_work, work_page
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
-from gasla.progress import follow
 
 Array = Any  # CuPy's
 
@@ -48,12 +47,12 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
         words = _words(k, longest)
         kernel = _kernel("count_cliques_of_long", lists)
         blocks = max(1, min(count, kernel.blocks, min(MEMORY, free_bytes() // 2) // (4 * words)))
-        memory, page = xp.empty(blocks * words, np.uint32), _page()
+        memory, page = xp.empty(blocks * words, np.uint32), work_page()
         numbers, size = (np.uint64(count), np.uint32(k), np.uint32(longest)), np.uint64(words)
         kernel.plain(
             blocks, *forward, vertices, *numbers, memory, size, control[3:], leaves, np.uint64(page.ctypes.data)
         )
-        _wait(page, count)
+        wait_for_work(page, count, "vertices")
     found = moved(leaves, "cpu")
     return sum(int(found[lack, p]) * comb(p, lack) for lack, p in np.argwhere(found).tolist())
 
@@ -64,28 +63,6 @@ def _words(k: int, longest: int) -> int:
     if k == 4:
         return longest * words
     return 2 * longest * words + THREADS // 32 * ((2 * longest + 3) * words + 3 * (longest + 1))
-
-
-def _page() -> np.ndarray:
-    """Host memory that the kernel reads and writes: whether it is to stop, and how many vertices are taken."""
-    import cupy
-
-    page = np.frombuffer(cupy.cuda.alloc_pinned_memory(16), np.uint64, 2)
-    page[:] = 0
-    return page
-
-
-def _wait(page: np.ndarray, count: int) -> None:
-    """Wait for the kernel; an exception, such as Ctrl-C, ends it first."""
-    import cupy
-
-    follow(lambda: (min(int(page[1]), count), count), "vertices")
-    try:
-        wait_for_stream(lambda: None)
-    except BaseException:
-        page[0] = 1
-        cupy.cuda.get_current_stream().synchronize()
-        raise
 
 
 def source(vertex_size: int, offset_size: int) -> str:

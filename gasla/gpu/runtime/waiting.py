@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from gasla.progress import follow
+
 # Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
 # between polls; after that it also sleeps, and the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
@@ -68,3 +72,25 @@ def is_idle() -> bool:
         return False
     runtime.check_status(status)
     return True
+
+
+def work_page() -> Any:
+    """Return host memory that a kernel reads and writes (`page.cuh`): whether it is to stop, and what it has taken."""
+    import cupy
+
+    page = np.frombuffer(cupy.cuda.alloc_pinned_memory(16), np.uint64, 2)
+    page[:] = 0
+    return page
+
+
+def wait_for_work(page: Any, count: int, unit: str) -> None:
+    """Wait for a kernel that takes `count` pieces of work; an exception, such as Ctrl-C, ends it first."""
+    import cupy
+
+    follow(lambda: (min(int(page[1]), count), count), unit)
+    try:
+        wait_for_stream(lambda: None)
+    except BaseException:
+        page[0] = 1
+        cupy.cuda.get_current_stream().synchronize()
+        raise

@@ -10,6 +10,7 @@
 // Lower bound for k = 4: a read of the shared lists for each edge, and of d / 32 words for each triangle.
 #pragma once
 #include "hash_table.cuh"
+#include "page.cuh"
 #include "runtime.cuh"
 
 namespace gasla {
@@ -20,13 +21,6 @@ constexpr u32 SHORT_SLOTS = 128;                 // of a warp's table
 constexpr u32 PART = WARP * WARP;                // vertices in a block's table at a time: then a row has a word per lane
 constexpr u32 SLOTS = 16384 / sizeof(vertex_t);  // of a block's table
 constexpr u32 LACK = 3;                          // a search ends when so many vertices are missing
-constexpr long long LOOK_INTERVAL = 1 << 21;     // clock ticks between looks at host memory: a millisecond
-
-// Host memory that both sides read and write while a kernel runs.
-struct Page {
-    u64 stop;   // whether the kernel is to end before its time
-    u64 taken;  // vertices that blocks have taken, for a progress bar
-};
 
 // Forward lists: that of v has lengths[v] entries from forward[indptr[v]] on.
 struct Forward {
