@@ -305,11 +305,21 @@ class Primitives(Protocol):
     def append_distinct(self, vertices: Any, found: Any) -> tuple[Any, Any]:
         """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
 
+    def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
+        """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
+
+        The lists of further relations follow in the same order. Bit v of kinds, which has an entry of uint8 for each
+        vertex, is set for those that may be in the place of the pattern's vertex v.
+        """
+
 
 class JoinRun(Protocol):
     """A join on a graph. The edges that matches begin with are divided into blocks."""
 
     blocks: int
+
+    def total(self) -> int:
+        """The number of matches."""
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
         """The number of matches that begin in each of some blocks; by default in all.
@@ -385,13 +395,6 @@ class HostOnly(Protocol):
 
     def degrees(self, indptr: Any, weights: Any) -> Any:
         """Return the sum of the weights at each vertex, or the number of edges."""
-
-    def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
-        """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
-
-        The lists of further relations follow in the same order. Bit v of kinds, which has an entry of uint8 for each
-        vertex, is set for those that may be in the place of the pattern's vertex v.
-        """
 
     def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
         """The number of triples of edges of ascending times, the third at most the end of the first, of 36 kinds."""

@@ -1,4 +1,4 @@
-"""Joins of neighbor lists on the CPU: the matches of a pattern, counted or written depth-first on all threads."""
+"""Joins of neighbor lists: the matches of a pattern, counted or written depth-first by all threads or warps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gasla.arrays import array_module
 from gasla.engines import HostOnly, chooses_kernels, engine
 from gasla.engines import JoinRun as JoinRun
 from gasla.graph.adjacency import Adjacency
@@ -15,23 +16,28 @@ from gasla.program.join_plan import JoinPlan
 
 
 def joins(graph: Graph) -> bool:
-    """Return whether `join` takes a graph: one in host memory, except within `gasla.engines.programs_only`."""
-    return graph.engine == "cpu" and chooses_kernels()
+    """Return whether `join` takes a graph: one that is not streamed, except within `gasla.engines.programs_only`."""
+    return graph.engine in ("cpu", "gpu") and not graph.is_streamed and chooses_kernels()
 
 
 def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
     """Prepare a join on a simple graph; those of the edges of its further relations are `related`.
 
-    `kinds` is as for `gasla.engines.HostOnly.join`.
+    `kinds` is as for `gasla.engines.Primitives.join`.
     """
+    return engine(graph.engine).primitives().join(plan, lists_of(plan, graph, related), kinds)
+
+
+def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adjacency:
+    """The lists that a join reads, one after another: of each relation out-neighbors and, if directed, in-neighbors."""
     graphs = [graph, *related]
     parts = [side.sorted_out for each in graphs for side in ([each, each.reversed()] if plan.directed else [each])]
-    lists = parts[0]
-    if len(parts) > 1:
-        ends = np.cumsum([part.indptr[-1] for part in parts], dtype=np.int64)
-        indptr = [parts[0].indptr, *(end + part.indptr[1:] for end, part in zip(ends, parts[1:], strict=False))]
-        lists = Adjacency(np.concatenate(indptr), np.concatenate([part.indices for part in parts]))
-    return cast(HostOnly, engine("cpu").primitives()).join(plan, lists, kinds)
+    if len(parts) == 1:
+        return parts[0]
+    xp = array_module(parts[0].indices)
+    ends = np.cumsum([len(part.indices) for part in parts]).tolist()
+    indptr = [parts[0].indptr, *(end + part.indptr[1:].astype(np.int64) for end, part in zip(ends, parts[1:]))]
+    return Adjacency(xp.concatenate(indptr), xp.concatenate([part.indices for part in parts]))
 
 
 def edge_triples(graph: Graph, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:

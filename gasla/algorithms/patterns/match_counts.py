@@ -8,7 +8,7 @@ With degrees d, and triangles t at vertices and at edges, the numbers of matches
     paw               the sum over vertices of t (d - 2)
     diamond           the sum over edges of t (t - 1) / 2
     cycle of 4        the sum over pairs of c (c - 1) / 2, where c paths of two edges join the pair: each cycle is found
-                      at its last vertex in the order of degrees and the opposite one
+                      at its last vertex in the order of degrees and the opposite one; on a GPU, by a join
     triangle, clique  counted as such
     cycle of 5        `five_cycles`
 
@@ -30,11 +30,19 @@ from gasla.algorithms.patterns.pattern import Pattern
 from gasla.arrays import array_module, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
+from gasla.operations.joins import join, joins
 from gasla.operations.matrices import mxm
 from gasla.operations.primitives import count_cliques, count_common_neighbors, orient
 from gasla.operations.sparse import Sparse
+from gasla.program.join_plan import Free, Join, JoinPlan, Reach
 
 PART = 1 << 24  # paths of two edges per block
+FLAT = 128  # largest degree up to which a GPU takes vertices in any order
+# cycles of four from their first vertex, in both directions: what is between it and the opposite one is counted ahead
+CYCLES = JoinPlan(
+    (Join(()), Join((Reach(0),), above=(0,)), Join((Reach(1),), above=(0,))),
+    (Free(Join((Reach(0), Reach(2)), apart=(1,), above=(0,)), met=((1, ()),)),),
+)
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
@@ -100,6 +108,9 @@ class Sums:
 
 
 def _cycles(simple: Graph) -> int:
+    if simple.engine == "gpu" and joins(simple):
+        graph = simple if simple.max_out_degree <= FLAT else by_degree(simple, hubs_first=True)[0]
+        return join(CYCLES, graph, (graph.out_degrees > 1).astype(np.uint8)).total() // 2
     graph, _ = by_degree(simple)
     return sum(sum_of_choices(paths.data, 2) for _, _, paths in _paths_to_earlier(graph))
 
@@ -146,11 +157,15 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
         yield part.start, rows, Sparse(paths.shape, indptr, paths.indices[before], paths.data[before])
 
 
-def by_degree(simple: Graph) -> tuple[Graph, Any]:
-    """The graph with its vertices sorted by degree, in both directions, then by id; and the original id of each."""
+def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
+    """The graph with its vertices sorted by degree, in both directions, then by id; and the original id of each.
+
+    With `hubs_first` the order is reversed.
+    """
     xp = array_module(simple.out.indices)
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = xp.argsort(degrees * simple.n + xp.arange(simple.n)).astype(simple.id_dtype)
+    order = xp.ascontiguousarray(order[::-1]) if hubs_first else order
     return in_order(simple, order), order
 
 

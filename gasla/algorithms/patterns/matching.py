@@ -1,8 +1,8 @@
 """The matches of a pattern in a simple graph: their number, blocks of them, and how many there are at each vertex.
 
-In host memory a compiled join extends matches depth-first. Elsewhere blocks of rows are extended by one vertex at a
-time with operations on whole arrays. Both find the same matches, with vertices numbered by their degrees: each match is
-found once, and hubs are reached from their small neighbors.
+A compiled join extends matches depth-first. Where that is not worth compiling, blocks of rows are extended by one
+vertex at a time with operations on whole arrays. Both find the same matches, with vertices numbered by their degrees:
+each match is found once, and hubs are reached from their small neighbors.
 """
 
 import warnings
@@ -52,7 +52,7 @@ class Matching:
     ) -> None:
         self.simple, self.pattern, self.induced, self.labels, self.related = simple, pattern, induced, labels, related
         is_large = pattern.size > 4 or simple.m > FEW
-        self.is_joined = joins(simple) and pattern.size > 1 and is_large and not (related and simple.engine != "cpu")
+        self.is_joined = joins(simple) and pattern.size > 1 and is_large
         self._maps: list[tuple[Pattern, int]] = []
 
     @cached_property
@@ -123,7 +123,7 @@ class Matching:
             maps = int(self._kinds(pattern).sum())
         else:
             way, graphs, kinds = self._counted if pattern is self.pattern else self._way(pattern, induced)
-            maps = way.times * sum(join(way.plan, graphs[0], kinds, graphs[1:]).count())
+            maps = way.times * join(way.plan, graphs[0], kinds, graphs[1:]).total()
             maps -= sum(self._maps_of(merged, False) for merged in way.merged)
         if not induced:
             self._maps.append((pattern, maps))
@@ -134,8 +134,9 @@ class Matching:
         way = counting(pattern, induced)
         graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
         if way.descends:
-            descending = np.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
-            graphs, kinds = [each.subgraph(descending) for each in graphs], np.ascontiguousarray(kinds[::-1])
+            xp = array_module(kinds)
+            descending = xp.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
+            graphs, kinds = [each.subgraph(descending) for each in graphs], xp.ascontiguousarray(kinds[::-1])
         return way, graphs, kinds
 
     @cached_property
@@ -143,9 +144,11 @@ class Matching:
         return self._way(self.pattern, self.induced)
 
     def _warn(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
-        """Warn if a join probably takes very long."""
+        """Warn if a join on a CPU probably takes very long."""
         way, graphs, kinds = counted
-        if self.simple.m > FEW and (steps := sum(expected(way.plan, graphs, kinds))) > MANY:
+        if self.simple.engine != "cpu" or self.simple.m <= FEW:
+            return
+        if (steps := sum(expected(way.plan, graphs, kinds))) > MANY:
             warnings.warn(
                 f"some {steps:.1g} partial matches are to be visited, by an estimate; bound the pattern by labels or "
                 "conditions, or look at the first matches: block=1000",
@@ -227,6 +230,7 @@ class Matching:
         Those of a block with `most` or more, which are not all counted, are written one part after another.
         """
         counting, writing = self._joins()
+        xp = array_module(self.simple.out.indices)
         first, ahead = 0, 4
         while first < counting.blocks:
             counts = counting.count(first, min(ahead, counting.blocks - first), most)
@@ -235,7 +239,7 @@ class Matching:
                 while True:
                     takes = np.minimum(counts[begin:end], most)
                     wanted = np.stack([np.full_like(takes, skip), takes, np.cumsum(takes) - takes], axis=1)
-                    found = np.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
+                    found = xp.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
                     written = sum(writing.write(first + begin, wanted, found))
                     yield found[:written].T
                     skip += written

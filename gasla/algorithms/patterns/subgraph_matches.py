@@ -153,11 +153,13 @@ def subgraph_matches(
     patterns that are not `induced`, only some vertices are matched, whose neighbors are then counted: of two triangles
     with an edge in common, that edge.
 
-    In host memory patterns of more than four vertices are enumerated by a join that is compiled for the pattern, which
-    takes up to a second when a pattern is first used. Each thread needs two to eight bytes per vertex of the graph, up
-    to four more for each vertex of the pattern, and room for the longest neighbor list once for each. The edges of each
-    label and condition are copied to neighbor lists of their own. On a GPU blocks of matches are extended by one vertex
-    at a time, and conditions are tested in host memory.
+    Other patterns are enumerated: those of up to four vertices in graphs of up to 32,768 edges by operations on whole
+    arrays, all others by a join that is compiled for the pattern, which takes about a second when a pattern is first
+    used. Each thread of a CPU needs two to eight bytes per vertex of the graph, up to four more for each vertex of the
+    pattern, and room for the longest neighbor list once for each. The edges of each label and condition are copied to
+    neighbor lists of their own. On a GPU warps extend matches, and a block of threads needs up to a bit per vertex for
+    each kind of edges, and for many patterns 4 bytes; with less memory there are fewer blocks. Conditions are tested in
+    host memory.
 
     References
     ----------

@@ -45,6 +45,10 @@ class Joined:
         self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * threads_for(self.work))))
         self.blocks = -(-self.edges // self.grain)
 
+    def total(self) -> int:
+        """The number of matches."""
+        return sum(self.count())
+
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
         """The number of matches that begin in each of some blocks; by default in all."""
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)

@@ -20,4 +20,5 @@ from gasla.gpu.primitive.neighbors import count_at_edges, count_common_neighbors
 from gasla.gpu.primitive.sampling import append_distinct, list_guides, list_sums, sample, sample_lists, search_lists
 from gasla.gpu.primitive.top_k import top_k
 from gasla.gpu.primitive.trusses import peel_edges
+from gasla.gpu.primitive.warp_joins import Joined as join
 from gasla.gpu.program.walk_runs import walk

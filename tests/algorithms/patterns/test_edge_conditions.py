@@ -109,6 +109,21 @@ def test_the_oracle_takes_labels_of_edges() -> None:
         oracles.subgraph_matches(graph, found, edges, directed=directed, fitting=wanted)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize(("text", "labels", "of_vertex"), CASES[:4])
+def test_a_gpu_finds_the_same(text: str, labels: Labels, of_vertex: dict[int, int]) -> None:
+    for seed in range(3):
+        n, src, dst, kinds = example(seed)
+        graph = Graph.from_edges(src, dst, n=n).with_edge_attributes(kind=kinds)
+        given: Any = {"edge_labels": "kind", "pattern_edge_labels": labels}
+        if of_vertex:
+            given |= {"labels": np.arange(n) % 2, "pattern_labels": of_vertex}
+        rows: Any = gasla.subgraph_matches(graph, text, **given)
+        found: Any = gasla.subgraph_matches(graph.to("gpu"), text, **given)
+        assert sorted(found.tolist()) == sorted(rows.tolist())
+        assert gasla.subgraph_matches(graph.to("gpu"), text, count=True, **given) == len(rows)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("few", [0, 1 << 15])
 @pytest.mark.parametrize(("text", "labels", "of_vertex"), CASES)

@@ -1,6 +1,7 @@
 """Patterns of five to eight vertices: compiled joins against NetworkX's matchers, array code, formulas and laws."""
 
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import networkx as nx
@@ -168,3 +169,46 @@ def test_cycles_of_five_are_those_of_closed_walks() -> None:
         cubed, degrees = a @ a @ a, a.sum(axis=0)
         closed = int(np.trace(cubed @ a @ a)) - int(((5 * degrees - 5) * cubed.diagonal()).sum())
         assert gasla.subgraph_matches(graph, "cycle5", count=True) == closed // 10, k
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_graphs_that_are_too_small_for_a_gpu(n: int) -> None:
+    ends = np.array([*combinations(range(n), 2)], int).reshape(-1, 2).T
+    graph = Graph.from_edges(*ends, n=n).to("gpu")
+    assert gasla.subgraph_matches(graph, BULL, count=True) == 0
+    assert gasla.subgraph_matches(graph, BULL).shape == (0, 5)  # type: ignore[union-attr]
+    assert gasla.subgraph_matches(graph, BULL, per_vertex=True).tolist() == [0] * n  # type: ignore[union-attr]
+    assert not [*gasla.subgraph_matches(graph, BULL, block=5)]  # type: ignore[misc]
+
+
+@pytest.mark.gpu
+def test_a_hub_with_a_million_leaves_on_a_gpu() -> None:
+    leaves = 10**6
+    star = Graph.from_edges(np.zeros(leaves, int), np.arange(1, leaves + 1)).to("gpu")
+    assert gasla.subgraph_matches(star, "star4", count=True) == comb(leaves, 4) > 2**64
+    assert gasla.subgraph_matches(star, HOUSE, count=True) == 0
+    kinds = np.where(np.arange(leaves + 1) < 4, np.arange(leaves + 1), 5)
+    pattern: Any = {"labels": kinds, "pattern_labels": {0: 0, 1: 1, 2: 2}}
+    assert gasla.subgraph_matches(star, "star3", count=True, **pattern) == leaves - 2
+    number = gasla.subgraph_matches(star, "star3", per_vertex=True, **pattern)
+    assert number[:4].tolist() == [leaves - 2, leaves - 2, leaves - 2, 1]  # type: ignore[index]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("text", [*FEW, SMALL[0]])
+def test_all_ways_to_take_matches_on_a_gpu(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "FEW", 0)
+    n, src, dst = random_edges(40, 7, 0.12)
+    graph, labels = Graph.from_edges(src, dst, n=n), np.arange(n) % 3
+    for options in ({}, {"labels": labels, "pattern_labels": {0: 1, 1: 2}}):
+        given: Any = {"induced": bool(options), **options}
+        rows: Any = gasla.subgraph_matches(graph, text, **given)
+        there = graph.to("gpu")
+        number = gasla.subgraph_matches(graph, text, per_vertex=True, **given)
+        assert gasla.subgraph_matches(there, text, count=True, **given) == len(rows)
+        np.testing.assert_array_equal(gasla.subgraph_matches(there, text, per_vertex=True, **given).get(), number)  # type: ignore[union-attr]
+        for size in (3, 1000):
+            parts: Any = [*gasla.subgraph_matches(there, text, block=size, **given)]
+            found = [row for part in parts for row in part.tolist()]
+            assert sorted(found) == sorted(rows.tolist()) and all(len(part) <= size for part in parts)

@@ -182,6 +182,9 @@ inline unsigned long long __shfl_xor_sync(unsigned mask, unsigned long long word
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 inline void __syncthreads() { warp::all.wait(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

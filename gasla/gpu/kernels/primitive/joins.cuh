@@ -1,0 +1,395 @@
+// Joins of neighbor lists: matches are extended by one vertex at a time, depth-first, by a warp.
+//
+// Before this file: the typedefs vertex_t and offset_t, join_plan.cuh, and a plan: SIZE, the number of vertices that are
+// matched; JOINS of these and after them of the FREE ones, which are counted; FREES; and what is to be done with matches.
+//
+// The entries of the shortest list that has all that fits are read by lanes, and searched in the other lists. A warp then
+// goes on with each that fits, which needs no memory but a few registers for each vertex. The last vertices are dealt with
+// by lanes at once, if what is counted after them is looked up.
+//
+// For counting, a block takes the edges of one first vertex after another. Its warps share a bitmap of that vertex's list,
+// and tables with the number of ways in two edges from it to each vertex. For writing, each warp takes some edges for
+// itself, as rows have an order.
+#pragma once
+#include "page.cuh"
+#include "runtime.cuh"
+
+namespace gasla {
+
+constexpr u64 NO_LIMIT = ~0ull;
+constexpr long long WARP_INTERVAL = 1 << 26;  // clock ticks between looks of a warp at host memory
+constexpr u32 LONG = 3 * WARP / 2;  // entries of a list that is worth reading alone
+constexpr u32 FAR = 4;  // lists of more than so many entries per lane are searched for where the candidates begin
+
+typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type length_t;  // no list is longer than there are vertices
+
+// An ascending list.
+struct List {
+    const vertex_t* of;
+    length_t length;
+
+    // The number of entries that are less.
+    __device__ __forceinline__ length_t less(vertex_t w) const {
+        length_t low = 0, high = length;
+        while (low < high) {
+            const length_t middle = (low + high) / 2;
+            if (of[middle] < w)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
+    __device__ __forceinline__ bool has(vertex_t w) const {
+        const length_t at = less(w);
+        return at < length && of[at] == w;
+    }
+    // The number of entries that are no more than w; by a warp, whose lanes look at places of equal distance.
+    __device__ __forceinline__ length_t upto(vertex_t w) const {
+        length_t low = 0, count = length;
+        while (count) {
+            const length_t step = (count + WARP - 1) / WARP, at = lane() * step;
+            const u32 below = __popc(__ballot_sync(ALL, at < count && of[low + at] <= w));
+            if (below == 0) break;
+            const length_t passed = (below - 1) * step + 1;
+            low += passed;
+            count = least<length_t>(step - 1, count - passed);
+        }
+        return low;
+    }
+};
+
+// Ascending lists: SLOTS for each vertex, those of all vertices in a slot one after another.
+struct Graph {
+    u64 n;
+    const offset_t* indptr;
+    const vertex_t* indices;
+    const unsigned char* kinds;
+
+    __device__ __forceinline__ List of(vertex_t v, u32 slot) const {
+        const u64 at = v + slot * n;
+        return List{indices + indptr[at], (length_t)(indptr[at + 1] - indptr[at])};
+    }
+
+    // The last list of the first edges that begins at a position or before it.
+    __device__ u64 owner_of(u64 at) const {
+        u64 low = FIRST_SLOT * n, high = low + n;
+        while (high - low > 1) {
+            const u64 middle = (low + high) / 2;
+            if ((u64)indptr[middle] <= at)
+                low = middle;
+            else
+                high = middle;
+        }
+        return low;
+    }
+};
+
+// The vertices that are matched, and those that are counted if lanes can do so for the last matched vertex.
+__device__ constexpr bool is_looked_up(const Free& free) { return free.is_tabled || free.is_degree; }
+__device__ constexpr bool ends_at_once() {
+    for (u32 f = 0; f < FREE; ++f)
+        if (FREES[f].ready == SIZE && !is_looked_up(FREES[f])) return false;
+    return SIZE > 2;
+}
+// Whether the last vertex is any in the list of the one before it, so that lanes may have different ones of these, too.
+__device__ constexpr bool ends_with_path() {
+    const Join& last = JOINS[SIZE - 1];
+    for (u32 f = 0; f < FREE; ++f)
+        if (FREES[f].ready == SIZE - 1 && !is_looked_up(FREES[f])) return false;
+    return ends_at_once() && !WRITES && !TALLIES && last.within.count == 1 && last.within.of[0].place == SIZE - 2 &&
+           last.outside.count == 0;
+}
+constexpr bool SPREADS = ends_with_path();
+constexpr u32 ALONE = SPREADS ? SIZE - 2 : ends_at_once() ? SIZE - 1 : SIZE;  // from this place on, each lane has its own
+
+__device__ constexpr bool is_late(u32 join, const Met& met) {
+    if (met.place >= ALONE) return true;
+    for (u32 i = 0; i < met.tests.count; ++i)
+        if (met.tests.of[i].place >= ALONE || met.tests.of[i].reach.place >= ALONE) return true;
+    for (u32 i = 0; i < JOINS[join].above.count; ++i)
+        if (JOINS[join].above.of[i] >= ALONE) return true;
+    return false;
+}
+
+// A search by a warp. All methods are called by all lanes, and what has no word to the contrary is the same in all.
+struct Search {
+    Graph graph;
+    const u32* marks;      // of the block: bitmaps of the first vertex's lists
+    const u32* tables;     // of the block: ways in two edges from the first vertex
+    u64* tally;            // for each vertex
+    vertex_t* found;       // rows
+    u64 skip, left, place; // how many matches are not to be written, how many at most, and the next row
+    u64 most;              // a search may end when it has so many matches
+    const volatile Page* page;
+    Looks looks;
+    bool stopped, enough;  // whether the kernel is interrupted, or the search has what is wanted
+    vertex_t row[SIZE];
+    List lists[SIZE][SLOTS];
+    u64 sizes[FREE + 1];
+    u32 coincide[FREE + 1];
+    u64 matches;           // for the tally
+    u64 low, high;         // the total of each lane, in two words
+
+    // Whether to end early.
+    __device__ __forceinline__ bool ends() {
+        const bool is_due = lane() == 0 && looks.are_due(WARP_INTERVAL);
+        if (shuffle((u32)(is_due && page->stop), 0)) stopped = true;
+        if (WRITES ? left == 0 : most != NO_LIMIT && warp_sum(low) >= most) enough = true;
+        return stopped || enough;
+    }
+    __device__ __forceinline__ void match(u32 k, vertex_t v) {
+        row[k] = v;
+#pragma unroll
+        for (u32 slot = 0; slot < SLOTS; ++slot) lists[k][slot] = graph.of(v, slot);
+    }
+    __device__ __forceinline__ List list(Reach reach) const {
+        if (SPREADS && reach.place == ALONE) return graph.of(row[ALONE], reach.slot);
+        return lists[reach.place][reach.slot];
+    }
+    __device__ __forceinline__ vertex_t at(u32 k, vertex_t last) const {
+        return ALONE < SIZE && k == SIZE - 1 ? last : row[k];
+    }
+
+    // Whether a vertex, of each lane, is in a list.
+    __device__ __forceinline__ bool is_in(Reach reach, vertex_t w) const {
+        if (MARKS && reach.place == 0) return has(marks + reach.slot * mark_words(graph.n), w);
+        return list(reach).has(w);
+    }
+    static __device__ __forceinline__ u64 mark_words(u64 n) { return (n + WARP - 1) / WARP; }
+
+    // Call visit(w, fits) by all lanes with what may fit for a join after `count` vertices.
+    template <class Visit> __device__ __forceinline__ void scan(const u32 j, const u32 count, Visit visit) {
+        List list = this->list(JOINS[j].within.of[0]);
+        u32 read = 0;
+#pragma unroll
+        for (u32 i = 1; i < JOINS[j].within.count; ++i) {
+            const List other = this->list(JOINS[j].within.of[i]);
+            if (other.length < list.length) list = other, read = i;
+        }
+        if (JOINS[j].above.count && list.length > FAR * WARP) {
+            vertex_t bound = row[JOINS[j].above.of[0]];
+#pragma unroll
+            for (u32 i = 1; i < JOINS[j].above.count; ++i) bound = gasla::most(bound, row[JOINS[j].above.of[i]]);
+            const length_t passed = list.upto(bound);
+            list.of += passed, list.length -= passed;
+        }
+        for (length_t first = 0; first < list.length; first += WARP) {
+            const length_t place = first + lane();
+            const bool is_there = place < list.length;
+            const vertex_t w = is_there ? list.of[place] : 0;
+            bool fits = is_there && fits_besides(j, count, w);
+#pragma unroll
+            for (u32 i = 0; i < JOINS[j].within.count; ++i)
+                if (JOINS[j].within.count > 1 && i != read && fits) fits = is_in(JOINS[j].within.of[i], w);
+#pragma unroll
+            for (u32 i = 0; i < JOINS[j].outside.count; ++i)
+                if (fits) fits = !is_in(JOINS[j].outside.of[i], w);
+            visit(w, fits);
+        }
+    }
+
+    // The number of vertices that fit at one that is counted; of each lane if it depends on a lane's `last` vertex.
+    __device__ __forceinline__ u64 looked_up(const u32 f, vertex_t last) const {
+        u64 size;
+        if (FREES[f].is_tabled) {
+            size = tables[FREES[f].table * graph.n + at(FREES[f].ready - 1, last)];
+        } else {
+            const Reach reach = JOINS[SIZE + f].within.of[0];
+            const List list =
+                reach.place >= ALONE ? graph.of(at(reach.place, last), reach.slot) : this->list(reach);
+            size = list.length;
+            if (JOINS[SIZE + f].above.count) {
+                vertex_t bound = at(JOINS[SIZE + f].above.of[0], last);
+#pragma unroll
+                for (u32 i = 1; i < JOINS[SIZE + f].above.count; ++i)
+                    bound = gasla::most(bound, at(JOINS[SIZE + f].above.of[i], last));
+                size -= list.less(bound + 1);
+            }
+        }
+        return size - least<u64>(size, FREES[f].certain);
+    }
+    __device__ __forceinline__ u64 size_of(const u32 f) {
+        if (is_looked_up(FREES[f])) return looked_up(f, 0);
+        u32 count = 0;
+        scan(SIZE + f, FREES[f].ready, [&](vertex_t, bool fits) { count += fits; });
+        const u64 size = warp_sum((u64)count);
+        return size - least<u64>(size, FREES[f].certain);
+    }
+    // The number of matched vertices that fit at one that is counted: those that depend on the last vertex, or the others.
+    __device__ __forceinline__ u32 coinciding(const u32 f, bool late, vertex_t last) const {
+        u32 count = 0;
+#pragma unroll
+        for (u32 i = 0; i < FREES[f].met.count; ++i) {
+            if (is_late(SIZE + f, FREES[f].met.of[i]) != late) continue;
+            const vertex_t v = at(FREES[f].met.of[i].place, last);
+            bool fits = true;
+#pragma unroll
+            for (u32 k = 0; k < JOINS[SIZE + f].above.count; ++k) fits &= v > at(JOINS[SIZE + f].above.of[k], last);
+            if (JOINS[SIZE + f].label && fits) fits = graph.kinds[v] & JOINS[SIZE + f].label;
+#pragma unroll
+            for (u32 k = 0; k < FREES[f].met.of[i].tests.count; ++k)
+                if (fits) fits = is_in(FREES[f].met.of[i].tests.of[k].reach, at(FREES[f].met.of[i].tests.of[k].place, last));
+            count += fits;
+        }
+        return count;
+    }
+
+    __device__ __forceinline__ void count_coinciding() {
+#pragma unroll
+        for (u32 f = 0; f < FREE; ++f) coincide[f] = coinciding(f, false, 0);
+    }
+
+    // Take the matches with the last vertices of all lanes, where these fit.
+    __device__ __forceinline__ void take(vertex_t last, bool fits) {
+        if constexpr (WRITES) {
+            write(last, fits);
+        } else if constexpr (TALLIES) {
+            matches += __popc(__ballot_sync(ALL, fits));
+            if (fits && SIZE > 2) atomicAdd(tally + last, 1ull);
+        } else {
+            u64 of[FREE + 1];
+#pragma unroll
+            for (u32 f = 0; f < FREE; ++f) {
+                of[f] = sizes[f] - coincide[f];
+                if (FREES[f].ready > ALONE) of[f] = fits ? looked_up(f, last) : 0;
+                if (FREES[f].ready > ALONE) of[f] -= least<u64>(of[f], coincide[f]);
+                if (fits && of[f]) of[f] -= coinciding(f, true, last);
+            }
+            if (fits) add(FREE > 0 ? of[0] : 1, FREE > 1 ? of[1] : 1, FREE > 2 ? of[2] : 1, FREE > 3 ? of[3] : 1);
+        }
+    }
+    // Add a product of four numbers below 2^31.
+    __device__ __forceinline__ void add(u64 a, u64 b, u64 c, u64 d) {
+        const u64 first = a * b, second = c * d, product = first * second;
+        low += product;
+        high += low < product;
+        if (FREE > 2) high += __umul64hi(first, second);
+    }
+    __device__ __forceinline__ void write(vertex_t last, bool fits) {
+        const u32 all = __ballot_sync(ALL, fits), count = __popc(all);
+        const u64 number = __popc(all & lanes_below());
+        if (fits && number >= skip && number - skip < left) {
+            vertex_t* const to = found + (place + number - skip) * SIZE;
+#pragma unroll
+            for (u32 i = 0; i + 1 < SIZE; ++i) to[i] = row[i];
+            to[SIZE - 1] = last;
+        }
+        const u64 written = least<u64>(count - least<u64>(count, skip), left);
+        skip -= least<u64>(count, skip);
+        place += written;
+        left -= written;
+    }
+
+    // Count what depends on the first `count` vertices; returns whether anything fits.
+    __device__ __forceinline__ bool count_ready(const u32 count) {
+        bool any = true;
+#pragma unroll
+        for (u32 f = 0; f < FREE; ++f)
+            if (any && FREES[f].ready == count && count <= ALONE) any = (sizes[f] = size_of(f)) > 0;
+        return any;
+    }
+    // Visit the matches with the K vertices that are matched.
+    template <u32 K> __device__ __forceinline__ void extend() {
+        if (!count_ready(K)) return;
+        if (K == ALONE) count_coinciding();
+        if constexpr (K == SIZE) {
+            take(row[SIZE - 1], lane() == 0);
+        } else if constexpr (SPREADS && K == SIZE - 2) {
+            scan(K, K, [&](vertex_t w, bool fits) {
+                if (!ends()) spread(w, fits);
+            });
+        } else {
+            scan(K, K, [&](vertex_t w, bool fits) {
+                if (stopped || enough) return;
+                if constexpr (K + 1 == SIZE && ALONE < SIZE) {
+                    take(w, fits);
+                } else {
+                    for (u32 all = __ballot_sync(ALL, fits); all && !ends(); all &= all - 1) {
+                        const u64 before = matches;
+                        match(K, shuffle(w, __ffs(all) - 1));
+                        extend<K + 1>();
+                        if (TALLIES) add_matches(row[K], before);
+                    }
+                }
+            });
+        }
+    }
+    // Go on with the last but one vertex, of each lane that has one: long lists are read one after another, and the entries
+    // of all short ones together.
+    __device__ __forceinline__ void spread(vertex_t w, bool fits) {
+        constexpr Reach reach = JOINS[SIZE - 1].within.of[0];
+        const List mine = fits ? graph.of(w, reach.slot) : List{graph.indices, 0};
+        const bool is_long = mine.length > LONG;
+        for (u32 all = __ballot_sync(ALL, is_long); all && !stopped; all &= all - 1) {
+            match(SIZE - 2, shuffle(w, __ffs(all) - 1));
+            scan(SIZE - 1, SIZE - 1, [&](vertex_t last, bool fits) { take(last, fits); });
+        }
+        const u32 length = is_long ? 0 : (u32)mine.length, end = scan_inclusive(length), total = shuffle(end, WARP - 1);
+        const vertex_t* const from = mine.of - (end - length);
+        for (u32 first = 0; first < total; first += WARP) {
+            const u32 place = first + lane();
+            u32 owner = 0;  // the first lane that ends after the place
+#pragma unroll
+            for (u32 step = WARP / 2; step; step /= 2)
+                if (shuffle(end, owner + step - 1) <= place) owner += step;
+            row[SIZE - 2] = shuffle(w, owner);
+            const vertex_t* const list = shuffle(from, owner);
+            const bool is_there = place < total;
+            const vertex_t last = is_there ? list[place] : 0;
+            take(last, is_there && fits_besides(SIZE - 1, SIZE - 1, last));
+        }
+    }
+    // Whether a vertex of each lane has what a join asks for, besides lists.
+    __device__ __forceinline__ bool fits_besides(const u32 j, const u32 count, vertex_t w) const {
+        bool fits = true;
+#pragma unroll
+        for (u32 i = 0; i < JOINS[j].above.count; ++i) fits &= w > row[JOINS[j].above.of[i]];
+#pragma unroll
+        for (u32 i = 0; i < JOINS[j].apart.count; ++i)
+            if (JOINS[j].apart.of[i] < count) fits &= w != row[JOINS[j].apart.of[i]];
+        if (JOINS[j].kind && fits) fits = graph.kinds[w] & JOINS[j].kind;
+        return fits;
+    }
+    __device__ __forceinline__ void add_matches(vertex_t v, u64 before) const {
+        if (lane() == 0 && matches != before) atomicAdd(tally + v, matches - before);
+    }
+
+    // Whether a vertex may be the first one, or may follow it.
+    __device__ __forceinline__ bool may_be_first(vertex_t v) const { return graph.kinds[v] & FIRST; }
+    __device__ __forceinline__ bool may_follow(vertex_t w) const {
+        if (!(graph.kinds[w] & SECOND) || (JOINS[1].above.count && w < row[0])) return false;
+        bool fits = true;
+#pragma unroll
+        for (u32 i = 1; i < JOINS[1].within.count; ++i)
+            if (fits) fits = is_in(JOINS[1].within.of[i], w);
+#pragma unroll
+        for (u32 i = 0; i < JOINS[1].outside.count; ++i)
+            if (fits) fits = !is_in(JOINS[1].outside.of[i], w);
+        return fits;
+    }
+    __device__ __forceinline__ void begin(vertex_t w) {
+        const u64 before = matches;
+        enough = false;
+        match(1, w);
+        if constexpr (ALONE > 1) extend<2>();
+        if (TALLIES) {
+            add_matches(row[0], before);
+            add_matches(row[1], before);
+        }
+    }
+    // Add the totals of all lanes to two words, and forget them.
+    __device__ __forceinline__ void tell(u64* total) {
+        constexpr u64 HALF = 0xffffffff;
+        const u64 lows = warp_sum(low & HALF), middle = warp_sum(low >> WARP), highs = warp_sum(high);
+        if (lane() == 0 && (lows | middle | highs)) {
+            const u64 sum = lows + (middle << WARP);
+            u64 over = highs + (middle >> WARP) + (sum < lows);
+            if (atomicAdd(total, sum) + sum < sum) ++over;
+            if (over) atomicAdd(total + 1, over);
+        }
+        low = high = 0;
+    }
+};
+
+}  // namespace gasla

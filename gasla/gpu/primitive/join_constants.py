@@ -1,0 +1,128 @@
+"""Constants of `kernels/primitive/joins.cuh`: a plan of a join as C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gasla.program.join_plan import Join, JoinPlan, Reach
+
+_KNOWN = {
+    *("joins", "free", "directed", "join", "met"),
+    *("within", "outside", "apart", "above", "vertex", "has_label", "is_checked"),
+    *("place", "backward", "relation", "reach"),
+}  # fields of the parts of a plan
+
+
+def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
+    """Return C++ constants that describe a plan. Without tables, what they would have is intersected.
+
+    Raises
+    ------
+    NotImplementedError
+        If the plan has conditions that the kernel does not test.
+    """
+    _check(plan)
+    tabled = plan.tabled if has_tables else []
+    joins = [*plan.joins, *(free.join for free in plan.free)]
+    flags = {
+        "WRITES": way == "write",
+        "TALLIES": way == "tally",
+        "MARKS": way != "write" and _looks_at_first(plan, tabled),
+    }
+    numbers = {
+        "MOST_THREADS": threads,
+        "SIZE": plan.size,
+        "SLOTS": slots(plan),
+        "FIRST_SLOT": first_slot(plan),
+        "FREE": len(plan.free),
+        "TABLES": len(tabled),
+        "FIRST": _bit(plan.joins[0]),
+        "SECOND": _bit(plan.joins[1]),
+    }
+    frees = [_free(plan, k, tabled) for k in range(len(plan.free))] or ["{}"]
+    return "\n".join(
+        [
+            "namespace gasla {",
+            *(f"constexpr bool {name} = {str(value).lower()};" for name, value in flags.items()),
+            *(f"constexpr u32 {name} = {value};" for name, value in numbers.items()),
+            f"constexpr Join JOINS[] = {{{', '.join(_join(plan, join) for join in joins)}}};",
+            f"constexpr Free FREES[] = {{{', '.join(frees)}}};",
+            "}",
+        ]
+    )
+
+
+def _check(part: Any) -> None:
+    """Refuse conditions that a plan may have, and the kernel does not know."""
+    for name, value in zip(getattr(part, "_fields", ()), part):
+        if name not in _KNOWN and value != part._field_defaults.get(name):
+            raise NotImplementedError(
+                f"the pattern has conditions ({name}) that are not tested on a GPU; expected a graph in host memory: "
+                "graph.to('cpu')"
+            )
+    for each in part:
+        if isinstance(each, tuple):
+            _check(each)
+
+
+def _looks_at_first(plan: JoinPlan, tabled: list[int]) -> bool:
+    """Whether vertices are searched in the lists of the first one."""
+    joins = [*plan.joins[1:], *(free.join for k, free in enumerate(plan.free) if k not in tabled)]
+    searched = {reach for join in joins for reach in (*(join.within if len(join.within) > 1 else ()), *join.outside)}
+    searched |= {test.reach for free in plan.free for _, tests in free.met for test in tests}
+    return any(reach.place == 0 for reach in searched)
+
+
+def _bit(join: Join) -> int:
+    return 1 << join.vertex
+
+
+def _some(items: Iterable[str]) -> str:
+    listed = list(items)
+    return f"{{{len(listed)}, {{{', '.join(listed)}}}}}"
+
+
+def slots(plan: JoinPlan) -> int:
+    """Return how many lists of each vertex a plan reads: two of each relation if it is directed."""
+    joins = [*plan.joins, *(free.join for free in plan.free)]
+    reaches = [reach for join in joins for reach in (*join.within, *join.outside)]
+    return (1 + max(reach.relation for reach in reaches)) * (1 + plan.directed)
+
+
+def first_slot(plan: JoinPlan) -> int:
+    """Return which list of the first vertex has the second one."""
+    return _slot(plan, plan.joins[1].within[0])
+
+
+def _slot(plan: JoinPlan, reach: Reach) -> int:
+    return reach.relation * (1 + plan.directed) + reach.backward
+
+
+def _reach(plan: JoinPlan, reach: Reach) -> str:
+    return f"{{{reach.place}, {_slot(plan, reach)}}}"
+
+
+def _join(plan: JoinPlan, join: Join) -> str:
+    lists = (_some(_reach(plan, reach) for reach in reaches) for reaches in (join.within, join.outside))
+    places = (_some(map(str, each)) for each in (join.apart, join.above))
+    bits = _bit(join) * join.is_checked, _bit(join) * join.has_label
+    return f"{{{', '.join((*lists, *places, *map(str, bits)))}}}"
+
+
+def _free(plan: JoinPlan, k: int, tabled: list[int]) -> str:
+    """A vertex that is counted. Where all of a list is counted, matched vertices are not compared, but subtracted."""
+    free, is_tabled = plan.free[k], k in tabled
+    join = free.join
+    is_degree = len(join.within) == 1 and not join.outside and not join.has_label
+    met = [met for met in free.met if met[0] >= free.ready or is_degree or is_tabled]
+    certain = [met for met in met if not (met[1] or join.has_label or join.above)]
+    tests = (
+        f"{{{place}, {_some(f'{{{_reach(plan, test.reach)}, {test.place}}}' for test in tests)}}}"
+        for place, tests in (one for one in met if one not in certain)
+    )
+    to = join.within[-1]
+    crossed = _slot(plan, to._replace(backward=plan.directed and not to.backward))
+    table = tabled.index(k) if is_tabled else 0
+    words = (free.ready, is_tabled, is_degree and not is_tabled, table, len(certain), crossed)
+    return f"{{{', '.join(str(word).lower() for word in words)}, {_some(tests)}}}"

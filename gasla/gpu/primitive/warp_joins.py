@@ -1,0 +1,146 @@
+"""Matches of patterns on the GPU by joins of neighbor lists, as `kernels/primitive/joins.cuh` finds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module, moved
+from gasla.gpu.primitive.join_constants import constants, first_slot, slots
+from gasla.gpu.runtime import compile as gpu
+from gasla.gpu.runtime.waiting import wait_for_work, work_page
+from gasla.graph.adjacency import Adjacency
+from gasla.host_memory import free_bytes
+from gasla.program.join_plan import JoinPlan
+
+Array = Any  # CuPy's
+
+NO_LIMIT = np.uint64(2**64 - 1)
+_MOST_BLOCKS = 1 << 16  # of edges, whose matches are told apart
+_PIECE = 512  # edges that a block of threads takes at once, at most
+_HUB = 1024  # neighbors of a vertex from which large blocks of threads share its work
+_WORDS = 1 << 31  # of memory for all blocks, at most, unless a multiprocessor had none
+_FILLED = 64  # edges for which tables are filled, at least
+
+
+class Joined:
+    """A join on a graph, as `gasla.engines.JoinRun` describes it.
+
+    A block of threads has a bit per vertex for each list of the first vertex, and 4 bytes per vertex for each vertex
+    that is counted ahead. There are at most as many blocks as have 8 GiB together, but one for each multiprocessor.
+    Nothing is counted ahead if these took more than half of the free memory.
+    """
+
+    def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
+        self.plan, self.lists, self.kinds = plan, lists, kinds
+        self.xp: Any = array_module(lists.indices)
+        self.n = len(kinds)
+        offsets = lists.indptr[self.n * first_slot(plan) :][: self.n + 1]
+        low, high = (moved(ends, "cpu").tolist() for ends in (offsets[:2], offsets[-2:]))
+        self.first, self.edges = low[0], high[-1] - low[0]
+        self.has_hubs = max(low[-1] - low[0], high[-1] - high[0]) > _HUB  # they come first or last
+        self.grain = max(1, -(-self.edges // _MOST_BLOCKS))
+        self.blocks = -(-self.edges // self.grain)
+
+    def total(self) -> int:
+        """The number of matches."""
+        low, high = moved(self._visit("count", 0, 1, max(self.edges, 1)), "cpu")[0].tolist()
+        return int(low + (high << 64))
+
+    def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
+        """The number of matches that begin in each of some blocks; by default in all."""
+        number = self.blocks - first if number is None else number
+        counts = self._visit("count", first, number, self.grain, NO_LIMIT if most is None else np.uint64(most))
+        return [low + (high << 64) for low, high in moved(counts, "cpu").tolist()]
+
+    def tally(self) -> Array:
+        """The number of matches that each vertex is in."""
+        found = self.xp.zeros(self.n, np.int64)
+        self._visit("tally", 0, 1, max(self.edges, 1), tally=found)
+        return found
+
+    def write(self, first: int, wanted: Any, found: Array) -> list[int]:
+        """Write matches of some blocks into rows; returns how many there were."""
+        units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
+        if units == 0 or self.edges == 0:
+            return [0] * units
+        kernel, page = self._kernel("write_matches", "write"), work_page()
+        warps = kernel.threads // 32
+        start, end = self._edges(first, units, self.grain)
+        asked = self.xp.asarray(np.ascontiguousarray(wanted, np.uint64))
+        kernel.plain(
+            *(min(kernel.blocks, gpu.blocks_for(units, warps)), *self._graph(), start, end),
+            *(np.uint64(self.grain), np.uint64(units), asked, found, written, self.xp.zeros(1, np.uint64)),
+            np.uint64(page.ctypes.data),
+        )
+        wait_for_work(page, units, "blocks of edges")
+        return [int(number) for number in moved(written, "cpu")]
+
+    def _visit(
+        self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
+    ) -> Array:
+        """Visit the matches that begin in some blocks of edges; returns the number in each, in two words."""
+        counts = self.xp.zeros((number, 2), np.uint64)
+        if number == 0 or self.edges == 0:
+            return counts
+        start, end = self._edges(first, number, grain)
+        kernel, most_blocks, words = self._kernel_and_words(way)
+        span, has_tables = int(end - start), len(self.plan.tabled) > 0
+        is_whole = has_tables and self.plan.size == 3 and span == self.edges
+        least, pieces = (_FILLED, 4) if has_tables and not is_whole else (1, 64)
+        piece = max(least, min(_PIECE, span // (pieces * most_blocks)))
+        pieces = -(-span // piece)
+        memory = self.xp.zeros((min(most_blocks, pieces), words), np.uint32)
+        page = work_page()
+        kernel.plain(
+            *(len(memory), *self._graph(), start, end, np.uint64(grain), most, np.uint64(piece), np.bool_(is_whole)),
+            *(memory, np.uint64(words), self.xp.zeros(1, np.uint64), counts),
+            *(np.uint64(0) if tally is None else tally, np.uint64(page.ctypes.data)),
+        )
+        wait_for_work(page, pieces, "blocks of edges")
+        return counts
+
+    def _graph(self) -> tuple[Any, ...]:
+        return np.uint64(self.n), self.lists.indptr, self.lists.indices, self.kinds
+
+    def _edges(self, first: int, number: int, grain: int) -> tuple[np.uint64, np.uint64]:
+        """The positions in the lists at which some blocks of edges begin and end."""
+        ends = (min(self.edges, edges * grain) for edges in (first, first + number))
+        start, end = (np.uint64(self.first + edge) for edge in ends)
+        return start, end
+
+    def _kernel_and_words(self, way: str) -> tuple[gpu.Kernel, int, int]:
+        """The kernel, the most blocks that it is launched with, and the words of memory for each."""
+        marks = -(-self.n // 32) * slots(self.plan)
+        words = marks + len(self.plan.tabled) * self.n
+        kernel, most = self._kernel("visit_matches", way), free_bytes() // 8
+        wanted = min(kernel.blocks, max(_WORDS // max(words, 1), gpu.multiprocessors()))
+        blocks = min(wanted, most // max(words, 1))
+        if blocks < min(wanted, gpu.multiprocessors()) and self.plan.tabled:
+            kernel, words = self._kernel("visit_matches", way, has_tables=False), marks
+            blocks = min(kernel.blocks, most // max(words, 1))
+        return kernel, max(blocks, 1), words
+
+    def _kernel(self, function: str, way: str, has_tables: bool = True) -> gpu.Kernel:
+        sizes = self.lists.indices.dtype.itemsize, self.lists.indptr.dtype.itemsize
+        threads = self._threads(way, has_tables)
+        text = source(self.plan, way, *sizes, has_tables, threads)
+        return gpu.kernel(text, function, threads, 2048 // threads)
+
+    def _threads(self, way: str, has_tables: bool) -> int:
+        """The threads of a block: where ways of two edges are counted ahead, many share those from a hub."""
+        if way != "count" or not (has_tables and self.plan.tabled):
+            return 256
+        if self.plan.size > 3:
+            return 512
+        return 1024 if self.has_hubs else 128
+
+
+def source(
+    plan: JoinPlan, way: str, vertex_size: int, offset_size: int, has_tables: bool = True, threads: int = 256
+) -> str:
+    """CUDA source of the kernels for a plan and a way ("count", "tally", "write"), for blocks of so many threads."""
+    header = "join_rows.cuh" if way == "write" else "join_counts.cuh"
+    types = gpu.source_of("join_plan.cuh", vertex_size, offset_size)
+    return f'{types}{constants(plan, way, has_tables, threads)}\n#include "{header}"\n'
