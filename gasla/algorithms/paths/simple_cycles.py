@@ -2,7 +2,7 @@
 
 Vertices are numbered by degree. A search from each vertex only passes vertices of lower degree, so that each cycle is
 found at its vertex of highest degree, and the many paths that close there are looked up together. A directed cycle is
-within a strong component; others edges are dropped before.
+within a strong component; other edges are dropped before. On a GPU, the cycles of each length are matches of a pattern.
 """
 
 from collections.abc import Hashable
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
+from gasla.algorithms.paths import cycle_patterns
 from gasla.algorithms.paths.simple_paths import lists, vertices_of
+from gasla.arrays import array_module, running_sums
 from gasla.graph.arguments import check_flags, in_host_memory, is_one_vertex, whole_number
 from gasla.graph.exchange.vertex_names import translate_vertex
-from gasla.graph.graph import Graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.primitives import count_paths, list_paths, simplify
 from gasla.operations.vertex_lists import VertexLists
 from gasla.rows import Command, Row
@@ -37,11 +39,11 @@ def simple_cycles(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges. In host memory.
+    graph : Graph or SciPy or CuPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges.
     max_length, min_length : int
-        The largest and the smallest number of edges of a cycle. A self loop is a cycle of length 1, and two edges
-        i -> j and j -> i are a directed cycle of length 2.
+        The largest and the smallest number of edges of a cycle; on a GPU at most 8. A self loop is a cycle of length 1,
+        and two edges i -> j and j -> i are a directed cycle of length 2.
     directed : bool, default True
         Whether cycles follow the direction of edges. Otherwise i -> j and j -> i are one edge, and a cycle other than a
         self loop has three edges or more.
@@ -62,7 +64,8 @@ def simple_cycles(
     Raises
     ------
     TypeError, ValueError
-        If a length is not a whole number, or `through` is not a vertex or an edge; if the graph is on a GPU.
+        If a length is not a whole number, or `through` is not a vertex or an edge; if the graph is on a GPU, and
+        longer cycles are asked for than it finds, or streamed to one.
     MemoryError
         If the cycles need more memory than is available; they are counted first.
 
@@ -76,8 +79,8 @@ def simple_cycles(
     Parallel edges are one edge: a cycle is given by its vertices.
 
     The work is that of the paths that could close, without their last two edges in counting and without the last one
-    in listing. A thread takes 20 bytes per vertex at most (40 with ids of 64 bits); besides, there is a copy of the
-    graph.
+    in listing. A thread of a CPU takes 20 bytes per vertex at most (40 with ids of 64 bits); besides, there is a copy
+    of the graph. A block of threads of a GPU takes 4 bytes per vertex.
 
     References
     ----------
@@ -94,7 +97,9 @@ def simple_cycles(
     >>> gasla.simple_cycles(transfers, 3, through=(3, 0)).tolist()
     [[0, 1, 3]]
     """
-    graph = in_host_memory("simple_cycles", graph)
+    graph = whole_graph(graph)
+    if graph.engine != "gpu" or graph.is_streamed:
+        graph = in_host_memory("simple_cycles", graph)
     check_flags(directed=directed, count=count)
     least, most = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
@@ -103,11 +108,13 @@ def simple_cycles(
     if (
         ends is not None
         and ends[0] != ends[1]
-        and ends[1] not in simple.out.indices[slice(*simple.out.indptr[ends[0] : ends[0] + 2])]
+        and not (simple.out.indices[slice(*simple.out.indptr[ends[0] : ends[0] + 2].tolist())] == ends[1]).any()
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
-    loops = _loops(graph, ends) if least <= 1 <= most else np.empty(0, graph.id_dtype)
+    loops = _loops(graph, ends) if least <= 1 <= most else _no_loops(graph)
     least, twice = max(least, 2 if directed else 3), 1 if directed else 2  # a cycle is found in both directions
+    if graph.engine == "gpu":
+        return _on_gpu(graph, simple, loops, (least, most), directed, ends, count, rows)
     if ends is None:
         simple, names = _on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
@@ -142,17 +149,50 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
 def _loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
     """The vertices with a self loop, or that of a given vertex."""
     if not graph.has_self_loops:
-        return np.empty(0, graph.id_dtype)
+        return _no_loops(graph)
     src, dst = graph.edges()
-    loops = np.unique(src[src == dst])
+    loops = array_module(src).unique(src[src == dst])
     return loops if ends is None else loops[(loops == ends[0]) & (loops == ends[1])]
+
+
+def _no_loops(graph: Graph) -> Array:
+    return array_module(graph.out.indices).empty(0, graph.id_dtype)
+
+
+def _within_components(simple: Graph) -> Graph:
+    """The edges within strong components, which may be on a directed cycle."""
+    labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
+    return simple.select(labels[src] == labels[dst])
+
+
+def _on_gpu(
+    graph: Graph,
+    simple: Graph,
+    loops: Array,
+    lengths: tuple[int, int],
+    directed: bool,
+    ends: cycle_patterns.Ends,
+    count: bool,
+    limit: int | None,
+) -> VertexLists | int:
+    """Count or list cycles length by length, from the shortest on; the first are the `loops`."""
+    simple = _within_components(simple) if directed and ends is None else simple
+    each = cycle_patterns.matchings(simple, *lengths, directed, ends)
+    if count:
+        return len(loops) + sum(matching.count() for matching in each)
+    found = [loops[:limit, None]]
+    for matching in each:
+        left = None if limit is None else limit - sum(map(len, found))
+        found.append(cycle_patterns.listed(matching, left, directed))
+    sizes = np.repeat([rows.shape[1] for rows in found], [len(rows) for rows in found])
+    xp = array_module(loops)
+    indptr, vertices = xp.asarray(running_sums(sizes)), xp.concatenate([rows.ravel() for rows in found])
+    return VertexLists(indptr, vertices.astype(graph.id_dtype, copy=False))
 
 
 def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
     """The edges that may be on a cycle, with the vertices numbered by degree; and the vertices."""
-    if directed:
-        labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
-        simple = simple.select(labels[src] == labels[dst])
+    simple = _within_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = np.argsort(degrees, kind="stable")
     order = order[np.searchsorted(degrees[order], 1) :].astype(simple.id_dtype)

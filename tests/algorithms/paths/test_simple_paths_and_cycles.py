@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla import verify
+from gasla import primitives, verify
+from gasla.algorithms.paths import cycle_patterns
+from gasla.arrays import moved
 from gasla.cpu.primitive import path_search as kernels
 from gasla.graph import memory_limit
 from gasla.operations.vertex_lists import VertexLists
@@ -32,8 +34,13 @@ def padded(rows: Iterable[tuple[int, ...]]) -> Rows:
     return sorted((*row, *(-1,) * (5 - len(row))) for row in rows)
 
 
+def on_host(found: Any) -> VertexLists:
+    """Lists that may be on a GPU, in host memory."""
+    return VertexLists(moved(found.indptr, "cpu"), moved(found.vertices, "cpu"))
+
+
 def cycles_of(q: LawAsked, directed: bool) -> Answer:
-    found: Any = gasla.simple_cycles(q.given, 4, directed=directed)
+    found = on_host(gasla.simple_cycles(q.given, 4, directed=directed))
     q.check(verify.simple_cycles, 4, found, directed=directed)
     assert gasla.simple_cycles(q.given, 4, directed=directed, count=True) == len(found)
     return {"cycles": padded(turned(q.was[row].tolist(), not directed) for row in found)}
@@ -52,8 +59,8 @@ def a_cycle(q: LawAsked) -> Answer:
 
 
 LAWS = [
-    Row("simple_cycles", lambda q: cycles_of(q, True), gpu=False),
-    Row("simple_cycles", lambda q: cycles_of(q, False), "directed=False", gpu=False),
+    Row("simple_cycles", lambda q: cycles_of(q, True)),
+    Row("simple_cycles", lambda q: cycles_of(q, False), "directed=False"),
     Row("simple_paths", paths_of, gpu=False),
     Row("find_cycle", a_cycle, renamed=VERIFIED),
 ]
@@ -188,6 +195,46 @@ def test_one_cycle_is_found_on_a_gpu() -> None:
         graph, _, directed = drawn(seed)
         found = gasla.find_cycle(graph.to("gpu"), directed=directed)
         verify.find_cycle(graph, None if found is None else found.get(), directed=directed)
+
+
+def test_cycles_as_patterns_are_the_same() -> None:
+    """What a GPU does, in host memory."""
+    for seed in range(16):
+        graph, _, directed = drawn(seed)
+        simple = graph.simple() if directed else primitives.simplify(graph)
+        src, dst = (ends[:1].tolist() for ends in simple.edges())
+        for ends in (None, *((u, u) for u in src), *zip(src, dst)):
+            through: Any = ends if ends is None or ends[0] != ends[1] else ends[0]
+            every: Any = gasla.simple_cycles(graph, 4, min_length=3, directed=directed, through=through)
+            for limit in (None, 2):
+                each = cycle_patterns.matchings(simple, 3, 4, directed, ends)
+                found = [row for one in each for row in cycle_patterns.listed(one, limit, directed).tolist()]
+                assert all(row in every.tolist() for row in found)
+                assert limit or len(found) == len(every)
+
+
+@pytest.mark.gpu
+def test_a_gpu_finds_the_same_cycles() -> None:
+    for seed in range(12):
+        graph, _, directed = drawn(seed)
+        src, dst = (ends.tolist() for ends in graph.edges())
+        through: list[Any] = [None, *src[:1], *((u, v) for u, v in zip(src[:1], dst[:1]) if u != v)]
+        for given in through:
+            options: dict[str, Any] = {"directed": directed, "through": given}
+            every = sorted(gasla.simple_cycles(graph, 5, **options).tolist())  # type: ignore[union-attr]
+            there = graph.to("gpu")
+            assert sorted(on_host(gasla.simple_cycles(there, 5, **options)).tolist()) == every
+            assert gasla.simple_cycles(there, 5, **options, count=True) == len(every)
+            few = on_host(gasla.simple_cycles(there, 5, **options, limit=2)).tolist()
+            assert len(few) == min(len(every), 2) and all(row in every for row in few)
+
+
+@pytest.mark.gpu
+def test_long_cycles_are_refused_on_a_gpu() -> None:
+    ring = gasla.Graph.from_edges(np.arange(9), np.arange(1, 10) % 9)
+    with pytest.raises(ValueError, match="max_length is 9, and the graph is on the GPU, which finds cycles of up to 8"):
+        gasla.simple_cycles(ring.to("gpu"), 20)
+    assert gasla.simple_cycles(ring.to("gpu"), 8, count=True) == 0
 
 
 def test_threads_find_the_same_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,72 @@
+"""Simple cycles as matches of patterns: on a GPU, a join of neighbor lists finds those of each length."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.patterns.matching import Matching
+from gasla.algorithms.patterns.pattern import MOST, Pattern
+from gasla.arrays import array_module
+from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import available, require_memory
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Ends = tuple[int, int] | None  # a vertex twice, or the ends of an edge, that all cycles go through
+
+
+def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) -> Iterator[Matching]:
+    """Yield the cycles of each length, shortest first, of a simple graph.
+
+    Raises
+    ------
+    ValueError
+        If a cycle may be longer than patterns are.
+    """
+    most = min(most, simple.n)
+    if most > MOST:
+        raise ValueError(
+            f"max_length is {most}, and the graph is on the GPU, which finds cycles of up to {MOST} edges; expected "
+            f"{MOST} or less, or a graph in host memory: graph.to('cpu')"
+        )
+    labels = None
+    if ends is not None:
+        labels = array_module(simple.out.indices).full(simple.n, -1, np.int8)
+        labels[ends[0]], labels[ends[1]] = 0, len({*ends}) - 1
+    for length in range(least, most + 1):
+        edges = {(k, (k + 1) % length) for k in range(length)}
+        edges |= set() if directed else {(v, u) for u, v in edges}
+        of_pattern = () if ends is None else (0, *(1,) * (ends[0] != ends[1]), *(-1,) * length)[:length]
+        yield Matching(simple, Pattern(length, frozenset(edges), directed, of_pattern, (1, 1)), False, labels)
+
+
+def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
+    """List the cycles of a length, a row each, or the first ones, from the smallest vertex of each."""
+    number, size = matching.count(), matching.pattern.size
+    if limit is not None and number > limit:
+        xp, left = array_module(matching.simple.out.indices), limit
+        parts = [xp.empty((0, size), matching.simple.id_dtype)]
+        for rows in matching.stream(limit) if limit else ():
+            parts.append(rows[:left])
+            left -= len(parts[-1])
+            if left == 0:
+                break
+        found = xp.concatenate(parts)
+    else:
+        each = size * matching.simple.id_dtype.itemsize
+        device = matching.simple.device
+        require_memory("the list has", number, each, available(device), "pass count=True or a limit")
+        found = matching.listed(number)
+    return _turned(found, not directed)
+
+
+def _turned(rows: Array, both_ways: bool) -> Array:
+    """Turn cycles so that each begins with its smallest vertex; if `both_ways`, also towards its smaller neighbor."""
+    if not len(rows):
+        return rows
+    xp, size = array_module(rows), rows.shape[1]
+    first = rows.argmin(axis=1)[:, None]
+    after, before = (xp.take_along_axis(rows, (first + by) % size, axis=1) for by in (1, size - 1))
+    step = xp.where(after > before, size - 1, 1) if both_ways else 1
+    found: Array = xp.take_along_axis(rows, (first + step * xp.arange(size)) % size, axis=1)
+    return found
