@@ -334,7 +334,9 @@ class Graph(Whole):
             default a column "Type" says so, if it holds "Directed" and "Undirected" only, as in tables of Gephi.
         vertices : table, optional
             A row for each vertex. Vertices are numbered in its order, isolated ones too, and its columns of numbers or
-            dates become `vertex_attributes`. The ids become `names`, unless they are 0, 1, … in this order.
+            dates become `vertex_attributes`. The ids become `names`, unless they are 0, 1, … in this order. With
+            `bipartite` the table of one side, or a list of two, whose ids have the side's title, such as "movieId"; an
+            attribute that the other side lacks is NaN or NaT there.
         vertex : str or int, optional
             The column of ids in `vertices`. By default the one called "vertex", "id", "name" or ":ID", and the like.
 
@@ -372,18 +374,19 @@ class Graph(Whole):
         if attributes is True:
             attributes = further_columns(rows, src, dst, weight)
         has_vertices = vertices is not None
-        if bipartite and has_vertices:
-            raise ValueError(
-                "vertices and bipartite=True were both given; expected names that differ across both sides"
-            )
         are_names = True if names is None and has_vertices else names
-        edges = edges_of(rows, src, dst, weight, are_names, attributes or (), bipartite, may_be_empty=has_vertices)
+        may_be_empty = has_vertices and not bipartite
+        edges = edges_of(rows, src, dst, weight, are_names, attributes or (), bipartite, may_be_empty)
         if attributes:
             edges = edges._replace(edge_attributes=attributes_of(rows, attributes))
         if bipartite:
             count = 1 + int(edges.src.max())  # sources are numbered first
             edges = edges._replace(vertex_attributes={two_sides.SIDES: two_sides.sides(edges.n, count)})
-        if has_vertices:
+            if has_vertices:
+                tables = vertices if isinstance(vertices, list | tuple) else [vertices]
+                firsts = two_tables.firsts_of(edges.names, edges.vertex_attributes[two_sides.SIDES])
+                edges = two_tables.with_sides(edges, [two_tables.of_side(each, vertex, firsts) for each in tables])
+        elif has_vertices:
             edges = two_tables.joined(edges, two_tables.vertices_of(vertices, vertex), names)
         edges = libraries.both_ways(edges, undirected_rows(rows) if undirected is None else undirected)
         graph = cls._of_edges(edges)

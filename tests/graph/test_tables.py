@@ -270,7 +270,7 @@ IDS = {  # of three vertices, by what is special about them
     "wide": [2**31, 2**53 + 1, 3],
     "unsigned": [2**63 + 5, 2**64 - 1, 0],
     "negative": [-5, 2**40, 3],
-    "text": ["a,b", 'q"uote', " é\n"],
+    "text": ["a,b", 'q"uote', "é \n"],
     "dates": ["2020-01-01", "2020-01-02", "2020-01-03"],
     "booleans": ["true", "false", "NA"],
     "zeros": ["007", "7", "1.5"],

@@ -17,7 +17,7 @@ import pytest
 from gasla import Graph, io
 from gasla.cli import main
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 SIGNS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "spaces": "  "}
 ROWS = {"names": [("ann", "bob", "1.5"), ("bob", "cid", "2.5")], "numbers": [("0", "1", "1.5"), ("1", "2", "2.5")]}
@@ -175,6 +175,39 @@ def test_spaces_around_an_id_do_not_make_a_row_bad(tmp_path, suffix: str, names:
         assert edges(io.read(path, names=names, on_bad_rows="skip")) == [(0, 1, 1), (1, 2, 2), (2, 3, 4)]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from,to\n a ,b\na,c\n",
+        "from, to\n a ,b\na,c\n",
+        "from, to\na, b\na ,c\n",
+        "from,to\t\na ,b\na,\tc\n",
+        "from,to,weight\na, b,1\na,c,2\n",
+        '"from ","to"\n"a "," b"\na,c\n',
+    ],
+)
+def test_blanks_around_names_and_titles_never_count(tmp_path, text: str, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_text(text)
+    for options in ({}, {"names": True}, {"src": "from", "dst": "to"}):
+        found = io.read(path, separator=",", **options)
+        assert [found.names[end].tolist() for end in found.edges()] == [["a", "a"], ["b", "c"]]
+    towns = tmp_path / "towns.csv"
+    towns.write_text("name ,size\nc,1\n b,2\na\t,3\n")
+    assert io.read(path, separator=",", vertices=towns).names.tolist() == ["c", "b", "a"]
+
+
+def test_a_name_of_blanks_is_none_and_csv_holds_no_outer_blanks(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("from,to\na,b\nb,  \n")
+    with pytest.raises(io.FormatError, match="line 3: column 'to' holds '  '; expected a name"):
+        io.read(path)
+    graph = Graph.from_table(pa.table({"from": ["a"], "to": ["b "]}))
+    with pytest.raises(ValueError, match=r"the name of vertex 1 begins or ends with a blank, .* write \.parquet"):
+        io.write(path, graph)
+
+
 def test_good_rows_are_read_without_a_word(tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("0,1\n1,2\n")
@@ -200,8 +233,6 @@ def test_an_edge_list_that_promises_edges_counts_skipped_rows(tmp_path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".txt", ".parquet", ".feather"])
 def test_few_edges_of_large_ids_are_asked_about(tmp_path, suffix: str) -> None:
-    import pyarrow as pa
-
     path, table = tmp_path / f"a{suffix}", pa.table({"src": [100_000_017], "dst": [99_999_999]})
     if suffix == ".parquet":
         import pyarrow.parquet

@@ -185,5 +185,5 @@ def test_a_table_of_users_and_items() -> None:
     assert again.sides.tolist() == graph.sides.tolist()
     with pytest.raises(ValueError, match="rows and columns are for a matrix"):
         Graph.from_bipartite(table, rows=[1, 2, 3], columns=[1, 2])
-    with pytest.raises(ValueError, match="vertices and bipartite=True were both given"):
+    with pytest.raises(ValueError, match="expected ids in a column with the title of a side"):
         Graph.from_table(table, "userId", "movieId", "rating", bipartite=True, vertices=vertices)

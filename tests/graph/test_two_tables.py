@@ -1,5 +1,6 @@
 """A table of edges with a table of vertices: joined to a graph, and made of one; against NetworkX and by hand."""
 
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gasla import Graph
+from gasla import Graph, io
 
 pa = pytest.importorskip("pyarrow", reason="tables need pyarrow: pip install 'gasla[arrow]'")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
+
+write_csv = pytest.importorskip("pyarrow.csv").write_csv
+write_table = pytest.importorskip("pyarrow.parquet").write_table
 
 KINDS = ("arrow", "pandas", "polars")
 TOWNS = {"name": ["Bern", "Bonn", "Oslo", "Rome"], "height": [540, 60, 23, 21]}
@@ -172,3 +176,49 @@ def test_the_values_of_a_graph_may_be_an_attribute() -> None:
         graph.with_vertex_attributes(vertex=[1, 2, 3]).to_tables()
     with pytest.raises(ValueError, match="as_ is 'json'; expected 'arrow', 'pandas' or 'polars'"):
         graph.to_tables("json")
+
+
+RATED = {"userId": [1, 1, 2], "movieId": [10, 20, 20], "weight": [5.0, 3.0, 4.0]}
+MOVIES = {"movieId": [30, 20, 10], "year": [2000, 1990, 1980], "title": ["C", "B", "A"]}
+USERS = {"age": [40, 50], "userId": [2, 1], "year": [1, 2]}
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.filterwarnings("ignore:columns of vertices are left out")
+def test_each_of_two_sides_may_have_a_table(tmp_path: Path, form: str, both: bool) -> None:
+    tables = [pa.table(MOVIES), pa.table(USERS)][: 1 + both]
+    given: Any = tables
+    if form != "table":
+        given = [tmp_path / f"{place}.{form}" for place in range(len(tables))]
+        for path, table in zip(given, tables):
+            write_csv(table, path) if form == "csv" else write_table(table, path)
+    given = given if both else given[0]
+    write_csv(pa.table(RATED), tmp_path / "ratings.csv")
+    graphs = [io.read(tmp_path / "ratings.csv", bipartite=True, weight="weight", vertices=given)]
+    if form == "table":
+        graphs.append(Graph.from_table(pa.table(RATED), bipartite=True, vertices=given))
+    users = ["userId 2", "userId 1"] if both else ["userId 1", "userId 2"]
+    for graph in graphs:
+        assert graph.names.tolist() == [*users, "movieId 30", "movieId 20", "movieId 10"]
+        assert graph.sides.tolist() == [0, 0, 1, 1, 1]
+        years = [1, 2] if both else [np.nan] * 2
+        np.testing.assert_array_equal(graph.vertex_attributes["year"], [*years, 2000, 1990, 1980])
+        if both:
+            np.testing.assert_array_equal(graph.vertex_attributes["age"], [40, 50, *[np.nan] * 3])
+        assert named_edges(graph) == [
+            ("userId 1", "movieId 10", 5), ("userId 1", "movieId 20", 3), ("userId 2", "movieId 20", 4),
+        ]  # fmt: skip
+
+
+def test_a_table_of_neither_side_is_refused() -> None:
+    rated = pa.table(RATED)
+    for table in (pa.table({"id": [10, 20]}), pa.table({"movie": [10, 20], "year": [1, 2]})):
+        with pytest.raises(ValueError, match="'userId 1' and 'movieId 10', .* expected ids in a column with the title"):
+            Graph.from_table(rated, bipartite=True, vertices=table)
+    with pytest.raises(ValueError, match="end 'movieId 20', which column 'movieId' of the vertices lacks"):
+        Graph.from_table(rated, bipartite=True, vertices=pa.table({"movieId": [10]}))
+    with pytest.raises(ValueError, match="two tables of vertices have ids called 'userId'"):
+        Graph.from_table(rated, bipartite=True, vertices=[pa.table(USERS)] * 2)
+    with pytest.raises(ValueError, match="the table has no rows"):
+        Graph.from_table(rated[:0], bipartite=True, vertices=pa.table(USERS))

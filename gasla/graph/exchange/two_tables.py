@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.adjacency import Array
-from gasla.graph.dates import TimeColumn
+from gasla.graph.dates import NAT, TimeColumn
 from gasla.graph.exchange.columns import (
     Column,
     Edges,
@@ -27,6 +27,7 @@ from gasla.graph.exchange.columns import (
     same_kind,
     titles_listed,
 )
+from gasla.graph.exchange.two_sides import SIDES
 
 _TITLES = (
     "vertex",
@@ -131,6 +132,69 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
         names=None if is_own and not names else ids.to_numpy(zero_copy_only=False),
         vertex_attributes=vertices.attributes,
     )
+
+
+# --- a table for each side ------------------------------------------------------------------------------------------
+
+
+def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
+    """The side that a table of vertices has a column of ids for, and its title; `firsts` are a name of each side."""
+    found = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
+    return found[0] if len(found) == 1 else None
+
+
+def firsts_of(names: Array, sides: Array) -> list[str]:
+    """A name of each side, such as "userId 1" and "movieId 1"."""
+    return [str(names[int((sides == side).argmax())]) for side in (0, 1)]
+
+
+def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertices:
+    """The names and attributes of the vertices in a table for one side, whose column of ids has the side's title."""
+    titles = as_arrow(table).column_names
+    given = titles if vertex is None else [titles[place_of(titles, "vertex", vertex)]]
+    if (own := title_of_side(given, firsts)) is None:
+        raise ValueError(
+            f"the vertices are called {firsts[0]!r} and {firsts[1]!r}, and their table has the columns "
+            f"{titles_listed(titles)}; expected ids in a column with the title of a side, as the edges have it"
+        )
+    found = vertices_of(table, own[1])
+    return found._replace(ids=arrow().array([f"{own[1]} {each}" for each in found.ids.to_pylist()], "large_string"))
+
+
+def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
+    """Edges between two sides, with the vertices of a table for one side or for each; other sides stay as they are.
+
+    An attribute that one side lacks is NaN there, or NaT.
+    """
+    sides, names = edges.vertex_attributes[SIDES], edges.names
+    assert names is not None
+    given: dict[int, Vertices] = {}
+    for table in tables:
+        side, title = title_of_side([table.title], firsts_of(names, sides))  # type: ignore[misc]
+        if side in given:
+            raise ValueError(f"two tables of vertices have ids called {title!r}; expected one for each side")
+        given[side] = table
+    parts = [given.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)]
+    counts = [len(part.ids) for part in parts]
+    ids = arrow().concat_arrays([part.ids.cast("large_string") for part in parts])
+    columns = {name: _of_both(name, parts, counts) for part in parts for name in part.attributes if name != SIDES}
+    columns[SIDES] = np.repeat(np.array([0, 1], np.uint8), counts)
+    title = " and ".join(part.title for part in parts if part.title)
+    return joined(edges, Vertices(title, ids, columns), True)
+
+
+def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
+    """An attribute of the vertices of both sides; a side without it has NaN, or NaT."""
+    found = [part.attributes.get(name) for part in parts]
+    kinds = {column.type if isinstance(column, TimeColumn) else None for column in found if column is not None}
+    if len(kinds) > 1:
+        raise TypeError(f"column {name!r} holds {' and '.join(map(str, kinds))} in two tables; rename one")
+    kind = kinds.pop()
+    if kind is not None:
+        return TimeColumn(
+            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(found, counts)]), kind
+        )
+    return np.concatenate([np.full(count, np.nan) if x is None else x for x, count in zip(found, counts)])
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def read(
         file has an equal reverse edge already. By default the file decides.
     vertices : path or table, optional
         A row for each vertex, as in `Graph.from_table`: a table in memory, or a file, CSV, Parquet, Feather, or DIMACS
-        coordinates (``.co``), whose columns become the attributes x and y.
+        coordinates (``.co``), whose columns become the attributes x and y. With `bipartite` that of one side, or two.
     vertex : str or int, optional
         The column of ids in `vertices`.
     on_bad_rows : {"error", "skip"}

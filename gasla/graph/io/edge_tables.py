@@ -22,7 +22,7 @@ import numpy as np
 from gasla.apart import call_apart
 from gasla.graph.attributes import checked
 from gasla.graph.dates import TimeColumn, iso, length, times_of_texts
-from gasla.graph.exchange import two_tables
+from gasla.graph.exchange import two_sides, two_tables
 from gasla.graph.exchange.columns import (
     WAYS,
     WIDE,
@@ -60,6 +60,7 @@ from gasla.graph.io.files import (
 from gasla.graph.io.separated import SPACES, Layout, first_rows, look, rows, warn_of_bad_rows
 from gasla.graph.memory_limit import require_bytes
 
+BLANKS = " \t"  # around names, titles and numbers they don't count, in quotes or not
 _LOOKED = 1000  # rows that say what columns hold
 _ROWS = 1 << 14  # rows that Python splits into cells at a time
 
@@ -202,9 +203,11 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if not used.all() and (graph.names is not None or (format == "csv" and not used[-1])):
         v = int(np.flatnonzero(~used)[-1])
         raise ValueError(f"{path}: a {format} file stores only edges, and vertex {v} has none; write .npz or .mtx")
-    if format == "csv" and graph.names is not None and "" in graph.names.tolist():
-        v = graph.names.tolist().index("")
-        raise ValueError(f"{path}: the name of vertex {v} is empty, which a csv file can't hold; write .parquet")
+    if format == "csv" and graph.names is not None:
+        for v, name in enumerate(graph.names.tolist()):
+            if isinstance(name, str) and (not name or name != name.strip(BLANKS)):
+                what = "begins or ends with a blank" if name else "is empty"
+                raise ValueError(f"{path}: the name of vertex {v} {what}, which a csv file can't hold; write .parquet")
     try:
         columns = two_tables.edge_columns(graph, None if graph.names is None else _name_column(path, graph.names))
     except ValueError as error:
@@ -239,25 +242,37 @@ def _column(column: Any, format: str) -> Any:
 
 def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | None) -> Graph:
     """A graph whose vertices are the rows of a table, in memory or in a file."""
-    if graph.vertex_attributes:
+    own, firsts = graph.edge_attributes.name_of(graph.values), []
+    if {*graph.vertex_attributes} == {two_sides.SIDES} and graph.names is not None and graph.n:
+        firsts = two_tables.firsts_of(graph.names, graph.vertex_attributes[two_sides.SIDES])
+    elif graph.vertex_attributes:
         own_names = ", ".join(map(repr, graph.vertex_attributes))
         raise ValueError(
             f"vertices was given, and the file itself has attributes of vertices, {own_names}; expected one"
         )
-    found = (
-        two_tables.vertices_of(vertices, vertex)
-        if not isinstance(vertices, str | os.PathLike)
-        else _vertices(Path(vertices), vertex, is_text=graph.names is not None and isinstance(graph.names[0], str))
-    )
-    own = graph.edge_attributes.name_of(graph.values)
-    src, dst = graph.edges()
-    edges = Edges(graph.n, src, dst, graph.values, graph.names, graph.edge_attributes.columns())
-    made = Graph._of_edges(two_tables.joined(edges, found, names))
+    is_text = graph.names is not None and isinstance(graph.names[0], str)
+    tables = vertices if firsts and isinstance(vertices, list | tuple) else [vertices]
+    found = [
+        _vertices(Path(table), vertex, is_text, firsts)
+        if isinstance(table, str | os.PathLike)
+        else _of_table(table, vertex, firsts)
+        for table in tables
+    ]
+    columns = graph.edge_attributes.columns(), graph.vertex_attributes.columns()
+    edges = Edges(graph.n, *graph.edges(), graph.values, graph.names, *columns)
+    made = Graph._of_edges(two_tables.with_sides(edges, found) if firsts else two_tables.joined(edges, found[0], names))
     return made if own is None else made.weighted_by(own)
 
 
-def _vertices(path: Path, vertex: Column | None, is_text: bool) -> two_tables.Vertices:
-    """The table of vertices in a file; `is_text` says whether ids are text in the table of edges."""
+def _of_table(table: Any, vertex: Column | None, firsts: Sequence[str]) -> two_tables.Vertices:
+    return two_tables.of_side(table, vertex, firsts) if firsts else two_tables.vertices_of(table, vertex)
+
+
+def _vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Sequence[str]) -> two_tables.Vertices:
+    """The table of vertices in a file; `is_text` says whether ids are text in the table of edges.
+
+    `firsts` are names of vertices of two sides, if there are two.
+    """
     pa, ending = arrow(), path.suffix.lower()
     if dimacs.has_coordinates(path):
         with translate_errors(path):
@@ -267,13 +282,16 @@ def _vertices(path: Path, vertex: Column | None, is_text: bool) -> two_tables.Ve
         with _open(path) as source:
             read = arrow("pyarrow.parquet" if ending == ".parquet" else "pyarrow.feather").read_table
             table = _validated(read(source))
-        return two_tables.vertices_of(table, vertex)
+        return _of_table(table, vertex, firsts)
     layout = look(path, None, is_csv=True)
     lines = first_rows(path, layout, 0, _LOOKED)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a row for each vertex")
-    has_titles = isinstance(vertex, str) or (not any(map(is_number, lines[0])) and two_tables.has_ids(lines[0]))
-    titles = lines[0] if has_titles else [f"column {place}" for place in range(len(lines[0]))]
+    first = [title.strip(BLANKS) for title in lines[0]]
+    side = two_tables.title_of_side(first, firsts) if vertex is None else None
+    vertex = vertex if side is None else side[1]
+    has_titles = isinstance(vertex, str) or (not any(map(is_number, first)) and two_tables.has_ids(first))
+    titles = first if has_titles else [f"column {place}" for place in range(len(lines[0]))]
     header = _Header(titles, has_titles, _kinds(lines[int(has_titles) :], len(titles)))
     try:
         place = two_tables.place_of_ids(titles, header.kinds) if vertex is None else place_of(titles, "vertex", vertex)
@@ -281,7 +299,9 @@ def _vertices(path: Path, vertex: Column | None, is_text: bool) -> two_tables.Ve
         table = _inferred(path, layout, header, Chosen([titles[place]], None, others), [titles[place]])
         if not is_text:
             table = table.set_column(0, titles[place], table[titles[place]].cast("int64"))
-        return two_tables.vertices_of(table, titles[place])
+        else:
+            table = _named(table, [titles[place]])
+        return _of_table(table, titles[place], firsts)
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, FormatError) else FormatError(path, None, str(error)) from error
 
@@ -493,7 +513,7 @@ def _csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: boo
     _require_memory(path, path.stat().st_size)
     types = arrow().types
     if names is not False:
-        table = _with_times(_read_csv(path, layout, header, chosen, chosen.ends), chosen)
+        table = _named(_with_times(_read_csv(path, layout, header, chosen, chosen.ends), chosen), chosen.ends)
         if names or (numbered := _numbered(path, table, chosen.ends)) is not None:
             return table if names else numbered
     table = _with_times(_read_csv(path, layout, header, chosen, []), chosen)
@@ -505,7 +525,7 @@ def _csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: boo
             wanted = "expected whole numbers from 0; pass names=True if ids are names"
             error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {wanted}")
             raise next(_bad_rows(path, layout, header, chosen, False), error)
-    return table
+    return _named(table, [end for end in chosen.ends if types.is_string(table[end].type)])
 
 
 def _with_times(table: Any, chosen: Chosen) -> Any:
@@ -555,7 +575,17 @@ def _refuse_comments(path: Path, end: str, texts: Any) -> None:
 
 def _trimmed(texts: Any) -> Any:
     """A column of strings without the spaces and tabs around them, which pyarrow.csv ignores around numbers."""
-    return arrow("pyarrow.compute").ascii_trim(texts, " \t")
+    return arrow("pyarrow.compute").ascii_trim(texts, BLANKS)
+
+
+def _named(table: Any, ends: list[str]) -> Any:
+    """The table with ids in text without the blanks around them, so that "b" and " b" are one vertex; empty is null."""
+    pa, pc = arrow(), arrow("pyarrow.compute")
+    for end in ends:
+        texts = _trimmed(table[end])
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+        table = table.set_column(table.column_names.index(end), end, texts)
+    return table
 
 
 def _integers(texts: Any) -> Any:
@@ -758,7 +788,7 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     lines = first_rows(path, layout, 0, _LOOKED)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a header, or an edge")
-    first = lines[0]
+    first = [title.strip(BLANKS) for title in lines[0]]
     if len(first) == 1:
         raise FormatError(
             path,
@@ -851,11 +881,11 @@ def _is_date(cell: str) -> bool:
 
 def _is_id(cell: str) -> bool:
     """Whether a cell is an integer, which may be an id; pyarrow.csv ignores spaces and tabs around it."""
-    return is_whole(cell.strip(" \t"), 2**64)
+    return is_whole(cell.strip(BLANKS), 2**64)
 
 
 _NUMBER = _Kind(lambda cell: _is_id(cell) and int(cell) >= 0, EXPECTED_ID)
-_NAME = _Kind(lambda cell: cell != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
+_NAME = _Kind(lambda cell: cell.strip(BLANKS) != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
 _WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)
 _DATE = _Kind(_is_date, "expected a date, as in the first row")
 _DURATION = _Kind(lambda cell: length(cell) is not None, "expected a duration or a time, as in the first row")
