@@ -28,6 +28,7 @@ _WORDS |= {unit: count for unit, count in _NANOSECONDS.items() if unit != "D"}
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµ]+)|(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?")
 _LENGTHS = "such as '90min', '24h' or a numpy.timedelta64"
 _DATES = "such as '2026-01-31', '2026-01-31 12:00' or a numpy.datetime64"
+_ZONELESS = "without a zone, and the times are in {zone}; expected one with an offset from UTC, such as '{date}'"
 _Kind = Literal["datetime", "date", "time", "duration"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_DAY = datetime(1970, 1, 1)
@@ -419,12 +420,18 @@ def _length_of(text: str) -> Fraction | None:
 
 
 def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
-    """Return the nanoseconds from 1970 to a date; None for anything else. A date without a zone is in `zone`."""
+    """Return the nanoseconds from 1970 to a date; None for anything else. Where times have a `zone`, dates need one.
+
+    The same times may be in UTC in one file and in a city's zone in another, and midnight must not depend on that.
+    """
     if isinstance(given, np.datetime64):  # as in arrays, in UTC
         return None if np.isnat(given) else _in_nanoseconds(given)
+    text = given
     if isinstance(given, str):
         given = _read(given.strip(), datetime.fromisoformat, np.datetime64)
-    if isinstance(given, np.datetime64):
+    if isinstance(given, np.datetime64):  # of more digits than Python's dates have
+        if zone is not None:
+            raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{given}+00:00')}")
         return _in_nanoseconds(given)
     if isinstance(given, date) and not isinstance(given, datetime):
         given = datetime.combine(given, time())
@@ -432,10 +439,13 @@ def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
         return None
     if given.tzinfo is not None and zone is None:
         raise TypeError(f"{name} is {given!s}, with a zone, and the times have none; expected a date without a zone")
+    if given.tzinfo is None and zone is not None:
+        stated = given.replace(tzinfo=_zone(zone)).isoformat()
+        raise ValueError(f"{name} is {str(text)!r}, {_ZONELESS.format(zone=zone, date=stated)}")
     below = getattr(given, "nanosecond", 0)
     given = datetime(
         *(given.year, given.month, given.day, given.hour, given.minute, given.second, given.microsecond),
-        tzinfo=given.tzinfo or _zone(zone or "UTC"),
+        tzinfo=given.tzinfo or UTC,
         fold=given.fold,
     )
     return Fraction(((given - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)

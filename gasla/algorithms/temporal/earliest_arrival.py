@@ -36,7 +36,7 @@ def earliest_arrival(
     window : (start, end), or a duration, optional
         Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound. Of dates, each
         is a date of NumPy, Python or pandas, a text such as "2026-01-31 12:00", or one of the two a duration from the
-        other: ("2026-01-31", "24h"). A date without a zone is in the zone of the attribute; NumPy's are in UTC. A
+        other: ("2026-01-31", "24h"). If the attribute has a zone, dates state their offset; NumPy's are in UTC. A
         duration alone, such as "24h", begins when the source is first left.
 
     Returns

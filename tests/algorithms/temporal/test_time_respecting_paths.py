@@ -221,14 +221,21 @@ def test_a_window_that_is_a_duration_ends_at_the_target() -> None:
     verify.fastest_durations(graph, 0, gasla.fastest_durations(graph, 0, window="1h"), window="1h")
 
 
-def test_bounds_without_a_zone_are_in_that_of_the_column() -> None:
+def test_bounds_of_dates_in_a_zone_have_one() -> None:
     pd = pytest.importorskip("pandas")
     local = pd.Series(MARCH).dt.tz_localize("Asia/Tokyo")
     graph = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]).with_edge_attributes(time=local)
-    for bound in ("2024-03-02 08:00", pd.Timestamp("2024-03-01 23:00Z"), np.datetime64("2024-03-01T23:00")):
+    for bound in ("2024-03-02 08:00+09:00", pd.Timestamp("2024-03-01 23:00Z"), np.datetime64("2024-03-01T23:00")):
         found = gasla.earliest_arrival(graph, 1, window=(bound, None))
         assert np.isnat(found[2:]).all(), bound
-    assert not np.isnat(gasla.earliest_arrival(graph, 1, window=("2024-03-02 07:00", None))[2])
+    assert not np.isnat(gasla.earliest_arrival(graph, 1, window=("2024-03-02 07:00+09:00", None))[2])
+    for bound in ("2024-03-02", date(2024, 3, 2), datetime(2024, 3, 2), pd.Timestamp("2024-03-02")):
+        with pytest.raises(
+            ValueError, match=r"without a zone, and the times are in Asia/Tokyo; .* '2024-03-02T00:00:00\+09:00'"
+        ):
+            gasla.earliest_arrival(graph, 1, window=(bound, None))
+    with pytest.raises(ValueError, match=r"is '2024-03-02T00:00:00\.1234567', without a zone"):
+        gasla.earliest_arrival(graph, 1, window=("2024-03-02T00:00:00.1234567", None))
 
 
 DATED = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]).with_edge_attributes(
