@@ -272,7 +272,8 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     if ending not in (".npy", ".npz"):
         columns = {name: x for title, array in columns.items() for name, x in single_columns(title, array)}
     if ending in vertex_table.FILES:
-        vertex_table.write(path, {"vertex": np.arange(graph.graph.n), **columns, **called(graph)})
+        table = vertex_table.in_zone({"vertex": np.arange(graph.graph.n), **columns, **called(graph)}, graph.graph)
+        vertex_table.write(path, table)
         return
     with replacing(path) as stream:
         if ending == ".npy":

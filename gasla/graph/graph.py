@@ -42,7 +42,7 @@ from gasla.graph.exchange.columns import (
 from gasla.graph.exchange.libraries import Chosen
 from gasla.graph.exchange.two_tables import Tables
 from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
-from gasla.graph.exchange.vertex_table import as_table, columns_of
+from gasla.graph.exchange.vertex_table import as_table, columns_of, in_zone
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.streamed import Stream, StreamedLists, StreamedValues, lent, require_room, values_of
@@ -1339,7 +1339,7 @@ class Graph(Whole):
         >>> graph.named(rank=[0.5, 0.5]).to_pydict()  # doctest: +SKIP
         {'vertex': [0, 1], 'rank': [0.5, 0.5]}
         """
-        return as_table(columns_of(self.n, self.names, results, columns), "arrow")
+        return as_table(in_zone(columns_of(self.n, self.names, results, columns), self), "arrow")
 
     # --- graphs made from this one ----------------------------------------------------------------------------------
 

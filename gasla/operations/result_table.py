@@ -39,7 +39,8 @@ def table(
     -------
     pyarrow.Table, pandas.DataFrame or polars.DataFrame
         The column "vertex", with names or numbers, in the order of vertex numbers, and the columns of the results.
-        Vertices in results stay numbers; `Graph.name` gives their names.
+        Vertices in results stay numbers; `Graph.name` gives their names. Dates with times are in the zone of the
+        graph's attributes, if all of these that are dates with times have one zone.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def table(
     check_choice("as_", as_, ("arrow", "pandas", "polars"))
     vertex_table.module_for(as_)
     path = None if output is None else vertex_table.check_file(output)
-    found = vertex_table.columns_of(graph.n, graph.names, results, columns)
+    found = vertex_table.in_zone(vertex_table.columns_of(graph.n, graph.names, results, columns), graph)
     made = vertex_table.as_table(found, as_)
     if path is not None:
         vertex_table.write(path, found)

@@ -169,3 +169,23 @@ def test_the_keys_of_a_dict_are_names_of_columns(key: Any, as_: Any) -> None:
     graph = Graph.from_edges([0], [1])
     with pytest.raises(TypeError, match=r"a dict of columns has the key .*; expected text, the name of the column"):
         gasla.table(graph, {key: [1, 2]}, as_=as_)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Amsterdam", "UTC", "+02:00"])
+def test_dates_of_results_keep_the_zone_of_the_graph(tmp_path: Path, zone: str) -> None:
+    departs = pa.array([datetime.datetime(2026, 4, 1, 0, 30)] * 2).cast(pa.timestamp("us", zone))
+    graph = Graph.from_edges([0, 1], [1, 2], n=4).with_edge_attributes(at=pa.chunked_array([departs]))
+    first = gasla.earliest_arrival(graph, 0, time="at")
+    assert np.isnat(first[3])
+    made = gasla.table(graph, first=first, day=np.array(["2026-04-01"] * 4, "M8[D]"))
+    assert made.schema.field("first").type.tz == zone and made.schema.field("day").type == pa.date32()
+    assert made == graph.named(first=first, day=np.array(["2026-04-01"] * 4, "M8[D]"))
+    assert made["first"].to_pylist()[1:] == [departs[0].as_py()] * 2 + [None]
+    assert gasla.table(graph, first=first, as_="pandas")["first"].tolist()[1] == departs[0].as_py()
+    assert gasla.table(graph, first=first, as_="polars")["first"].to_list()[1] == departs[0].as_py()
+    gasla.table(graph, first=first, output=tmp_path / "a.csv")
+    rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert datetime.datetime.fromisoformat(rows[2].split(",")[1]) == departs[0].as_py() and rows[4] == "3,"
+    assert rows[2].endswith("+00:00" if zone == "UTC" else "+02:00")
+    mixed = graph.with_edge_attributes(seen=np.array(["2026-04-01T12"] * 2, "M8[s]"))  # whose dates may be either
+    assert gasla.table(mixed, first=first).schema.field("first").type.tz is None

@@ -15,11 +15,11 @@ import numpy as np
 
 from gasla.arrays import moved
 from gasla.graph.adjacency import Array
-from gasla.graph.dates import TimeColumn, iso
+from gasla.graph.dates import NAT, TimeColumn, iso, time_column
 from gasla.graph.exchange.columns import arrow
 from gasla.output import replacing
 
-Columns = dict[str, Array]
+Columns = dict[str, Array | TimeColumn]
 FILES = (".csv", ".parquet", ".feather")
 
 _SINGLE = (str, bytes, Number, np.generic, date, time, timedelta, type(None))
@@ -33,7 +33,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
     >>> columns_of(2, None, (), {"rank": [0.5, 0.5], "run": "first"})
     {'vertex': array([0, 1]), 'rank': array([0.5, 0.5]), 'run': array(['first', 'first'], dtype=object)}
     """
-    found = {"vertex": np.arange(n) if names is None else names}
+    found: Columns = {"vertex": np.arange(n) if names is None else names}
     given = [pair for result in results for pair in _fields(n, None, result)]
     given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
     for title, value in given:
@@ -90,6 +90,23 @@ def _column(n: int, title: str, value: Any) -> Array:
     return values
 
 
+def in_zone(columns: Columns, graph: Any) -> Columns:
+    """The columns, in which dates with times are in the zone of the graph's own, if these have one zone."""
+    kinds = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
+    zones = {kind.zone for kind in kinds if kind.kind == "datetime"}
+    if len(zones) != 1 or None in zones:
+        return columns
+    zone = zones.pop()
+    return {title: _in_zone(values, zone) for title, values in columns.items()}
+
+
+def _in_zone(values: Any, zone: Any) -> Any:
+    if isinstance(values, TimeColumn) or values.dtype.kind != "M" or values.dtype == np.dtype("M8[D]"):
+        return values
+    found = time_column(values)
+    return found if found is None else TimeColumn(found.numbers, found.type._replace(zone=zone))
+
+
 def as_table(columns: Columns, kind: str) -> Any:
     """The columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
     library = module_for(kind)
@@ -121,7 +138,11 @@ def as_table(columns: Columns, kind: str) -> Any:
 def _exchanged(values: Any, kind: str) -> Any:
     """A column with dates and durations in a type, or in a unit, that the table library has."""
     if isinstance(values, TimeColumn):
-        column = values.to_arrow(arrow())
+        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):  # which has no zones of that kind
+            values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
+        column, is_none = values.to_arrow(arrow()), values.numbers == NAT
+        if is_none.any():
+            column = arrow("pyarrow.compute").if_else(is_none, None, column)
         return (
             column
             if kind == "arrow"
@@ -179,11 +200,15 @@ def _csv(columns: Columns) -> str:
     return text.getvalue()
 
 
-def words(values: Array) -> list[Any]:
+def words(values: Array | TimeColumn) -> list[Any]:
     """Numbers as text, with the fewest digits that read back as the same numbers; objects as they are.
 
     Dates and durations are written by ISO 8601, and NaT as nothing.
     """
+    if isinstance(values, TimeColumn):
+        is_date = values.numbers != NAT
+        dates = iter(values[is_date].tolist())
+        return [iso(next(dates)) if is_there else "" for is_there in is_date]
     if values.dtype.kind in "mM":
         return ["" if np.isnat(value) else iso(value) for value in values]
     found: list[Any] = values.tolist() if values.dtype == object else values.astype(str).tolist()
