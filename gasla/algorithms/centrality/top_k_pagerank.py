@@ -22,6 +22,7 @@ from gasla.graph.arguments import (
     vertex_ids,
     whole_number,
 )
+from gasla.graph.exchange.columns import Edges
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
@@ -62,8 +63,8 @@ def top_k_pagerank(
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. For recommendations to the users of a bipartite graph, it has edges in both
-        directions.
+        `A[i, j]` is the edge i -> j. If it knows its `sides`, and all edges lead from one to the other, as
+        `Graph.from_bipartite` makes them, they are followed in both directions.
     sources : iterable
         The personalizations. Each is a vertex, by id or name; several vertices, as a list or an array, that are equally
         likely; or a dict of vertex to number.
@@ -130,7 +131,7 @@ def top_k_pagerank(
     array([[ 4,  5],
            [ 5, -1]], dtype=int32)
     """
-    graph, k = whole_graph(graph), whole_number("k", k, NO_LIMIT)
+    graph, k = _both_ways(whole_graph(graph)), whole_number("k", k, NO_LIMIT)
     check_flags(known=known, weighted=weighted)
     alpha, tol = real_number("alpha", alpha, most=1), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
@@ -161,6 +162,21 @@ def top_k_pagerank(
             residual = max(residual, float(run.aggregates["residual"]))
     converged = check_converged("ranks", converged, residual, max_iter, silent=tol == 0)
     return TopRanks(vertices, ranks, iterations, residual, converged)
+
+
+def _both_ways(graph: Graph) -> Graph:
+    """The graph; one between two sides whose edges lead one way with each in both, as walks would end at once."""
+    if graph.m == 0 or (sides := graph.sides) is None:
+        return graph
+    src, dst = graph.edges()
+    first, second = (sides[end] for end in (src, dst))
+    if (first != first[0]).any() or (second == first[0]).any():
+        return graph
+    xp: Any = module_of(graph.device)
+    values = None if graph.values is None else xp.concatenate([graph.values, graph.values])
+    ends = xp.concatenate([src, dst]), xp.concatenate([dst, src])
+    columns = graph.vertex_attributes.columns()
+    return Graph._of_edges(Edges(graph.n, *ends, values, graph.names, vertex_attributes=columns))
 
 
 class _Sources(Sequence[Any]):

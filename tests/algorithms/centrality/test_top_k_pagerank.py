@@ -5,6 +5,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,6 +84,20 @@ def test_names_are_sources() -> None:
     graph = Graph.from_networkx(nx.Graph([("ann", "tea"), ("bob", "tea"), ("bob", "rum"), ("cem", "rum")]))
     found = gasla.top_k_pagerank(graph, ["ann", ["ann", "cem"]], 1, among=["tea", "rum"])
     assert graph.name(found.vertices).tolist() == [["rum"], [None]]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_edges_from_one_side_to_the_other_are_followed_both_ways(turned: bool, weighted: bool) -> None:
+    table = pa.table({"user": ["ann", "ann", "bob", "bob"], "film": ["Dune", "Alien", "Alien", "Jaws"]})
+    graph = Graph.from_table(table.append_column("weight", pa.array([1.0, 2.0, 3.0, 4.0])), bipartite=True)
+    graph = graph.reversed() if turned else graph
+    both = graph.symmetrized(semirings.max)
+    for sources in ([0, 1], [2], [{0: 1.0, 4: 2.0}], ["user bob"]):
+        found, expected = (gasla.top_k_pagerank(each, sources, 2, weighted=weighted) for each in (graph, both))
+        assert np.array_equal(found.vertices, expected.vertices)
+        np.testing.assert_allclose(found.ranks, expected.ranks, rtol=1e-5)
+    assert graph.name(gasla.top_k_pagerank(graph, ["user ann"], 1).vertices).tolist() == [["film Jaws"]]
 
 
 def test_users_of_a_bipartite_graph_are_recommended_items() -> None:
