@@ -12,6 +12,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.acyclic.topological_order import topological_order
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
+from gasla.algorithms.traversal.bfs import bfs
 from gasla.arrays import module_of, running_sums
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
@@ -21,6 +22,7 @@ from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
 WORD = 64
+REMEDY = "the closures of parts of the graph"
 
 
 class Reached(VertexProgram):
@@ -94,14 +96,15 @@ def transitive_closure(graph: Any) -> Graph:
         acyclic = acyclic.contract(labels, loops=False)
     else:
         labels = xp.arange(graph.n)
+    each = 2 * graph.id_dtype.itemsize
+    require_room("the closure has at least", _least(acyclic, labels), each, graph.device, REMEDY)
     counts, found, total = xp.zeros(graph.n, np.int64), [], 0
     for first, own, near, _ in reached(acyclic, labels):
         at = xp.where(is_cyclic[: acyclic.n], near | own, near)[labels]
         some = xp.flatnonzero(at)
         bits = xp.unpackbits(at[some].view(np.uint8), bitorder="little").reshape(-1, WORD)
         total += int(bits.sum())
-        each = 2 * graph.id_dtype.itemsize
-        require_room("the closure has at least", total, each, graph.device, "the closures of parts of the graph")
+        require_room("the closure has at least", total, each, graph.device, REMEDY)
         source, place = xp.nonzero(bits.T)
         last = min(first + WORD, graph.n)
         counts[first:last] = xp.bincount(source, minlength=last - first)
@@ -110,6 +113,19 @@ def transitive_closure(graph: Any) -> Graph:
     made = Graph.from_csr(running_sums(counts), indices)
     made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
     return made
+
+
+def _least(acyclic: Graph, labels: Array) -> int:
+    """Return a number of pairs that the closure surely has: what leads to the largest component reaches all after it.
+
+    Two searches tell early what a graph with a giant component would only say after most of the work.
+    """
+    if acyclic.n == 0:
+        return 0
+    sizes = module_of(acyclic.device).bincount(labels, minlength=acyclic.n)
+    largest = np.int64(int(sizes.argmax()))  # a number, whatever the names
+    after, before = (int(sizes[bfs(each, largest) >= 0].sum()) for each in (acyclic, acyclic.reversed()))
+    return after * before - 1  # a vertex on no cycle does not reach itself
 
 
 def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Array]]:

@@ -122,3 +122,14 @@ def test_a_closure_that_does_not_fit_memory_is_refused(monkeypatch: pytest.Monke
     with pytest.raises(MemoryError, match=message):
         gasla.transitive_closure(path)
     assert gasla.transitive_reduction(path).all()
+
+
+def test_a_closure_of_a_giant_component_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 vertices on a cycle, 50 before it and 100 after it."""
+    src = np.concatenate([np.arange(300), np.arange(300, 350), np.zeros(100, int)])
+    dst = np.concatenate([np.roll(np.arange(300), -1), np.zeros(50, int), np.arange(350, 450)])
+    monkeypatch.setattr(memory_limit, "LARGE", 1)
+    monkeypatch.setattr(memory_limit, "available", lambda device: 100_000)
+    monkeypatch.setattr("gasla.algorithms.acyclic.transitive_closure.prepare", lambda *args, **kwargs: pytest.fail())
+    with pytest.raises(MemoryError, match="the closure has at least 139,999 entries"):
+        gasla.transitive_closure(Graph.from_edges(src, dst))
