@@ -117,6 +117,8 @@ class Report:
 
     def _measured(self, name: str, dispatcher: Any) -> Callable[..., Any]:
         run, unasked = dispatcher.orig_func, "gasla was not asked" if GASLA in dispatcher.backends else "not offered"
+        if GASLA in dispatcher.backends and getattr(dispatcher, "_returns_graph", False):
+            unasked = f"{unasked}: it returns a graph, set NETWORKX_BACKEND_PRIORITY_GENERATORS=gasla"
 
         @wraps(run)
         def measured(*args: Any, **kwargs: Any) -> Any:
