@@ -26,8 +26,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--size", metavar="SCORE", help="score that the area of vertices grows with, as for --color")
     bands = "limits between scores that have different colors, such as 5,10,15"
     parser.add_argument("--bands", metavar="LIMITS", help=bands)
-    labels = "number of the most important vertices to name (default: 10)"
-    parser.add_argument("--labels", type=text.count, default=10, metavar="N", help=labels)
+    labels = "number of the most important vertices to name (default: 10; with --bands none)"
+    parser.add_argument("--labels", type=text.count, metavar="N", help=labels)
     parser.add_argument("--arrows", action="store_true", help="show directions; only where edges are lines")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the layout (default: 0)")
     compute.add_device(parser)

@@ -41,7 +41,7 @@ def draw(
     color: Any = None,
     size: Any = None,
     bands: Sequence[float] | None = None,
-    labels: Any = 10,
+    labels: Any = None,
     arrows: bool = False,
     cmap: Any = "viridis",
     seed: int = 0,
@@ -64,10 +64,11 @@ def draw(
     bands : sequence of numbers, optional
         Limits between scores that have different colors, ascending, such as ``[5, 10, 15]`` minutes for isochrones: all
         scores from one limit up to the next have one color. Only where `color` is a score.
-    labels : int, several vertices, or mapping of vertices to texts
+    labels : int, several vertices, or mapping of vertices to texts, optional
         How many of the most important vertices are labeled with their names, or numbers in a graph without names; or
-        which vertices; or which vertices with which texts. The most important vertices have the largest `size`; without
-        sizes, the largest `color` if that is floating-point; else the most edges.
+        which vertices; or which vertices with which texts. By default ten, with `bands` none. The most important
+        vertices have the largest `size`; without sizes, the largest `color` if that is floating-point; else the most
+        edges.
     arrows : bool
         Whether lines have arrowheads. Only where edges are drawn as lines.
     cmap : str or matplotlib.colors.Colormap
@@ -96,8 +97,9 @@ def draw(
     A graph of more than 40,000 stored edges is drawn as a density: an image of the length of edges per pixel, on a
     logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices those of the largest
     sizes are drawn, the largest on top. A color is no importance: without sizes, vertices are chosen and put on top of
-    each other at random, so that low scores are seen as well as high ones. Labeled vertices are always drawn. The title
-    states omitted edges and vertices. Loops are circles, and are not part of a density.
+    each other at random, so that low scores are seen as well as high ones; with `bands` those below the last limit come
+    first. Labeled vertices are always drawn. The title states omitted edges and vertices. Loops are circles, and are
+    not part of a density.
 
     Drawing takes a few seconds for a graph of any size. `layout` takes longer: it looks at every edge, many times.
 
@@ -125,13 +127,15 @@ def draw(
     norm = _norm(bands, colors, mapping)
     areas = _areas(graph, size)
     has_sizes = size is not None and not isinstance(size, Real)
+    labels = (10 if bands is None else 0) if labels is None else labels
     texts = _texts(graph, labels, areas if has_sizes else _importance(graph, colors))
     placed = _placed(graph, positions, seed)
 
     ax = _new_axes() if ax is None else ax
     random = np.random.default_rng(seed)
     said = _edges(ax, graph, placed, arrows, random)
-    order = _order(placed, areas if has_sizes else random.random(graph.n), list(texts))
+    chances = random.random(graph.n) + (0 if norm is None else colors < norm.vmax)
+    order = _order(placed, areas if has_sizes else chances, list(texts))
     said += _vertices(ax, placed, order, colors, areas, {"cmap": mapping, "norm": norm})
     _write(ax, placed, texts, areas)
     ax.set_aspect("equal")

@@ -250,6 +250,16 @@ def test_scores_of_one_band_have_one_color() -> None:
     assert [tick for tick in bar.get_ticks() if tick in (5, 10, 15)] == [5, 10, 15]
 
 
+def test_of_many_vertices_those_within_the_bands_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_DOTS", 30)
+    minutes = np.where(np.arange(100) < 20, 1.0, np.inf)
+    minutes[50:] = 60.0
+    places = np.random.default_rng(1).random((100, 2))
+    ax = gasla.draw(gasla.Graph.from_edges([0], [1], n=100), places, ax=axes(), color=minutes, bands=[5, 10])
+    assert (ax.collections[-1].get_array() == 1).sum() == 20
+    assert len(ax.texts) == 0
+
+
 def test_a_new_figure_and_given_axes() -> None:
     from matplotlib import pyplot
 
