@@ -191,9 +191,16 @@ def test_zones_are_those_of_the_attribute_and_of_numpy() -> None:
     """09:30 UTC is 10:30 in Berlin: a text states an offset, NumPy's dates are in UTC."""
     stamps = pd.Series(pd.to_datetime(["2026-01-03 10:30", "2026-01-03 11:30"])).dt.tz_localize("Europe/Berlin")
     graph = Graph.from_edges([0, 0], [1, 2]).with_edge_attributes(time=stamps)
-    for at in ("2026-01-03 10:30+01:00", np.datetime64("2026-01-03T09:30"), graph.edge_attributes["time"][:1], stamps[:1]):
+    for at in (
+        "2026-01-03 10:30+01:00",
+        np.datetime64("2026-01-03T09:30"),
+        graph.edge_attributes["time"][:1],
+        stamps[:1],
+    ):
         assert gasla.sample_neighbors(graph, [0], 2, at=at, strategy="last").tolist() == [[1, -1]]
-    with pytest.raises(ValueError, match=r"'2026-01-03', without a zone, .* Europe/Berlin; .* '2026-01-03T00:00:00\+01:00'"):
+    with pytest.raises(
+        ValueError, match=r"'2026-01-03', without a zone, .* Europe/Berlin; .* '2026-01-03T00:00:00\+01:00'"
+    ):
         gasla.sample_neighbors(graph, [0], 2, at="2026-01-03")
     with pytest.raises(TypeError, match="expected dates with a zone"):
         gasla.sample_neighbors(graph, [0], 2, at=pd.Series(pd.to_datetime(["2026-01-03"])))

@@ -130,6 +130,8 @@ def test_a_closure_of_a_giant_component_is_refused_before_the_work(monkeypatch: 
     dst = np.concatenate([np.roll(np.arange(300), -1), np.zeros(50, int), np.arange(350, 450)])
     monkeypatch.setattr(memory_limit, "LARGE", 1)
     monkeypatch.setattr(memory_limit, "available", lambda device: 100_000)
-    monkeypatch.setattr("gasla.algorithms.acyclic.transitive_closure.prepare", lambda *args, **kwargs: pytest.fail())
+    monkeypatch.setattr(
+        "gasla.algorithms.acyclic.transitive_closure.prepare", lambda *args, **kwargs: pytest.fail("begun")
+    )
     with pytest.raises(MemoryError, match="the closure has at least 139,999 entries"):
         gasla.transitive_closure(Graph.from_edges(src, dst))
