@@ -143,7 +143,7 @@ def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, st
     return found[0] if len(found) == 1 else None
 
 
-def firsts_of(names: Array, sides: Array) -> list[str]:
+def firsts_of(names: Any, sides: Any) -> list[str]:
     """A name of each side, such as "userId 1" and "movieId 1"."""
     return [str(names[int((sides == side).argmax())]) for side in (0, 1)]
 
@@ -185,7 +185,7 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
 
 def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
     """An attribute of the vertices of both sides; a side without it has NaN, or NaT."""
-    found = [part.attributes.get(name) for part in parts]
+    found: list[Any] = [part.attributes.get(name) for part in parts]
     kinds = {column.type if isinstance(column, TimeColumn) else None for column in found if column is not None}
     if len(kinds) > 1:
         raise TypeError(f"column {name!r} holds {' and '.join(map(str, kinds))} in two tables; rename one")

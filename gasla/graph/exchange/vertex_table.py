@@ -110,12 +110,12 @@ def _in_zone(values: Any, zone: Any) -> Any:
 def as_table(columns: Columns, kind: str) -> Any:
     """The columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
     library = module_for(kind)
-    columns = {title: _exchanged(values, kind) for title, values in columns.items()}
+    exchanged = {title: _exchanged(values, kind) for title, values in columns.items()}
     if kind == "pandas":
-        return library.DataFrame(columns)
+        return library.DataFrame(exchanged)
     make = library.array if kind == "arrow" else lambda values: library.Series(values=values.tolist(), strict=True)
     made = {}
-    for title, values in columns.items():
+    for title, values in exchanged.items():
         if (kind == "polars" and values.dtype != object) or (kind == "arrow" and not isinstance(values, np.ndarray)):
             made[title] = values
             continue
