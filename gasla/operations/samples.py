@@ -35,7 +35,7 @@ class Block(NamedTuple):
         Parameters
         ----------
         features : (sources,) or (sources, k) array of numbers
-            On the device of the sample.
+            On the device of the sample. No gradient is computed: a tensor that requires one is refused.
         reduce : "mean", "sum", "max" or "min"
 
         Returns
@@ -56,6 +56,11 @@ class Block(NamedTuple):
         array([5.])
         """
         check_choice("reduce", reduce, get_args(Reduction))
+        if getattr(features, "requires_grad", False):
+            raise TypeError(
+                "features require a gradient, which aggregate doesn't compute; expected features.detach(), or in "
+                "PyTorch x.new_zeros(block.destinations, k).index_add(0, dst, x[src]) with src, dst = block.edge_index"
+            )
         x = as_array("features", features)
         if x.dtype.kind not in "biuf" or x.ndim not in (1, 2) or len(x) != self.sources:
             expected = f"numbers of shape ({self.sources},) or ({self.sources}, k), a row for each source"

@@ -98,6 +98,9 @@ def test_features_of_another_shape_are_refused() -> None:
     for wrong in (np.zeros(3), np.zeros((2, 1, 1)), np.array(["a", "b"])):
         with pytest.raises(ValueError, match=r"features have type .*; expected numbers of shape \(2,\) or \(2, k\)"):
             block.aggregate(wrong)
+    learned = np.zeros(2).view(type("Tensor", (np.ndarray,), {"requires_grad": True}))
+    with pytest.raises(TypeError, match=r"require a gradient, .* expected features\.detach\(\)"):
+        block.aggregate(learned)
     with pytest.raises(ValueError, match="reduce is 'median'"):
         block.aggregate(np.zeros(2), "median")  # type: ignore[arg-type]
     lonely = gasla.sample_neighbors(gasla.Graph.from_edges([0], [1]), [0], [2], direction="in").blocks[0]
