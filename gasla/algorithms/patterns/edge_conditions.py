@@ -80,7 +80,12 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
     """The label of each vertex or edge of a graph, in host memory; `of` says which."""
     name = "labels" if of == "vertex" else "edge_labels"
     if isinstance(labels, str):
-        attributes.require(labels, name)
+        if labels not in attributes:
+            try:
+                attributes.require(labels, name)
+            except ValueError as error:  # attributes are numbers, and labels may be texts
+                each = "vertices" if of == "vertex" else "edges"
+                raise ValueError(f"{error}; or pass the texts themselves, an array for the {count} {each}") from None
         labels = attributes[labels]
     column: Array = moved(as_array(name, labels), "cpu")
     if column.shape != (count,) or column.dtype.kind not in "iubUSOT":
