@@ -350,6 +350,17 @@ def of_text(text: Any) -> Any:
     return _read(text, date.fromisoformat, time.fromisoformat, datetime.fromisoformat, np.datetime64)
 
 
+def looks_dated(text: str) -> bool:
+    """Whether a text may be a date, in whatever form.
+
+    Examples
+    --------
+    >>> looks_dated("03.04.2026"), looks_dated("2026-04-01T12:00+02:00"), looks_dated("1.5")
+    (True, True, False)
+    """
+    return re.match(r"\s*(\d{1,2}([./-])\d{1,2}\2(\d{4}|\d\d)|\d{4}([./-])\d{1,2}\4\d{1,2})(?!\d)", text) is not None
+
+
 def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
     """Return texts as times of day, if all are by ISO 8601, else as durations; None if some are neither.
 

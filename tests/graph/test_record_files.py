@@ -106,6 +106,7 @@ def test_networkxs_gexf_and_json(tmp_path: Path, directed: bool) -> None:
           "links": [{"source": "a", "target": "b", "value": 3}]}, [("a", "b", None)]),  # d3
         ({"nodes": [{"name": "a", "group": 1}, {"name": "b", "group": 2}], "links": [{"source": 0, "target": 1}]},
          [("a", "b", None)]),  # of d3 3
+        ({"nodes": [{"id": "b"}, {"id": "a"}], "links": [{"source": 0, "target": 1}]}, [("b", "a", None)]),
         ({"nodes": [{}, {}], "links": [{"source": 1, "target": 0, "weight": 5}]}, [(1, 0, 5)]),
         ({"elements": {"nodes": [{"data": {"id": "a", "name": "a"}, "position": {"x": 1}}, {"data": {"id": "b"}}],
                        "edges": [{"data": {"id": "e", "source": "a", "target": "b", "weight": 2.5}}]}},

@@ -326,3 +326,24 @@ def test_the_command_line_takes_separators_and_skips_bad_rows(tmp_path, capsys: 
     np.testing.assert_array_equal(io.read(out).out.indices, [1, 2])
     path.write_text("0\tx\n")
     assert main(["info", str(path), "--separator", "tab", "--columns", "0,1", "--vertices", "names"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("dates", "line", "words"),
+    [
+        (["03.04.2026", "04.04.2026"], 2, r"'03\.04\.2026'; expected a number, or a date by ISO 8601, .*dayfirst="),
+        (["03/04/2026", "04/04/2026"], 2, "a date by ISO 8601, such as 2026-04-03; pandas.read_csv reads other"),
+        (["2026-04-03", ""], 3, "column 'at' holds ''; expected a date, as in the first row"),
+        (["", "2026-04-03"], 2, "column 'at' holds ''; expected a number, a date or a time in each row"),
+        (["2026-04-03T12:00", "2026-04-03T12:00+02:00"], None, "of which only some have a zone; .*pandas.to_datetime"),
+    ],
+)
+def test_dates_that_are_none_are_named(tmp_path, dates: list[str], line: int | None, words: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("from,to,at\n" + "".join(f"a,b,{each}\n" for each in dates))
+    with pytest.raises(io.FormatError, match=words) as caught:
+        io.read(path, attributes=["at"])
+    assert caught.value.line == line
+    if line == 3:
+        with pytest.warns(UserWarning, match="1 bad row is skipped"):
+            assert io.read(path, attributes=["at"], on_bad_rows="skip").m == 1

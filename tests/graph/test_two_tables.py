@@ -214,7 +214,7 @@ def test_each_of_two_sides_may_have_a_table(tmp_path: Path, form: str, both: boo
 def test_a_table_of_neither_side_is_refused() -> None:
     rated = pa.table(RATED)
     for table in (pa.table({"id": [10, 20]}), pa.table({"movie": [10, 20], "year": [1, 2]})):
-        with pytest.raises(ValueError, match="'userId 1' and 'movieId 10', .* expected ids in a column with the title"):
+        with pytest.raises(ValueError, match=r"'userId 1' and 'movieId 10', .* in a column with the title of a side"):
             Graph.from_table(rated, bipartite=True, vertices=table)
     with pytest.raises(ValueError, match="end 'movieId 20', which column 'movieId' of the vertices lacks"):
         Graph.from_table(rated, bipartite=True, vertices=pa.table({"movieId": [10]}))
@@ -222,3 +222,25 @@ def test_a_table_of_neither_side_is_refused() -> None:
         Graph.from_table(rated, bipartite=True, vertices=[pa.table(USERS)] * 2)
     with pytest.raises(ValueError, match="the table has no rows"):
         Graph.from_table(rated[:0], bipartite=True, vertices=pa.table(USERS))
+
+
+def test_the_cells_of_a_first_row_are_shown_where_it_may_have_titles(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("from,to\nx,y\n")
+    (tmp_path / "b.csv").write_text("IBAN,Country\nx,NL\ny,DE\n")
+    with pytest.raises(ValueError, match="which column holds the ids of vertices; there are 0 'IBAN', 1 'Country'"):
+        io.read(tmp_path / "a.csv", vertices=tmp_path / "b.csv")
+    with pytest.warns(UserWarning, match="'Country'"):
+        assert io.read(tmp_path / "a.csv", vertices=tmp_path / "b.csv", vertex="IBAN").names.tolist() == ["x", "y"]
+
+
+def test_titles_may_be_in_the_comment_above_the_rows(tmp_path: Path) -> None:
+    """As STRING writes them."""
+    (tmp_path / "a.tsv").write_text("#node1\tnode2\tscore\nTP53\tMDM2\t0.9\nMDM2\tATM\t0.5\n")
+    (tmp_path / "b.tsv").write_text("#protein_id\tsize\nATM\t5\nMDM2\t6\nTP53\t7\n")
+    found = io.read(tmp_path / "a.tsv", src="node1", dst="node2", weight="score", vertices=tmp_path / "b.tsv",
+                    vertex="protein_id")  # fmt: skip
+    assert named_edges(found) == [("TP53", "MDM2", 0.9), ("MDM2", "ATM", 0.5)]
+    assert found.vertex_attributes["size"].tolist() == [5, 6, 7]
+    (tmp_path / "c.tsv").write_text("# of 2026\na\tb\t1\n")
+    with pytest.raises(ValueError, match="column 'score' does not exist"):
+        io.read(tmp_path / "c.tsv", src=0, dst=1, weight="score")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.adjacency import Array
-from gasla.graph.dates import TimeColumn, of_arrow
+from gasla.graph.dates import TimeColumn, looks_dated, of_arrow
 from gasla.graph.memory_limit import require_bytes
 from gasla.graph.validate import are_sparse, as_ids
 from gasla.names import meant
@@ -503,6 +503,14 @@ def _numbers(title: str, column: Any) -> Any:
         _require_all(title, column)
         return of_arrow(column, arrow())
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        texts = column.drop_null() if _is_text(column.type) else []
+        if len(texts) and looks_dated(texts[0].as_py()):
+            raise TypeError(
+                f"attributes: column {title!r} holds texts such as {texts[0].as_py()[:60]!r}, which are not all dates "
+                "by ISO 8601, or of which only some have a zone; expected dates, as "
+                f"pandas.to_datetime(table[{title!r}], format='mixed', utc=True) makes them, with dayfirst=True for "
+                "days before months; then Graph.from_table"
+            )
         raise TypeError(
             f"attributes: column {title!r} holds {column.type}; expected numbers, dates or times; number strings "
             f"first, for instance with pandas: table[{title!r}].astype('category').cat.codes"

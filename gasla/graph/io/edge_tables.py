@@ -21,7 +21,7 @@ import numpy as np
 
 from gasla.apart import call_apart
 from gasla.graph.attributes import checked
-from gasla.graph.dates import TimeColumn, iso, length, times_of_texts
+from gasla.graph.dates import TimeColumn, iso, length, looks_dated, times_of_texts
 from gasla.graph.exchange import two_sides, two_tables
 from gasla.graph.exchange.columns import (
     WAYS,
@@ -290,11 +290,19 @@ def _vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Sequence
     first = [title.strip(BLANKS) for title in lines[0]]
     side = two_tables.title_of_side(first, firsts) if vertex is None else None
     vertex = vertex if side is None else side[1]
-    has_titles = isinstance(vertex, str) or (not any(map(is_number, first)) and two_tables.has_ids(first))
-    titles = first if has_titles else [f"column {place}" for place in range(len(lines[0]))]
+    is_above = isinstance(vertex, str) and vertex not in first and vertex in layout.titles
+    has_titles = not is_above and (
+        isinstance(vertex, str) or (not any(map(is_number, first)) and two_tables.has_ids(first))
+    )
+    titles = first if has_titles else [f"column {place}" for place in range(len(first))]
+    titles = [*layout.titles] if is_above else titles
     header = _Header(titles, has_titles, _kinds(lines[int(has_titles) :], len(titles)))
     try:
-        place = two_tables.place_of_ids(titles, header.kinds) if vertex is None else place_of(titles, "vertex", vertex)
+        place = (
+            place_of(titles, "vertex", vertex)
+            if vertex is not None
+            else two_tables.place_of_ids(titles if has_titles or any(map(is_number, first)) else first, header.kinds)
+        )
         others = [title for title in titles if title != titles[place]]
         table = _inferred(path, layout, header, Chosen([titles[place]], None, others), [titles[place]])
         if not is_text:
@@ -800,6 +808,8 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     below = zip(first, *lines[1:2]) if lines[1:] else ()
     has_titles = are_usual(first) or any(is_number(cell) for title, cell in below if title.strip())
     if has_names or (has_titles and not has_numbers):
+        if not _are_in(columns.given, first) and _are_in(columns.given, layout.titles):
+            return _Header([*layout.titles], False, _kinds(lines, len(first)))
         _require_one_line(path, layout, first)
         return _Header(first, True, _kinds(lines[1:], len(first)))
     if has_numbers or columns.src is not None or ".ncol" in path.suffixes:  # which has no header
@@ -812,6 +822,11 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
         f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if it "
         f"is a header, or {which} if it is an edge",
     )
+
+
+def _are_in(given: list[Column], titles: Sequence[str]) -> bool:
+    """Whether the first row, or a comment above it, holds the titles that the caller names."""
+    return len(titles) > 0 and all(each in titles for each in given if isinstance(each, str))
 
 
 def _unnamed(count: int, columns: Columns, kinds: Kinds) -> list[str]:
@@ -857,6 +872,8 @@ def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names
             end = _NUMBER if is_numbered else _NAME
             own = {chosen.weight: _WEIGHT, chosen.direction: _ANY}
             kinds = [end, end, *(own.get(title) or _kind(cell) for title, cell in others)]
+        if _EMPTY in kinds:
+            kinds = [_kind(cell) if kind is _EMPTY else kind for kind, cell in zip(kinds, cells)]
         for title, cell, kind in zip(chosen.titles, cells, kinds):
             if not kind.holds(cell):
                 yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {kind.expected}")
@@ -890,9 +907,19 @@ _WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)
 _DATE = _Kind(_is_date, "expected a date, as in the first row")
 _DURATION = _Kind(lambda cell: length(cell) is not None, "expected a duration or a time, as in the first row")
 _ANY = _Kind(lambda cell: True, "")
+_EMPTY = _Kind(lambda cell: False, "expected a number, a date or a time in each row")
+_OTHER_DATE = _Kind(
+    lambda cell: False,
+    "expected a number, or a date by ISO 8601, such as 2026-04-03; pandas.read_csv reads other dates, with "
+    "parse_dates= and dayfirst=, for Graph.from_table",
+)
 _BOOL = _Kind(lambda cell: cell.lower() in ("true", "false"), "expected true or false, as in the first row")
 
 
 def _kind(cell: str) -> _Kind:
-    """The kind of cells of an attribute, by that in the first row."""
+    """The kind of cells of an attribute, by the first that is not empty."""
+    if not cell.strip():
+        return _EMPTY
+    if looks_dated(cell) and not _is_date(cell):
+        return _OTHER_DATE
     return next((kind for kind in (_DATE, _DURATION, _BOOL) if not is_number(cell) and kind.holds(cell)), _WEIGHT)

@@ -40,6 +40,11 @@ def _parse(path: Path, content: bytes) -> Records:
     own = "id" if any("id" in node for node in nodes) else "key" if any("key" in node for node in nodes) else None
     places = [known_node(path, place, node.pop(own, None) if own else place, known) for place, node in enumerate(nodes)]
     as_text = {str(name): name for name in places}  # Cytoscape.js has ids in text, and NetworkX ends as they were
+    ends = [link.get(end) for link in links for end in ("source", "target")]
+    are_texts = own is not None and all(isinstance(name, str) for name in places)
+    if are_texts and all(type(end) is int and 0 <= end < len(places) and str(end) not in as_text for end in ends):
+        for link in links:  # the older form of d3, whose links have positions of nodes
+            link["source"], link["target"] = places[link["source"]], places[link["target"]]
     edges, undirected = [], []
     for place, link in enumerate(links):
         ends = [link.pop(end, None) for end in ("source", "target")]

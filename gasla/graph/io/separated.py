@@ -28,6 +28,7 @@ class Layout(NamedTuple):
     has_comments: bool = False  # whether later lines may be comments
     is_spaced: bool = False  # whether spaces around each separator are not part of the cells
     left_out: frozenset[int] = frozenset()  # line numbers of bad rows to skip
+    titles: tuple[str, ...] = ()  # in the comment above the first row, if it has as many columns
 
 
 def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
@@ -48,7 +49,25 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
     is_spaced = len(first) == 2 and any(
         all(0 < line.count(separator) == line.count(pair) for line in first) for pair in pairs
     )
-    return Layout(separator, head, not is_csv, is_spaced and separator != SPACES)
+    titles = _titles_above(lines[head - 1], first[0], separator) if head and first else ()
+    return Layout(separator, head, not is_csv, is_spaced and separator != SPACES, titles=titles)
+
+
+def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
+    """The cells of a comment such as `#node1<tab>node2`, as STRING has them, if it has as many as the first row.
+
+    Examples
+    --------
+    >>> _titles_above("#node1 node2", "a b", " "), _titles_above("# of 5", "a b", " ")
+    (('node1', 'node2'), ())
+    """
+    text = comment.lstrip("#%").strip(" \r\n")
+    split = _words if separator == SPACES else lambda line: next(csv.reader([line], delimiter=separator), [])
+    try:
+        cells = [cell.strip(" \t") for cell in split(text)]
+        return tuple(cells) if comment[:1] in ("#", "%") and len(cells) == len(split(row.strip("\r\n"))) else ()
+    except csv.Error:
+        return ()
 
 
 def check_separator(separator: str | None) -> None:
