@@ -22,7 +22,6 @@ from gasla.graph.arguments import (
     vertex_ids,
     whole_number,
 )
-from gasla.graph.exchange.columns import Edges
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
@@ -174,9 +173,9 @@ def _both_ways(graph: Graph) -> Graph:
         return graph
     xp: Any = module_of(graph.device)
     values = None if graph.values is None else xp.concatenate([graph.values, graph.values])
-    ends = xp.concatenate([src, dst]), xp.concatenate([dst, src])
-    columns = graph.vertex_attributes.columns()
-    return Graph._of_edges(Edges(graph.n, *ends, values, graph.names, vertex_attributes=columns))
+    both = Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), values, n=graph.n)
+    both.naming, both.vertex_attributes = graph.naming, graph.vertex_attributes
+    return both
 
 
 class _Sources(Sequence[Any]):
