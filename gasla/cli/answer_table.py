@@ -43,8 +43,8 @@ def run(options: Namespace) -> int:
     for verb in verbs:
         with bar(f"computing {verb.name}"):
             columns |= columns_of(verb, named, options.device)
-    table = vertex_table.columns_of(named.graph.n, named.graph.names, (), columns)
-    table = vertex_table.in_zone(table, named.graph)
+    found = vertex_table.columns_of(named.graph.n, named.graph.names, (), columns)
+    table = vertex_table.in_zone(found, named.graph)
     with bar(f"writing {target}"):
         vertex_table.write(target, table)
     print(f"wrote {target}: {named.graph.n:,} vertices, with the columns {', '.join(table)}")

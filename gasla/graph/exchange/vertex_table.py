@@ -25,7 +25,7 @@ FILES = (".csv", ".parquet", ".feather")
 _SINGLE = (str, bytes, Number, np.generic, date, time, timedelta, type(None))
 
 
-def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: Mapping[str, Any]) -> Columns:
+def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: Mapping[str, Any]) -> dict[str, Array]:
     """The columns of a table of `n` vertices, as NumPy arrays: their names or numbers, and one value per vertex each.
 
     Examples
@@ -33,7 +33,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
     >>> columns_of(2, None, (), {"rank": [0.5, 0.5], "run": "first"})
     {'vertex': array([0, 1]), 'rank': array([0.5, 0.5]), 'run': array(['first', 'first'], dtype=object)}
     """
-    found: Columns = {"vertex": np.arange(n) if names is None else names}
+    found = {"vertex": np.arange(n) if names is None else names}
     given = [pair for result in results for pair in _fields(n, None, result)]
     given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
     for title, value in given:
@@ -90,12 +90,12 @@ def _column(n: int, title: str, value: Any) -> Array:
     return values
 
 
-def in_zone(columns: Columns, graph: Any) -> Columns:
+def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
     """The columns, in which dates with times are in the zone of the graph's own, if these have one zone."""
     kinds = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
     zones = {kind.zone for kind in kinds if kind.kind == "datetime"}
     if len(zones) != 1 or None in zones:
-        return columns
+        return dict(columns)
     zone = zones.pop()
     return {title: _in_zone(values, zone) for title, values in columns.items()}
 
