@@ -434,7 +434,7 @@ def try_row(
 ) -> None:
     """Draw a graph, ask, change it in the ways of some columns, and ask again. At most `most` changes a column."""
     case = draw(row, seed, weights)
-    first = engine if engine == "compiled" and row.engines is not SAME else "numpy"
+    first = engine if engine in ("compiled", "gpu") and row.engines is not SAME else "numpy"
     then = ask(case, "graph", first)
     before = outcome(row, then, first)
     tally.calls["as drawn"] += 1
