@@ -82,6 +82,7 @@ _HOMES = {
     "randomized": "algorithms.random_graphs.randomized",
     "null_model": "algorithms.random_graphs.null_model",
     "layout": "algorithms.drawing.layout",
+    "spectral_clustering": "algorithms.spectral.spectral_clustering",
     "spectral_embedding": "algorithms.spectral.spectral_embedding",
     "fiedler_vector": "algorithms.spectral.fiedler_vector",
     "geolocate": "algorithms.neighborhood.geolocate",

@@ -33,7 +33,7 @@ ON_ONE_THREAD = {
     "strongly_connected_components",
     "condensation",
 }  # where graphs are small: these are called with vertex programs, too
-MUST_CONVERGE = {"spectral_embedding", "fiedler_vector"}  # or they raise; the others warn
+MUST_CONVERGE = {"spectral_clustering", "spectral_embedding", "fiedler_vector"}  # or they raise; the others warn
 SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [

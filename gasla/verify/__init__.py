@@ -29,6 +29,7 @@ from gasla.verify.partitions import (
     modularity,
     partition_quality,
     partition_table,
+    spectral_clustering,
     strong_components,
 )
 from gasla.verify.positions import geolocate, layout
@@ -134,6 +135,7 @@ __all__ = [
     "similarity",
     "simple_cycles",
     "simple_paths",
+    "spectral_clustering",
     "spectral_embedding",
     "split_edges",
     "sssp",

@@ -1,6 +1,6 @@
 """Verifiers of components and communities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from gasla.verify._common import (
     verifier,
     vertex_answer,
 )
+
+VANISHING = 1e-290  # relative to the largest weight: half of such a sum may be rounded to 0
 
 
 @verifier()
@@ -374,7 +376,12 @@ def partition_table(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the cut of community 0 is 1, not 2
     """
-    edges = edges_of(graph)
+    columns = {"size": sizes, "internal weight": internal, "cut": cut, "conductance": conductance}
+    _check_table(edges_of(graph), labels, weighted, columns)
+
+
+def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mapping[str, ArrayLike]) -> None:
+    """Compare columns of a table of communities with sums over the edges."""
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     count = label.max(initial=-1) + 1
     weight, power = _near_one(edges, weighted)
@@ -383,20 +390,52 @@ def partition_table(
     inside = np.bincount(tail[within], weight[within], count)
     crossing = np.bincount(np.r_[tail[apart], head[apart]], np.tile(weight[apart] / 2, 2), count)
     others = (inside + crossing).sum() - (inside + crossing)
+    smaller = np.minimum(inside + crossing, np.maximum(others, crossing))
     slack = 1e-12 * weight.sum()
-    for name, values, scaled, exponent, atol in (
-        ("size", sizes, np.bincount(label, minlength=count).astype(float), 0, 0.0),
-        ("internal weight", internal, inside, power, slack),
-        ("cut", cut, crossing, power, slack),
-        ("conductance", conductance, crossing / np.minimum(inside + crossing, np.maximum(others, crossing)), 0, 1e-9),
-    ):
+    expected = {
+        "size": (np.bincount(label, minlength=count).astype(float), 0, 0.0),
+        "internal weight": (inside, power, slack),
+        "cut": (crossing, power, slack),
+        "conductance": (crossing / smaller, 0, 1e-9),
+    }
+    for name, values in columns.items():
+        scaled, exponent, atol = expected[name]
         found = np.asarray(values, np.float64)
         if found.shape != (count,):
             raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {found.shape}")
         with np.errstate(over="ignore", under="ignore"):  # a sum beyond the largest float64 is infinite
             right, close = np.ldexp(scaled, exponent), np.ldexp(found, -exponent)
         near = np.isclose(close, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (found == right)
+        if name == "conductance":
+            near |= np.isnan(found) & (smaller < VANISHING)
         require(near, lambda c: f"the {name} of community {c} is {right[c]:g}, not {found[c]:g}")  # noqa: B023
+
+
+@verifier("shares")
+def spectral_clustering(
+    graph: Any, labels: ArrayLike, cut: ArrayLike, conductance: ArrayLike, *, weighted: bool = True
+) -> None:
+    """Verify `labels`, `cut` and `conductance` of `gasla.spectral_clustering`, but not that the cut is small.
+
+    Clusters are numbered by their smallest vertices; cuts and conductances follow from the labels.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> spectral_clustering(path, [0, 0, 1], [1.0, 1.0], [1.0, 1.0])
+    >>> spectral_clustering(path, [1, 1, 0], [1.0, 1.0], [1.0, 1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 0 has the label 1; expected at most 0, as no vertex before it is higher
+    """
+    edges = edges_of(graph)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    most = np.maximum.accumulate(np.r_[-1, label])[:-1] + 1
+    require(
+        label <= most,
+        lambda v: f"vertex {v} has the label {label[v]}; expected at most {most[v]}, as no vertex before it is higher",
+    )
+    _check_table(edges, label, weighted, {"cut": cut, "conductance": conductance})
 
 
 @verifier()
