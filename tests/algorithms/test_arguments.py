@@ -77,6 +77,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "combine": ["a", True, NAN, 2, ["a"]],
     "resolution": ["a", True, NAN, [None], ["a"], 1j, -1, -math.inf, None],
     "node_weights": ["a", True, NAN, ["a"], [[1], [1, 2]], object(), [1, 1, 1, -1]],
+    "iteration_weights": ["a", True, NAN, 2, [], [None], ["a"], [[1], [1, 2]], [NAN], [HUGE * 2.0**80], {}, None],
     "fixed": ["a", True, NAN, 2, ["a"], [True], [0.5], [HUGE]],
     "max_size": ["a", True, NAN, 0.5, 0, -1, [3, 2], [], ["a"]],
     **dict.fromkeys(("personalization", "nstart", "dangling", "bound", "priority"), NO_NUMBERS),

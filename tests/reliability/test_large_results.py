@@ -148,6 +148,7 @@ GROWS = {  # the functions above whose results are larger than that; all others 
     *(name for name in CALLS if name not in FUNCTIONS),
     *("multi_source_bfs", "multi_source_shortest_paths", "temporal_reachability", "spectral_embedding"),
     "spectral_clustering",
+    "fastrp",
     *("k_hop_counts", "effective_diameter", "top_k_similar", "random_walks", "node2vec_walks", "sample_neighbors"),
     *("aggregate_features", "top_k", "transitive_closure"),
 }
