@@ -37,6 +37,7 @@ _HOMES = {
     "temporal_reachability": "algorithms.temporal.temporal_reachability",
     "temporal_cycles": "algorithms.temporal.temporal_cycles",
     "temporal_motif_counts": "algorithms.temporal.temporal_motif_counts",
+    "article_rank": "algorithms.centrality.article_rank",
     "pagerank": "algorithms.centrality.pagerank",
     "top_k_pagerank": "algorithms.centrality.top_k_pagerank",
     "hits": "algorithms.centrality.hits",

@@ -15,7 +15,7 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 
 from gasla.verify._common import VerificationError
 from gasla.verify.centrality.betweenness import betweenness, edge_betweenness
-from gasla.verify.centrality.power_iterations import eigenvector, hits, katz, pagerank, salsa
+from gasla.verify.centrality.power_iterations import article_rank, eigenvector, hits, katz, pagerank, salsa
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph
 from gasla.verify.directed.closures import transitive_closure, transitive_reduction
@@ -72,6 +72,7 @@ __all__ = [
     "VerificationError",
     "aggregate_features",
     "alternative_paths",
+    "article_rank",
     "articulation_points",
     "betweenness",
     "bfs",

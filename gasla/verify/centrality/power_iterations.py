@@ -70,6 +70,30 @@ def pagerank(
 
 
 @verifier("shares")
+def article_rank(
+    graph: Any, ranks: ArrayLike, *, alpha: float = 0.85, weighted: bool = True, tol: float = 1e-6
+) -> None:
+    """Verify `ranks` of `gasla.article_rank`: one more step, by SciPy, moves them by no more than the tolerance.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = csr_array([[0, 1], [1, 0]])
+    >>> article_rank(pair, [6 / 23, 6 / 23])
+    >>> article_rank(pair, [0.3, 0.2])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: one more step moves the ranks by 0.142, over the tolerance 1.33e-05; vertex 1 ...
+    """
+    edges = edges_of(graph)
+    rank, n = scores_of("ranks", ranks, edges.n), edges.n
+    matrix = edges.matrix(near_one(edges.weight) if weighted else None)
+    strength = np.asarray(matrix.sum(axis=1)).ravel()
+    again = 1 - alpha + alpha * (matrix.T @ _divided(rank, strength + strength.sum() / max(n, 1)))
+    slack = (tol + 16 * _eps(ranks) * max(rank.sum(), 1.0)) * n / max(1 - alpha, 1e-3)
+    _require_still("ranks", rank, again, slack)
+
+
+@verifier("shares")
 def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-8) -> None:
     """Verify `hubs` and `authorities` of `gasla.hits`, at any scale: one more step, by SciPy, moves neither.
 
