@@ -101,6 +101,7 @@ _HOMES = {
     "maximal_matching": "algorithms.independence.maximal_matching",
     "maximum_bipartite_matching": "algorithms.independence.maximum_bipartite_matching",
     "betweenness_centrality": "algorithms.centrality.betweenness.betweenness_centrality",
+    "number_of_shortest_paths": "algorithms.centrality.betweenness.number_of_shortest_paths",
     "edge_betweenness_centrality": "algorithms.centrality.betweenness.edge_betweenness_centrality",
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",

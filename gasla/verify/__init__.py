@@ -14,7 +14,7 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
-from gasla.verify.centrality.betweenness import betweenness, edge_betweenness
+from gasla.verify.centrality.betweenness import betweenness, edge_betweenness, number_of_shortest_paths
 from gasla.verify.centrality.power_iterations import article_rank, eigenvector, hits, katz, pagerank, salsa
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph
@@ -122,6 +122,7 @@ __all__ = [
     "multi_source_shortest_paths",
     "nearest_source",
     "negative_edges",
+    "number_of_shortest_paths",
     "pagerank",
     "pagerank_nibble",
     "partition_quality",

@@ -385,6 +385,7 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "spectral_embedding": "weights of at most 1: tests/algorithms/spectral/test_eigenvectors.py",
         "fiedler_vector": "as spectral_embedding",
         "spectral_clustering": "as spectral_embedding",
+        "number_of_shortest_paths": "as betweenness_centrality",
         "article_rank": "weights in_range: tests/algorithms/centrality/test_article_rank.py",
         "fastrp": "as aggregate_features, mean",
     }
@@ -483,7 +484,7 @@ WEIGHING = {
     "modularity": ([0, 0, 1, 1],), "partition_table": ([0, 0, 1, 1],),
     "maximal_matching": (), "random_walks": ([0, 1], 3), "node2vec_walks": ([0, 1], 3), "ego_graph": (0, 2.0),
     "aggregate_features": (np.arange(4.0),), "fiedler_vector": (), "spectral_embedding": (1,),
-    "spectral_clustering": (2,), "fastrp": (), "article_rank": (),
+    "spectral_clustering": (2,), "fastrp": (), "article_rank": (), "number_of_shortest_paths": (0,),
     "sssp": (0,), "shortest_path": (0, 3), "k_shortest_paths": (0, 3, 2), "nearest_source": ([0, 1],),
     "multi_source_shortest_paths": ([0, 1],), "minimum_spanning_forest": (), "maximum_flow": (0, 3),
     "minimum_cut": (0, 3),

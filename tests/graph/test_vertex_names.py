@@ -88,6 +88,7 @@ CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "harmonic_centrality": lambda g, v: gasla.harmonic_centrality(g, [v(1)], sources=[v(0), v(2)]),
     "betweenness_centrality": lambda g, v: gasla.betweenness_centrality(g, sources=[v(1), v(2)]),
     "edge_betweenness_centrality": lambda g, v: gasla.edge_betweenness_centrality(g, sources=[v(1), v(2)]),
+    "number_of_shortest_paths": lambda g, v: gasla.number_of_shortest_paths(g, v(1)),
     "betweenness by weights": lambda g, _: gasla.betweenness_centrality(g, k=4, seed=1, weighted=True),
     "pagerank": lambda g, v: gasla.pagerank(g, personalization={v(1): 1, v(2): 2}, nstart={v(0): 1}).ranks,
     "pagerank in place": lambda g, v: gasla.pagerank(g, dangling={v(1): 1}, order="in place").ranks.round(4),

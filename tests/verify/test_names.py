@@ -53,6 +53,9 @@ CHECKS: dict[str, Callable[[Graph, Vertices], None]] = {
     "betweenness": lambda g, v: verify.betweenness(
         g, gasla.betweenness_centrality(PLAIN, sources=[2, 0]), sources=[v(2), v(0)]
     ),
+    "number_of_shortest_paths": lambda g, v: verify.number_of_shortest_paths(
+        g, v(2), gasla.number_of_shortest_paths(PLAIN, 2)
+    ),
     "edge_betweenness": lambda g, v: verify.edge_betweenness(
         g, gasla.edge_betweenness_centrality(PLAIN, sources=[2, 0]), sources=[v(2), v(0)]
     ),

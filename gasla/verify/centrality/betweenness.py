@@ -16,6 +16,7 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
+    check_source,
     check_sources,
     distances_from,
     edge_answer,
@@ -24,6 +25,7 @@ from gasla.verify._common import (
     require,
     scores_of,
     verifier,
+    vertex_answer,
 )
 
 if TYPE_CHECKING:
@@ -115,6 +117,32 @@ def edge_betweenness(
     _require_due(score, due * scale, some, chosen.size, lambda e: edge_name(edges, e), "shortest paths give")
 
 
+@verifier("positive")
+def number_of_shortest_paths(graph: Any, source: Any, counts: ArrayLike, *, weighted: bool = False) -> None:
+    """Verify `counts` of `gasla.number_of_shortest_paths`, by distances of SciPy.
+
+    The source has 1, and each other vertex the sum over the edges to it that are on a shortest path.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> number_of_shortest_paths(path, 0, [1.0, 1.0, 1.0])
+    >>> number_of_shortest_paths(path, 1, [1.0, 1.0, 1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 0 has 1 shortest paths; expected 0 by its in-neighbors
+    """
+    edges = edges_of(graph)
+    source, count = check_source(source, edges.n), vertex_answer("counts", counts, edges.n, "f")
+    tight = _tight_edges(edges, source, weighted)
+    right = np.bincount(edges.dst[tight], count[edges.src[tight]], edges.n)
+    right[source] = 1
+    require(
+        np.isclose(count, right, rtol=1e-9, atol=0),
+        lambda v: f"vertex {v} has {count[v]:g} shortest paths; expected {right[v]:g} by its in-neighbors",
+    )
+
+
 def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
     """Verify that the scores, before scaling, sum to the sum of (distance + `more`) over all reachable pairs."""
     matrix, right = edges.matrix(), 0.0
@@ -180,11 +208,7 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
     Path counts are logarithms, which do not overflow. If a length vanishes when added to a distance, an edge may be
     tight in both directions: among paths of equal length, those with the fewest vanishing edges are the shortest.
     """
-    length = edges.weight if weighted else np.ones(edges.dst.size)
-    distance = distances_from(edges.matrix(length), source)
-    tight = distance[edges.src] + length == distance[edges.dst]
-    tight &= np.isfinite(distance[edges.dst]) & (edges.dst != source)
-    tight = _ascending(edges, source, distance, tight)
+    tight = _tight_edges(edges, source, weighted)
     src, dst = edges.src[tight], edges.dst[tight]
 
     log_count = np.full(edges.n, -np.inf)
@@ -198,6 +222,15 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
         share[layer] *= 1 + passed[edges.dst[layer]]
         np.add.at(passed, edges.src[layer], share[layer])
     return share
+
+
+def _tight_edges(edges: Edges, source: int, weighted: bool) -> Array:
+    """Which edges lie on a shortest path from the source."""
+    length = edges.weight if weighted else np.ones(edges.dst.size)
+    distance = distances_from(edges.matrix(length), source)
+    tight = distance[edges.src] + length == distance[edges.dst]
+    tight &= np.isfinite(distance[edges.dst]) & (edges.dst != source)
+    return _ascending(edges, source, distance, tight)
 
 
 def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Array:

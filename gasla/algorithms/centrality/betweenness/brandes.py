@@ -192,6 +192,14 @@ def source_paths(
         raise
 
 
+def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
+    """The number of shortest paths from a source to each vertex, as float64; infinite where it overflows."""
+    schedule, tight_graph, fields = next((_weighted_orders if weighted else _orders)(graph, [source]))
+    program = Count(lengths=tight_graph.value_type if weighted else None)
+    count = prepare(program, tight_graph, scheduled=True, notice=False)
+    return count(schedule=schedule, paths={source: 1}, **fields).state["paths"]
+
+
 Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
