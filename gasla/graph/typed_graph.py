@@ -41,8 +41,8 @@ class VertexType:
 class TypedGraph:
     """A graph with several types of vertices and relations: a `Graph` for each relation between two types.
 
-    Each type has its own vertices, numbered from 0. `gasla.sample_neighbors`, `gasla.loader`, `gasla.metapath_walks`
-    and `gasla.aggregate_features` take typed graphs; all else takes the graph of a relation.
+    Each type has its own vertices, numbered from 0. `gasla.sample_neighbors`, `gasla.loader`, `gasla.negative_edges`,
+    `gasla.metapath_walks` and `gasla.aggregate_features` take typed graphs; all else takes the graph of a relation.
 
     Parameters
     ----------

@@ -6,28 +6,34 @@ because it is an edge, and a dense graph is no slower than a sparse one.
 
 With a time for each pair, pairs are drawn among all, and again if they are an edge by then. Those that are left after
 some rounds are drawn by rank, as above, together for all rows of a time.
+
+By degree, pairs are numbered target by target. The ranks of a target's pairs without an edge follow one another, so a
+draw is a target, by its degree times the number of these, and one of the ranks. In time it is the target of one of the
+edges so far, which lie in the order of time, and any source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 
 import semirings
-from gasla.arrays import any_true, array_module, device_of, distinct
-from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
+from gasla.arrays import any_true, array_module, device_of, distinct, running_sums
+from gasla.graph.arguments import NO_LIMIT, check_choice, check_flags, real_number, whole_number
 from gasla.graph.edge_times import span_of, times_of_edges
 from gasla.graph.exchange.two_sides import require_across
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.transform.reduction import reduce_by_key
-from gasla.operations.sampling import seed_word
+from gasla.graph.typed_graph import Relation, TypedGraph
+from gasla.operations.sampling import relation_seed, seed_word
 
 Array = Any  # NumPy's or CuPy's
+By = Literal["uniform", "degree"]
 FRACTIONS = (0.8, 0.1, 0.1)
 MOST = 2**31  # vertices: numbers of pairs fit int64
 ROUNDS = 128  # largest number of rounds of draws; at least half of the draws are new, so far fewer rounds suffice
@@ -35,25 +41,60 @@ ENTRY = 96  # bytes, at most, for each pair that is drawn
 BLOCK = 1 << 14  # pairs that NumPy hashes at a time, which fit a cache
 
 
+@overload
 def negative_edges(
-    graph: Any, count: int, *, undirected: bool = False, at: Any = None, time: str = "time", seed: int = 0
-) -> Array:
-    """Draw distinct pairs of different vertices that are not edges, uniformly at random.
+    graph: TypedGraph,
+    count: Mapping[Relation, int],
+    *,
+    undirected: bool = False,
+    by: By = "uniform",
+    at: Any = None,
+    time: str = "time",
+    seed: int = 0,
+) -> dict[Relation, Array]: ...
+@overload
+def negative_edges(
+    graph: Any,
+    count: int,
+    *,
+    undirected: bool = False,
+    by: By = "uniform",
+    at: Any = None,
+    time: str = "time",
+    seed: int = 0,
+) -> Array: ...
+def negative_edges(
+    graph: Any,
+    count: Any,
+    *,
+    undirected: bool = False,
+    by: By = "uniform",
+    at: Any = None,
+    time: str = "time",
+    seed: int = 0,
+) -> Array | dict[Relation, Array]:
+    """Draw random pairs of different vertices that are not edges, all equally likely or by degree.
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. Stored zeros are edges. Values, self loops and parallel edges make no difference.
-    count : int
+    graph : Graph, SciPy or CuPy sparse array, or TypedGraph
+        `A[i, j]` is the edge i -> j. Stored zeros are edges. Values make no difference, and self loops and parallel
+        edges only to degrees.
+    count : int, or of a typed graph a mapping from relation to int
         Number of pairs, 0 or more.
     undirected : bool
         Whether to draw pairs i < j with neither i -> j nor j -> i an edge. Otherwise all pairs (i, j) with i and j
         different are drawn of which i -> j is not an edge. In a graph that knows its sides (`Graph.from_bipartite`)
         it makes no difference: i is on side 0, j on side 1, and neither i -> j nor j -> i is an edge.
-    at : time, or (count,) array of times, optional
+    by : "uniform" or "degree"
+        Whether all these pairs are equally likely, and distinct; or a pair (i, j) in proportion to the in-degree of j,
+        so that popular vertices are as frequent among wrong targets as among right ones. Pairs i < j are drawn by the
+        sum of both degrees, and those across two sides by that of j, where edges count in both directions. Draws by
+        degree are independent, and pairs may repeat.
+    at : time, or (count,) array of times, or of a typed graph a mapping from relation to these, optional
         Draw among the pairs that are not edges at this time or before, which may be edges later: one time for all, or
-        one for each pair. With a time for each, draws are independent, and pairs may repeat. As for
-        `gasla.sample_neighbors`.
+        one for each pair. Degrees are those by this time. With a time for each, draws are independent, and pairs may
+        repeat. As for `gasla.sample_neighbors`.
     time : str, default "time"
         The edge attribute with the time of each edge.
     seed : int
@@ -62,20 +103,27 @@ def negative_edges(
     Returns
     -------
     (2, count) array of int64
-        The first and the second vertex of each pair, in random order, without repeats; on the graph's device.
+        The first and the second vertex of each pair, in random order; on the graph's device. Of a typed graph, a dict
+        of these for the relations of `count`: a source and a target, each numbered within its type.
 
     Raises
     ------
     TypeError, ValueError
         If `count` or `seed` is not a valid number, there are fewer pairs than `count`, or the graph has more than 2**31
-        vertices. If all pairs are edges at one of several times, or for times as in `gasla.sample_neighbors`.
+        vertices, or by degree a product of edges and vertices of 2**61. If all pairs are edges at one of several times,
+        or by degree all whose target has one; or for times as in `gasla.sample_neighbors`.
+    KeyError
+        If a typed graph has no such relation.
     MemoryError
         If the result does not fit memory.
 
     Notes
     -----
-    The numbers of the graph's edges are sorted at first use, and kept with the graph: 8 bytes per edge; with times, 16.
-    All sets of `count` pairs are equally likely, up to n * n / 2**64.
+    The numbers of the graph's edges are sorted at first use, and kept with the graph: 8 bytes per edge; with times, 24.
+    By degree these are 8 and 24 per vertex, or with times 32, and twice as many per edge where edges count in both
+    directions. All sets of `count` pairs are equally likely, up to n * n / 2**64.
+
+    Relation r > 0 of a typed graph has the seed `semirings.hash(seed, r)`.
 
     References
     ----------
@@ -98,29 +146,121 @@ def negative_edges(
     >>> gasla.negative_edges(ring, 3, undirected=True, at=8)
     array([[2, 0, 1],
            [3, 2, 3]])
+
+    By degree, vertex 2 with two in-edges is drawn twice as often with each free source as vertex 3 with one:
+
+    >>> star = gasla.Graph.from_edges([0, 1, 4], [2, 2, 3])
+    >>> gasla.negative_edges(star, 4, by="degree")
+    array([[4, 2, 3, 1],
+           [2, 3, 2, 3]])
+
+    For a relation of a typed graph, users and items that they did not buy:
+
+    >>> buys = ("user", "buys", "item")
+    >>> shop = gasla.TypedGraph({buys: [[0, 1], [0, 1]]})
+    >>> gasla.negative_edges(shop, {buys: 2})[buys]
+    array([[0, 1],
+           [1, 0]])
     """
-    graph, count, word = whole_graph(graph), whole_number("count", count, NO_LIMIT), seed_word(seed)
+    word = seed_word(seed)
     check_flags(undirected=undirected)
-    if graph.n > MOST:
-        raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
-    pairs = PairsAcross(graph, graph.sides) if graph.sides is not None else Pairs(graph.n, bool(undirected))
+    check_choice("by", by, get_args(By))
+    if isinstance(graph, TypedGraph):
+        return _of_relations(graph, count, at, word, {"undirected": undirected, "by": by, "time": time})
+    graph, count = whole_graph(graph), whole_number("count", count, NO_LIMIT)
+    negatives = Negatives(graph, bool(undirected), by, None if at is None else time)
     if at is None:
-        before = graph.kept(("pairs before edges", pairs.kind), partial(_free_before, pairs=pairs))
-    else:
-        last = span_of(graph, time, at, None, None).last
-        known = graph.kept(("first times of pairs", pairs.kind, time), partial(_first_times, pairs=pairs, time=time))
-        if len(last) != 1 or np.ndim(at):
-            return _each_at_its_time(pairs, known, last, count, word)
-        before = known.free_before(last)
-    if count > pairs.count - len(before):
-        raise ValueError(
-            f"count is {count}; expected {pairs.count - len(before)} at most, the number of pairs of vertices without "
-            "an edge"
+        return negatives.draw(count, word)
+    last = span_of(graph, time, at, None, None).last
+    if len(last) == 1 and np.ndim(at) == 0:
+        return negatives.draw(count, word, last)
+    if len(last) != count:
+        raise ValueError(f"at has {len(last)} times; expected one time, or one for each of {count} pairs")
+    return negatives.draw_each(last, word)
+
+
+def _of_relations(
+    graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
+) -> dict[Relation, Array]:
+    """Pairs without an edge for some relations, numbered within their types."""
+    if not isinstance(counts, Mapping):
+        raise TypeError(
+            f"count is {counts!r}; expected a mapping from relations to numbers, such as "
+            f"{{{next(iter(graph.relations))!r}: 5}}"
         )
-    require_room("the result has", count, ENTRY, graph.device, "a smaller count")
-    xp: Any = array_module(before)
-    ranks = _distinct(xp, count, pairs.count - len(before), word)
-    return pairs.of(ranks + xp.searchsorted(before, ranks, side="right"))
+    for name in (*counts, *(at if isinstance(at, Mapping) else ())):
+        graph[name]
+    found = dict[Relation, Array]()
+    for i, (name, one) in enumerate(graph.relations.items()):
+        if name not in counts:
+            continue
+        if isinstance(at, Mapping) and name not in at:
+            raise ValueError(f"at has no times for {name}; expected some for each relation of count")
+        times = at[name] if isinstance(at, Mapping) else at
+        pairs = negative_edges(one, counts[name], at=times, seed=relation_seed(word, i), **options)
+        found[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
+    return found
+
+
+class Negatives:
+    """Draws pairs of vertices that are not edges, or not by a time; what that takes is kept with the graph."""
+
+    def __init__(self, graph: Graph, undirected: bool, by: By, time: str | None) -> None:
+        if graph.n > MOST:
+            raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
+        self.graph, self.time, self.is_by_degree = graph, time, by == "degree"
+        self.pairs: Numbering = PairsAcross(graph.sides) if graph.sides is not None else Pairs(graph.n, undirected)
+        if self.is_by_degree:
+            self.pairs = PairsByTarget(graph, undirected)
+
+    def draw(self, count: int, word: np.uint64, last: Array | None = None) -> Array:
+        """Pairs that are not edges, or not at `last` or before: distinct ones, or by degree independent ones."""
+        if self.time is None:
+            free = self.graph.kept(("pairs before edges", self.pairs.kind), partial(_free, pairs=self.pairs))
+        else:
+            free = self._known().free(self.pairs, last)
+        if count > (free.total if free.targets is None else NO_LIMIT if free.total else 0):
+            raise ValueError(
+                f"count is {count}; expected {free.total} at most, the number of pairs of vertices without an edge"
+                + (" whose target has one" if self.is_by_degree else "")
+            )
+        require_room("the result has", count, ENTRY, self.graph.device, "a smaller count")
+        xp: Any = array_module(free.before)
+        if free.targets is None:
+            return self.pairs.of(free.numbers(_distinct(xp, count, free.total, word)))
+        return self.pairs.of(free.drawn(semirings.hash(word, xp.arange(count))))
+
+    def draw_each(self, last: Array, word: np.uint64) -> Array:
+        """Independent draws of pairs that are not edges at a time each, or before."""
+        known, count, xp = self._known(), len(last), array_module(last)
+        so_far = xp.searchsorted(known.order, last, side="right")  # between times of one number, nothing changes
+        if any_true(
+            is_full := (so_far == 0) | (not self.pairs.count) if self.is_by_degree else so_far >= self.pairs.count
+        ):
+            raise self._nothing(int(is_full.argmax()))
+        require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
+        found, left = xp.zeros(count, np.int64), xp.arange(count)
+        for draw in range(ROUNDS):
+            if not len(left):
+                break
+            found[left] = known.any_pairs(self.pairs, semirings.hash(word, left, draw), so_far[left])
+            left = left[known.have(found[left], last[left])]
+        for many in distinct(so_far[left]).tolist():
+            some = left[so_far[left] == many]
+            free = known.free(self.pairs, last[some[:1]])
+            if not free.total:
+                raise self._nothing(int(some[0]))
+            found[some] = free.drawn(semirings.hash(word, some, ROUNDS))
+        return self.pairs.of(found)
+
+    def _known(self) -> _Known:
+        key = "first times of pairs", self.pairs.kind, self.time
+        known: _Known = self.graph.kept(key, partial(_known, pairs=self.pairs, time=str(self.time)))
+        return known
+
+    def _nothing(self, row: int) -> ValueError:
+        which = "all pairs of vertices whose target has an edge" if self.is_by_degree else "all pairs of vertices"
+        return ValueError(f"{which} are edges at the time of pair {row}; expected none")
 
 
 class Pairs:
@@ -129,6 +269,11 @@ class Pairs:
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
         self.count = n * (n - 1) // (2 if undirected else 1)
+        self.rows, self.width = n, max(n - 1, 0)  # if directed
+
+    def row_of(self, vertices: Array) -> Array:
+        """The rows of some vertices, if directed."""
+        return vertices
 
     def row_start(self, i: Array) -> Array:
         """The number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
@@ -159,11 +304,16 @@ class PairsAcross:
 
     kind = "across"
 
-    def __init__(self, graph: Graph, sides: Array) -> None:
+    def __init__(self, sides: Array) -> None:
         xp: Any = array_module(sides)
         self.sides = sides
         self.left, self.right = (xp.flatnonzero(sides == side) for side in (0, 1))
-        self.count = len(self.left) * len(self.right)
+        self.rows, self.width = len(self.left), len(self.right)
+        self.count = self.rows * self.width
+
+    def row_of(self, vertices: Array) -> Array:
+        """The rows of some vertices of side 0."""
+        return array_module(vertices).searchsorted(self.left, vertices)
 
     def numbers(self, i: Array, j: Array) -> Array:
         """The numbers of the pairs of these vertices, in either order; ValueError if two are on the same side."""
@@ -171,30 +321,131 @@ class PairsAcross:
         require_across(i, j, self.sides)
         is_left = self.sides[i] == 0
         left, right = xp.where(is_left, i, j), xp.where(is_left, j, i)
-        return xp.searchsorted(self.left, left) * len(self.right) + xp.searchsorted(self.right, right)
+        return self.row_of(left) * self.width + xp.searchsorted(self.right, right)
 
     def of(self, numbers: Array) -> Array:
         """The pairs of these numbers: a row of vertices on side 0 and a row of vertices on side 1."""
-        width = max(len(self.right), 1)
+        width = max(self.width, 1)
         return array_module(numbers).stack([self.left[numbers // width], self.right[numbers % width]])
 
 
-def _free_before(graph: Graph, pairs: Pairs | PairsAcross) -> Array:
-    """For each pair of vertices with an edge, the number of pairs before it without one."""
-    numbers = distinct(pairs.numbers(*(side.astype(np.int64) for side in graph.edges())))
-    return numbers - array_module(numbers).arange(len(numbers))
+class PairsByTarget:
+    """Numbers for the pairs of each target one after another, and the targets of all edges, for draws by degree.
+
+    If undirected, or across two sides, each edge counts in both directions; of the latter those to side 1.
+    """
+
+    def __init__(self, graph: Graph, undirected: bool) -> None:
+        self.sides = graph.sides
+        self.is_sorted = undirected and self.sides is None
+        self.is_both_ways = undirected or self.sides is not None
+        self.by_row = Pairs(graph.n, False) if self.sides is None else PairsAcross(1 - self.sides)
+        self.kind = "by target", self.by_row.kind, self.is_both_ways
+        self.rows, self.width, self.count = self.by_row.rows, self.by_row.width, self.by_row.count
+        if graph.m * 2 * max(self.width, 1) >= 2**62:
+            raise ValueError(
+                f"by degree, {graph.m} edges and {graph.n} vertices are too many; expected a product below 2**61"
+            )
+
+    def ends(self, i: Array, j: Array) -> tuple[Array, Array]:
+        """The sources and targets of edges, in both directions if these count."""
+        xp: Any = array_module(i)
+        return (xp.concatenate([i, j]), xp.concatenate([j, i])) if self.is_both_ways else (i, j)
+
+    def targets(self, j: Array) -> tuple[Array, Array]:
+        """The rows of the targets of edges, and which of these are targets at all."""
+        xp: Any = array_module(j)
+        places = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
+        return self.by_row.row_of(j[places]), places
+
+    def numbers(self, i: Array, j: Array) -> Array:
+        """The numbers of the pairs of these vertices, without those of a vertex with itself."""
+        return self.by_row.numbers(j, i)
+
+    def of(self, numbers: Array) -> Array:
+        """The pairs of these numbers, as a row of sources and one of targets; the smaller first, if undirected."""
+        pairs = self.by_row.of(numbers)[::-1]
+        xp: Any = array_module(pairs)
+        return xp.sort(pairs, axis=0) if self.is_sorted else xp.ascontiguousarray(pairs)
 
 
-class _FirstTimes(NamedTuple):
-    """The pairs of vertices with an edge, as ascending numbers, and the first time at which each is one."""
+Numbering = Pairs | PairsAcross | PairsByTarget
+
+
+class _Targets(NamedTuple):
+    """For draws by degree: of each target the in-degree and the rank of its first free pair, and sums of weights.
+
+    The weight of a target is its degree times the number of its free pairs.
+    """
+
+    degrees: Array
+    first_free: Array
+    sums: Array
+
+
+class _Free(NamedTuple):
+    """The pairs that are not edges: how many of them can be drawn, and how many are before each edge, by number."""
+
+    before: Array
+    total: int
+    targets: _Targets | None
+
+    def numbers(self, ranks: Array) -> Array:
+        """The numbers of the pairs of these ranks among all without an edge."""
+        return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
+
+    def drawn(self, words: Array) -> Array:
+        """The numbers of the pairs that random words draw."""
+        if self.targets is None or not len(words):
+            return self.numbers(_shares(words, self.total))
+        degrees, first_free, sums = self.targets
+        shares = _shares(words, int(sums[-1]))
+        row = array_module(words).searchsorted(sums, shares, side="right") - 1
+        return self.numbers(first_free[row] + (shares - sums[row]) // degrees[row])
+
+
+def _free_of(pairs: Numbering, numbers: Array, rows: Array | None) -> _Free:
+    """The free pairs, given the ascending numbers of edges, and by degree the row of each edge's target."""
+    xp: Any = array_module(numbers)
+    before = numbers - xp.arange(len(numbers))
+    if rows is None:
+        return _Free(before, pairs.count - len(numbers), None)
+    starts = xp.arange(pairs.rows + 1) * pairs.width
+    first_free = starts - xp.searchsorted(numbers, starts)
+    degrees = reduce_by_key(rows, xp.ones(len(rows), np.int64), semirings.plus, pairs.rows)
+    free = first_free[1:] - first_free[:-1]
+    targets = _Targets(degrees, first_free, running_sums(degrees * free))
+    return _Free(before, int(free[degrees > 0].sum()), targets)
+
+
+def _ends(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
+    i, j = (side.astype(np.int64) for side in graph.edges())
+    return pairs.ends(i, j) if isinstance(pairs, PairsByTarget) else (i, j)
+
+
+def _free(graph: Graph, pairs: Numbering) -> _Free:
+    i, j = _ends(graph, pairs)
+    rows = pairs.targets(j)[0] if isinstance(pairs, PairsByTarget) else None
+    return _free_of(pairs, distinct(pairs.numbers(i, j)), rows)
+
+
+class _Known(NamedTuple):
+    """The pairs of vertices with an edge, as ascending numbers, and the first time at which each is one.
+
+    `order` are these times, ascending; by degree those of all edges instead, with the rows of their targets.
+    """
 
     numbers: Array
     times: Array
+    order: Array
+    rows: Array | None
 
-    def free_before(self, last: Array) -> Array:
-        """For each pair that is an edge at a time or before, the number of pairs before it that are not."""
-        numbers = self.numbers[self.times <= last]
-        return numbers - array_module(numbers).arange(len(numbers))
+    def free(self, pairs: Numbering, last: Array) -> _Free:
+        """The pairs that are not edges at a time or before; `last` has one entry."""
+        rows = self.rows
+        if rows is not None:
+            rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
+        return _free_of(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
         """Whether each of some pairs is an edge at its time or before."""
@@ -204,39 +455,27 @@ class _FirstTimes(NamedTuple):
         at = xp.minimum(xp.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         return (self.numbers[at] == numbers) & (self.times[at] <= last)
 
+    def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
+        """The numbers of the pairs, with an edge or not, that random words draw; by degree after so many edges."""
+        if self.rows is None:
+            return _shares(words, pairs.count)
+        shares = _shares(words, so_far * pairs.width)
+        return self.rows[shares // pairs.width] * pairs.width + shares % pairs.width
 
-def _first_times(graph: Graph, pairs: Pairs | PairsAcross, time: str) -> _FirstTimes:
-    i, j = (side.astype(np.int64) for side in graph.edges())
-    times, is_pair = times_of_edges(graph, time), i != j
+
+def _known(graph: Graph, pairs: Numbering, time: str) -> _Known:
+    (i, j), times = _ends(graph, pairs), times_of_edges(graph, time)
+    xp: Any = array_module(times)
+    times = times if len(i) == len(times) else xp.concatenate([times, times])
+    is_pair = i != j
     each = pairs.numbers(i[is_pair], j[is_pair])
     numbers = distinct(each)
-    at = array_module(each).searchsorted(numbers, each)
-    return _FirstTimes(numbers, reduce_by_key(at, times[is_pair], semirings.min, len(numbers)))
-
-
-def _each_at_its_time(
-    pairs: Pairs | PairsAcross, known: _FirstTimes, last: Array, count: int, seed: np.uint64
-) -> Array:
-    """Independent draws of pairs that are not edges at a time each, or before."""
-    if len(last) != count:
-        raise ValueError(f"at has {len(last)} times; expected one time, or one for each of {count} pairs")
-    xp: Any = array_module(last)
-    edges = xp.searchsorted(xp.sort(known.times), last, side="right")  # pairs that are edges by then
-    if any_true(is_full := edges >= pairs.count):
-        raise ValueError(f"all pairs of vertices are edges at the time of pair {int(is_full.argmax())}; expected none")
-    require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
-    found, left = xp.zeros(count, np.int64), xp.arange(count)
-    for draw in range(ROUNDS):
-        if not len(left):
-            break
-        found[left] = _shares(semirings.hash(seed, left, draw), pairs.count)
-        left = left[known.have(found[left], last[left])]
-    for many in distinct(edges[left]).tolist():  # equal for times between which no pair becomes an edge
-        some = left[edges[left] == many]
-        before = known.free_before(last[some[0]])
-        ranks = _shares(semirings.hash(seed, some, ROUNDS), pairs.count - many)
-        found[some] = ranks + xp.searchsorted(before, ranks, side="right")
-    return pairs.of(found)
+    first = reduce_by_key(xp.searchsorted(numbers, each), times[is_pair], semirings.min, len(numbers))
+    if not isinstance(pairs, PairsByTarget):
+        return _Known(numbers, first, xp.sort(first), None)
+    rows, places = pairs.targets(j)
+    order = xp.argsort(times[places])
+    return _Known(numbers, first, times[places][order], rows[order])
 
 
 def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
@@ -267,10 +506,11 @@ def _appended(found: Array, more: Array) -> Array:
     return both[xp.sort(order[first])]
 
 
-def _shares(words: Array, total: int) -> Array:
-    """`words * total // 2**64`, from products of 32 bits."""
-    low, high, half = np.uint64(total % 2**32), np.uint64(total >> 32), np.uint64(32)
-    bits = np.uint64(2**32 - 1)
+def _shares(words: Array, total: Any) -> Array:
+    """`words * total // 2**64`, from products of 32 bits; one total for all words, or an array."""
+    half, bits = np.uint64(32), np.uint64(2**32 - 1)
+    total = np.uint64(total) if isinstance(total, int) else total.astype(np.uint64)
+    low, high = total & bits, total >> half
     upper, lower = words >> half, words & bits
     middle = upper * low + (lower * low >> half)
     rest = lower * high + (middle & bits)

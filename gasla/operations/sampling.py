@@ -536,7 +536,7 @@ class TypedSampler:
         self.sizes = graph.sizes
         word, self.drawings = seed_word(seed), list[Drawing]()
         for i, (name, one) in enumerate(graph.relations.items()):
-            sampler = sampler_of(one, rows, _seed_of(word, i), **options)
+            sampler = sampler_of(one, rows, relation_seed(word, i), **options)
             ends, starts = (name[0], name[2]), graph.starts(name)
             if sampler.direction == "in":
                 ends, starts = ends[::-1], starts[::-1]
@@ -546,7 +546,7 @@ class TypedSampler:
         """Return the sampler of some of the given vertices, with another seed."""
         found, word = copy(self), seed_word(seed)
         found.drawings = [
-            each._replace(sampler=each.sampler.of(rows, _seed_of(word, i))) for i, each in enumerate(self.drawings)
+            each._replace(sampler=each.sampler.of(rows, relation_seed(word, i))) for i, each in enumerate(self.drawings)
         ]
         return found
 
@@ -555,7 +555,8 @@ class TypedSampler:
         return sample_types(self.drawings, ids, self.sizes)
 
 
-def _seed_of(word: np.uint64, relation: int) -> int:
+def relation_seed(word: np.uint64, relation: int) -> int:
+    """The seed of a relation, by its number among those of a typed graph."""
     return int(semirings.hash(word, relation)) if relation else int(word)
 
 

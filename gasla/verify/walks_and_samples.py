@@ -316,11 +316,19 @@ def _pairs(n: int, src: Array, dst: Array) -> Array:
 
 @verifier()
 def negative_edges(
-    graph: Any, count: int, found: ArrayLike, *, undirected: bool = False, at: Any = None, time: str = "time"
+    graph: Any,
+    count: int,
+    found: ArrayLike,
+    *,
+    undirected: bool = False,
+    by: str = "uniform",
+    at: Any = None,
+    time: str = "time",
 ) -> None:
     """Verify `found`, the pairs of `gasla.negative_edges`: distinct, of different vertices, and without an edge.
 
-    With `at`, without an edge at this time or before; with a time for each pair, they may repeat.
+    With `at`, without an edge at this time or before; with a time for each pair, they may repeat. By degree they may
+    repeat, too, and each target has an edge by then.
 
     Examples
     --------
@@ -357,8 +365,23 @@ def negative_edges(
     if len(known):
         is_edge = (known[place] == i * edges.n + j) & (times[order][first][place] <= last)
     require(~is_edge, lambda p: f"pair {p} is {i[p]}, {j[p]}: an edge")
-    if np.ndim(at) == 0 and len(set(zip(i.tolist(), j.tolist()))) != count:
+    if by == "degree":
+        _require_targets(
+            np.append(dst, src) if undirected else dst, times, j, i if undirected and sides is None else j, last
+        )
+    elif np.ndim(at) == 0 and len(set(zip(i.tolist(), j.tolist()))) != count:
         raise VerificationError("a pair occurs twice; expected distinct pairs")
+
+
+def _require_targets(ends: Array, times: Array, targets: Array, others: Array, last: Array) -> None:
+    """Verify that each target, or the other vertex of its pair, has an edge at a time or before."""
+    order = np.lexsort((times, ends))
+    known, first = np.unique(ends[order], return_index=True)
+    is_found = np.zeros(len(targets), bool)
+    for vertices in (targets, others) if len(known) else ():
+        place = np.minimum(np.searchsorted(known, vertices), len(known) - 1)
+        is_found |= (known[place] == vertices) & (times[order][first][place] <= last)
+    require(is_found, lambda p: f"pair {p} has the target {targets[p]}, which has no edge; expected one with an edge")
 
 
 @verifier()

@@ -165,6 +165,109 @@ def test_pairs_at_times_are_fair(rounds: int, monkeypatch: pytest.MonkeyPatch) -
         assert counts.sum() == 3000 and chisquare(counts).pvalue > 1e-3
 
 
+def weights_by_degree(graph: Graph, undirected: bool, last: float) -> dict[tuple[int, int], int]:
+    """The weight of each pair that can be drawn by degree, edge by edge: of its target, or of both if undirected."""
+    sides, weights = graph.sides, dict[tuple[int, int], int]()
+    some = np.flatnonzero(graph.edge_attributes["time"] <= last)
+    edges = [*zip(*(side[some].tolist() for side in graph.edges()))]
+    both_ways = edges + [(j, i) for i, j in edges]
+    for _, target in both_ways if undirected or sides is not None else edges:
+        for i in range(graph.n):
+            pair = (min(i, target), max(i, target)) if undirected and sides is None else (i, target)
+            known = both_ways if undirected or sides is not None else edges
+            across = sides is None or (sides[i], sides[target]) == (0, 1)
+            if i != target and across and (i, target) not in known:
+                weights[pair] = weights.get(pair, 0) + 1
+    return weights
+
+
+def timed_edges(sided: bool) -> Graph:
+    """Loops, parallel edges, a hub with many in-edges, and a vertex without edges; or two sides."""
+    src, dst = [0, 1, 2, 3, 0, 0, 4, 4, 3], [1, 2, 1, 1, 1, 2, 4, 1, 0]
+    if sided:
+        made = Graph.from_bipartite(csr_array(([1] * 5, ([0, 1, 2, 0, 0], [0, 0, 0, 1, 2])), shape=(4, 4)))
+        return made.with_edge_attributes(time=np.arange(made.m))
+    return Graph.from_edges(src, dst, n=6).with_edge_attributes(time=np.arange(9))
+
+
+@pytest.mark.parametrize("rounds", [128, 1, 0])
+@pytest.mark.parametrize(("undirected", "sided"), [(False, False), (True, False), (False, True)])
+def test_pairs_by_degree_are_fair(undirected: bool, sided: bool, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over all edges, at one time, and at a time each."""
+    monkeypatch.setattr(edge_samples, "ROUNDS", rounds)
+    graph, end = timed_edges(sided), 3
+    options: dict[str, Any] = {"undirected": undirected, "by": "degree"}
+    at = np.tile([end, 99], 4000)
+    each = gasla.negative_edges(graph, 8000, at=at, seed=2, **options)
+    verify.negative_edges(graph, 8000, each, at=at, **options)
+    for last, until in ((99, {}), (end, {"at": end})):
+        weights = weights_by_degree(graph, undirected, last)
+        found = gasla.negative_edges(graph, 4000, seed=2, **options, **until)  # type: ignore[arg-type]
+        verify.negative_edges(graph, 4000, found, **options, **until)  # type: ignore[arg-type]
+        for drawn in (found, each[:, at == last]):
+            counts = np.array([(drawn == np.array(pair)[:, None]).all(axis=0).sum() for pair in weights])
+            expected = np.array([*weights.values()])
+            assert counts.sum() == 4000 and chisquare(counts, 4000 * expected / expected.sum()).pvalue > 1e-3
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.booleans(), st.integers(0, 2**64 - 1), st.data())
+def test_pairs_by_degree_are_no_edges(graph: Graph, undirected: bool, seed: int, data: st.DataObject) -> None:
+    times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=graph.m, max_size=graph.m)), np.int64)
+    graph, last = graph.with_edge_attributes(time=times), data.draw(st.integers(-1, 5))
+    free, options = weights_by_degree(graph, undirected, last), {"undirected": undirected, "by": "degree"}
+    for at in (last, np.full(30, last)):
+        if not free:
+            with pytest.raises(ValueError, match="whose target has"):
+                gasla.negative_edges(graph, 30, at=at, seed=seed, **options)  # type: ignore[arg-type]
+            continue
+        found = gasla.negative_edges(graph, 30, at=at, seed=seed, **options)  # type: ignore[arg-type]
+        assert {*zip(*found.tolist())} <= {*free} and found.shape == (2, 30)
+        verify.negative_edges(graph, 30, found, at=at, **options)  # type: ignore[arg-type]
+    assert gasla.negative_edges(graph, 0, seed=seed, **options).shape == (2, 0)  # type: ignore[arg-type]
+
+
+BUYS, KNOWS = ("user", "buys", "item"), ("user", "knows", "user")
+
+
+@pytest.mark.parametrize("by", ["uniform", "degree"])
+def test_pairs_of_relations_are_those_of_their_graphs(by: Any) -> None:
+    shop = gasla.TypedGraph({BUYS: [[0, 0, 1, 2], [0, 2, 2, 1]], KNOWS: [[0, 2], [1, 1]]}, {"user": 4})
+    shop = shop.with_edge_attributes({BUYS: {"time": [0, 1, 2, 3]}, KNOWS: {"time": [0, 9]}})
+    found = gasla.negative_edges(shop, {KNOWS: 2, BUYS: 3}, by=by, seed=4)
+    assert [*found] == [BUYS, KNOWS]
+    for name, pairs in found.items():
+        verify.negative_edges(shop[name], pairs.shape[1], pairs + np.array(shop.starts(name))[:, None], by=by)
+    alone = gasla.negative_edges(shop[BUYS], 3, by=by, seed=4) - [[0], [4]]
+    np.testing.assert_array_equal(found[BUYS], alone)
+    at = {BUYS: np.array([3, 0, 3]), KNOWS: 5}
+    found = gasla.negative_edges(shop, {BUYS: 3, KNOWS: 1}, by=by, at=at)
+    for name, pairs in found.items():
+        ends = pairs + np.array(shop.starts(name))[:, None]
+        verify.negative_edges(shop[name], pairs.shape[1], ends, by=by, at=at[name])
+    assert gasla.negative_edges(shop, {}) == {}
+    with pytest.raises(TypeError, match="count is 3; expected a mapping from relations to numbers, such as"):
+        gasla.negative_edges(shop, 3)
+    with pytest.raises(ValueError, match=r"at has no times for \('user', 'buys', 'item'\); expected some"):
+        gasla.negative_edges(shop, {BUYS: 3}, at={KNOWS: 1})
+    with pytest.raises(KeyError, match="is no relation"):
+        gasla.negative_edges(shop, {("a", "b", "c"): 3})
+
+
+def test_a_star_and_a_lonely_vertex_have_no_pairs_by_degree() -> None:
+    star = Graph.from_edges([1, 2, 3], [0, 0, 0]).with_edge_attributes(time=[1, 2, 3])
+    message = "count is 1; expected 0 at most, the number of pairs of vertices without an edge whose target has one"
+    with pytest.raises(ValueError, match=message):
+        gasla.negative_edges(star, 1, by="degree")
+    assert gasla.negative_edges(star, 2, by="degree", at=[2, 2]).tolist() == [[3, 3], [0, 0]]
+    with pytest.raises(ValueError, match="all pairs of vertices whose target has an edge are edges at the time of p"):
+        gasla.negative_edges(star, 2, by="degree", at=[2, 3])
+    loop = Graph.from_edges([0], [0]).with_edge_attributes(time=[1])
+    for at in (None, 1, [1]):
+        with pytest.raises(ValueError, match="whose target has"):
+            gasla.negative_edges(loop, 1, by="degree", at=at)
+
+
 def test_pairs_across_two_sides_at_times() -> None:
     liked = Graph.from_bipartite(csr_array(np.ones((2, 2)))).with_edge_attributes(time=[1, 2, 3, 4])
     found = gasla.negative_edges(liked, 40, at=np.full(40, 3))
@@ -231,6 +334,7 @@ TIMED = GRAPH.with_edge_attributes(time=np.arange(GRAPH.m))
         (lambda: gasla.negative_edges(GRAPH, 1.5), TypeError, "count is 1.5; expected a whole number"),  # type: ignore[arg-type]
         (lambda: gasla.negative_edges(GRAPH, 1, seed=2**64), ValueError, "expected an integer of at most 64 bits"),
         (lambda: gasla.negative_edges(GRAPH, 1, undirected=2), TypeError, "undirected is 2; expected True or False"),  # type: ignore[arg-type]
+        (lambda: gasla.negative_edges(GRAPH, 1, by="rank"), ValueError, "by is 'rank'; expected one of"),  # type: ignore[call-overload]
         (lambda: gasla.split_edges(GRAPH, (0.5, 0.6)), ValueError, r"fractions add up to 1.1; expected 1, such as \(0"),
         (lambda: gasla.split_edges(GRAPH, (1.5, -0.5)), ValueError, r"fractions\[0\] is 1.5; expected a number from 0"),
         (lambda: gasla.split_edges(GRAPH, (0.5, "x")), TypeError, r"fractions\[1\] is 'x'; expected a number"),  # type: ignore[list-item]
@@ -264,8 +368,10 @@ def test_gpu_gives_the_same(undirected: bool) -> None:
     for one, other in zip(gasla.split_edges(there, seed=3), gasla.split_edges(GRAPH, seed=3)):
         np.testing.assert_array_equal(one.get(), other)
     there = TIMED.to("gpu")
-    for at in (30, np.arange(40)):
-        found = gasla.negative_edges(there, 40, undirected=undirected, at=at)
-        np.testing.assert_array_equal(found.get(), gasla.negative_edges(TIMED, 40, undirected=undirected, at=at))
+    for by in ("uniform", "degree"):
+        for at in (None, 30, np.arange(40)):
+            options: dict[str, Any] = {"undirected": undirected, "by": by, "at": at}
+            found = gasla.negative_edges(there, 40, **options)
+            np.testing.assert_array_equal(found.get(), gasla.negative_edges(TIMED, 40, **options))
     for one, other in zip(gasla.split_edges(there, time="time"), gasla.split_edges(TIMED, time="time")):
         np.testing.assert_array_equal(one.get(), other)
