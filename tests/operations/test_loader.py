@@ -8,6 +8,7 @@ from time import sleep
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -21,6 +22,8 @@ GRAPH = Graph(datasets.rmat(7))
 TIMED = GRAPH.with_edge_attributes(time=np.arange(GRAPH.m) % 50)
 X = np.arange(3.0 * GRAPH.n, dtype=np.float32).reshape(-1, 3)
 IDS = np.random.default_rng(0).permutation(GRAPH.n)[:50]
+PAIRS = np.random.default_rng(1).integers(0, GRAPH.n, (2, 50))
+SHOP = gasla.TypedGraph({("u", "buys", "i"): [[0, 0, 1, 2], [0, 2, 2, 1]], ("u", "knows", "u"): [[0], [1]]}, {"i": 4})
 
 
 @pytest.fixture(autouse=True)
@@ -149,12 +152,17 @@ def test_batches_run_in_the_context_of_the_loop() -> None:
         assert [*made_ahead(lambda number: gasla.engines.compiles(), 2, 1)] == [False, False]
 
 
+class Tensor(SimpleNamespace):
+    def __len__(self) -> int:
+        return len(self.array)
+
+
 class Torch(ModuleType):
     """As much of PyTorch as batches need: arrays by DLPack."""
 
     @staticmethod
     def from_dlpack(array: Any) -> Any:
-        return SimpleNamespace(array=np.from_dlpack(array))
+        return Tensor(array=np.from_dlpack(array))
 
 
 def test_tensors_share_the_memory_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,15 +234,25 @@ def test_hard_shapes() -> None:
             ValueError,
             r"at has shape \(2,\); expected one time, or one",
         ),
+        (lambda: gasla.loader(GRAPH), TypeError, "neither ids nor edges are given; expected one of them"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], edges=[0]), TypeError, "ids and edges are given; expected one of them"),
+        (lambda: gasla.loader(GRAPH, IDS), TypeError, "k is missing; expected a list"),
+        (lambda: gasla.loader(GRAPH, IDS, [5], negatives=1), ValueError, "labels, negatives and by are of edges"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=PAIRS.T), ValueError, r"shape \(50, 2\); expected .*: pass edges.T"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=[0.5]), ValueError, r"edges have type float64 and shape \(1,\); exp"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=[0, 10**6]), ValueError, r"edges\[1\] is 1000000; expected a number"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=[[0], [128]]), ValueError, r"edges\[1\] has vertex 128, outside"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=PAIRS, labels=[1]), ValueError, r"labels have shape \(1,\); exp"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=PAIRS, negatives=-1), ValueError, "negatives is -1; expected 0"),
+        (lambda: gasla.loader(GRAPH, k=[5], edges=PAIRS, by="rank"), ValueError, "by is 'rank'; expected one of"),  # type: ignore[arg-type]
+        (lambda: gasla.loader(SHOP, k=[5], edges=PAIRS), TypeError, "edges is a ndarray; expected a mapping from one"),
+        (lambda: gasla.loader(SHOP, k=[5], edges={}), TypeError, "edges has 0 relations; expected a mapping from one"),
         (lambda: gasla.loader(GRAPH, IDS, [5], seed=2**64), ValueError, "expected an integer of at most 64 bits"),
     ],
 )
 def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
-
-
-SHOP = gasla.TypedGraph({("u", "buys", "i"): [[0, 0, 1, 2], [0, 2, 2, 1]], ("u", "knows", "u"): [[0], [1]]}, {"i": 4})
 
 
 def test_batches_of_typed_graphs_are_their_samples() -> None:
@@ -258,6 +276,125 @@ def test_batches_of_typed_graphs_are_their_samples() -> None:
             gasla.loader(SHOP, ids, [3])
     with pytest.raises(TypeError, match="features is a ndarray; expected a mapping from type"):
         gasla.loader(SHOP, {"i": [0]}, [3], features=X)
+
+
+def known_pairs(graph: Graph) -> set[tuple[int, int]]:
+    return {*zip(*(side.tolist() for side in graph.edges()))}
+
+
+@pytest.mark.parametrize("options", [{}, {"disjoint": True}, {"by": "degree"}, {"at": np.arange(50), "window": 30}])
+@pytest.mark.parametrize("negatives", [0, 3])
+def test_batches_of_edges_are_samples_of_their_ends(options: dict[str, Any], negatives: int) -> None:
+    graph, labels = TIMED, np.arange(100, 150)
+    how = {"batch_size": 16, "features": X, "labels": labels, "negatives": negatives, "shuffle": True, "seed": 3}
+    batches, seen = gasla.loader(graph, k=[4, 2], edges=PAIRS, **how, **options), list[int]()
+    by, drawing = options.get("by", "uniform"), {"direction": "in"} | {k: options[k] for k in options if k != "by"}
+    for sample, places, features, pairs, own in batches:
+        count = len(places)
+        assert pairs.shape == (2, count * (1 + negatives)) and pairs.dtype == np.int64
+        ends = sample.vertices[pairs]
+        np.testing.assert_array_equal(ends[:, :count], PAIRS[:, places])
+        assert own.tolist() == [*labels[places], *[0] * (count * negatives)]
+        rows = np.concatenate([places, np.repeat(places, negatives)])
+        if "at" in options:
+            drawing["at"] = at = options["at"][np.tile(rows, 2)]
+            verify.negative_edges(graph, count * negatives, ends[:, count:].astype(int), at=options["at"][rows[count:]])
+        else:
+            verify.negative_edges(graph, count * negatives, ends[:, count:].astype(int), by=by)
+        is_tree = sample.batch is not None
+        starts = ends.ravel() if is_tree else np.unique(ends)
+        assert is_tree == ("at" in options or "disjoint" in options)
+        verify.sample_neighbors(graph, starts, [4, 2], sample, **drawing)
+        if "at" in options:  # no edge after the time of its tree
+            roots = sample.batch[sample.edge_index[1]]
+            assert (graph.edge_attributes["time"][sample.edge_ids] <= at[roots]).all()
+        np.testing.assert_array_equal(features["x"], X[sample.vertices])
+        seen += places.tolist()
+    assert sorted(seen) == [*range(50)] and len(batches) == 4
+
+
+def test_edges_may_be_a_set_of_split_edges_or_names() -> None:
+    train, _ = gasla.split_edges(GRAPH, (0.5, 0.5), seed=1)
+    right = np.stack([side[train] for side in GRAPH.edges()])
+    for edges in (train, right, right.tolist()):
+        (batch,) = gasla.loader(GRAPH, k=[1], edges=edges, batch_size=GRAPH.m, negatives=2)
+        np.testing.assert_array_equal(batch.sample.vertices[batch.pairs[:, : len(train)]], right)
+        assert batch.labels.dtype == np.float32 and batch.labels.tolist() == [1.0] * len(train) + [0.0] * 2 * len(train)
+    named = Graph.from_networkx(nx.DiGraph([("ann", "bob"), ("bob", "eve")]))
+    (batch,) = gasla.loader(named, k=[1], edges=[["ann"], ["eve"]])
+    assert named.name(batch.sample.vertices[batch.pairs]).tolist() == [["ann"], ["eve"]] and batch.labels is None
+    assert [*gasla.loader(GRAPH, k=[1], edges=[], negatives=2)] == []
+    assert [*gasla.loader(GRAPH, k=[1], edges=np.zeros((2, 0), int), negatives=2)] == []
+    full = Graph.from_edges(*np.nonzero(np.ones((3, 3))))
+    with pytest.raises(ValueError, match="count is 9; expected 0 at most"):
+        next(iter(gasla.loader(full, k=[1], edges=[0, 1, 2], negatives=3)))
+
+
+def test_epochs_of_edges_differ_and_are_the_same_whatever_runs_ahead() -> None:
+    def epochs(ahead: int) -> list[list[Any]]:
+        batches = gasla.loader(GRAPH, k=[3], edges=PAIRS, negatives=1, shuffle=True, ahead=ahead, batch_size=20)
+        return [[(b.sample.vertices[b.pairs].tolist(), b.sample.edge_ids.tolist()) for b in batches] for _ in "ab"]
+
+    first, second = epochs(0)
+    assert first != second and epochs(2) == [first, second]
+
+
+@pytest.mark.parametrize("at", [None, np.array([3, 1, 2])])
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_batches_of_edges_of_a_relation(at: Any, disjoint: bool) -> None:
+    for relation, ends in ((("u", "buys", "i"), [[0, 1, 2], [0, 2, 3]]), (("u", "knows", "u"), [[0, 2, 1], [1, 1, 0]])):
+        times = {name: {"time": np.arange(one.m)} for name, one in SHOP.relations.items()}
+        graph, given = SHOP.with_edge_attributes(times), np.array(ends)
+        options = {"negatives": 1, "at": at, "disjoint": disjoint, "features": {"u": X[:3]}}
+        for batch in gasla.loader(graph, k=[3, 2], edges={relation: given}, batch_size=2, **options):
+            places, vertices = batch.places, batch.sample.vertices
+            found = np.stack([vertices[kind][row] for kind, row in zip(relation[::2], batch.pairs)])
+            count = len(places)
+            np.testing.assert_array_equal(found[:, :count], given[:, places])
+            wrong = found[:, count:] + np.array(graph.starts(relation))[:, None]
+            verify.negative_edges(graph[relation], count, wrong.astype(int), at=None if at is None else at[places])
+            assert (batch.sample.batch is None) == (at is None and not disjoint)
+            np.testing.assert_array_equal(batch.features["u"]["x"], X[vertices["u"]])
+            if at is not None:  # each end has its tree: all sources, then all targets, in the order of the types
+                roots = {kind: np.tile(at[np.tile(places, 2)], 2) for kind in "ui"}
+                for name, index in batch.sample.edge_index.items():
+                    until = roots["u"][batch.sample.batch[name[2]][index[1]]]
+                    assert (batch.sample.edge_ids[name] <= until).all()
+    numbers = gasla.loader(SHOP, k=[3], edges={("u", "buys", "i"): [3, 0]})
+    (batch,) = numbers
+    assert batch.sample.vertices["u"][batch.pairs[0]].tolist() == [2, 0]
+    assert batch.sample.vertices["i"][batch.pairs[1]].tolist() == [1, 0]
+
+
+def test_data_of_edges_has_the_names_of_pytorch_geometric(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hetero(dict[Any, Any]):
+        def __missing__(self, name: Any) -> Any:
+            return self.setdefault(name, Store())
+
+    class Store(SimpleNamespace):
+        def __setitem__(self, name: str, each: Any) -> None:
+            setattr(self, name, each)
+
+    data = ModuleType("torch_geometric.data")
+    data.Data, data.HeteroData = SimpleNamespace, Hetero  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", Torch("torch"))
+    monkeypatch.setitem(sys.modules, "torch_geometric", ModuleType("torch_geometric"))
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", data)
+    how: dict[str, Any] = {"k": [3, 2], "edges": PAIRS, "negatives": 1}
+    (found,), (right,) = gasla.loader(GRAPH, as_="pyg", **how), gasla.loader(GRAPH, **how)
+    np.testing.assert_array_equal(found.edge_label_index.array, right.pairs)
+    np.testing.assert_array_equal(found.edge_label.array, right.labels)
+    assert found.batch_size == 50 and found.input_id.array.tolist() == [*range(50)]
+    (tensors,) = gasla.loader(GRAPH, as_="torch", **how)
+    np.testing.assert_array_equal(tensors.pairs.array, right.pairs)
+    name = "u", "buys", "i"
+    how |= {"edges": {name: [2, 0]}}
+    (found,), (right,) = gasla.loader(SHOP, as_="pyg", **how), gasla.loader(SHOP, **how)
+    np.testing.assert_array_equal(found[name].edge_label_index.array, right.pairs)
+    assert found[name].batch_size == 2 and found[name].edge_label.array.tolist() == [1, 1, 0, 0]
+    assert not hasattr(found["u"], "batch_size") and not hasattr(found["i"], "input_id")
+    (found,) = gasla.loader(SHOP, {"i": [2, 1]}, [3], as_="pyg")
+    assert found["i"].batch_size == 2 and found["i"].input_id.array.tolist() == [0, 1]
 
 
 def test_typed_batches_are_hetero_data() -> None:

@@ -1,0 +1,289 @@
+"""The batches of a loader: samples around vertices or edges, of graphs with and without types, and their features.
+
+A batch of edges starts from the ends of its edges and of the pairs without an edge that are drawn for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.arrays import moved
+from gasla.graph.arguments import in_host_memory, vertex_ids
+from gasla.graph.edge_times import span_of
+from gasla.graph.exchange.vertex_names import OfVertices
+from gasla.graph.graph import Graph
+from gasla.graph.typed_graph import Relation, TypedGraph
+from gasla.graph.validate import as_array
+from gasla.operations.edge_samples import By, Negatives
+from gasla.operations.samples import NeighborSample, TypedSample
+from gasla.operations.sampling import (
+    PLAIN,
+    TypedSampler,
+    layers_of,
+    repeats,
+    sample_layers,
+    sampler_of,
+    seed_word,
+    typed_ids,
+)
+
+Array = np.ndarray[Any, Any]
+Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]  # of rows, vertices by type, and a seed
+Make = Callable[[Array, int], Any]  # a batch of positions and a seed
+
+
+class Batch(NamedTuple):
+    """A sample around some vertices, and the features of its vertices.
+
+    Attributes
+    ----------
+    sample : NeighborSample or TypedSample
+        As of `sample_neighbors`; it begins with the vertices of the batch.
+    places : array of int64
+        The positions of the vertices of the batch among the `ids` of the loader: labels are ``y[places]``.
+    features : dict of arrays
+        The rows of each of the loader's features for `sample.vertices`; of a typed graph, a dict for each type.
+    """
+
+    sample: Any
+    places: Any
+    features: dict[str, Any]
+
+
+class EdgeBatch(NamedTuple):
+    """A sample around the ends of some edges and of pairs without an edge, and the features of its vertices.
+
+    Attributes
+    ----------
+    sample : NeighborSample or TypedSample
+        As of `sample_neighbors`; it begins with the ends of all pairs: each vertex once, or in disjoint trees each
+        source, then each target.
+    places : array of int64
+        The positions of the edges of the batch among the `edges` of the loader.
+    features : dict of arrays
+        As of `Batch`.
+    pairs : (2, count) array of int64
+        The source and the target of each pair, as numbers of the sample; in a typed graph, within their types. First
+        are the edges of the batch, then the pairs without an edge: those of the first edge, of the second, ….
+    labels : (count, …) array, or None
+        The labels of the edges, and 0 for pairs without an edge.
+    """
+
+    sample: Any
+    places: Any
+    features: dict[str, Any]
+    pairs: Any
+    labels: Any
+
+
+class Plain:
+    """A graph without types as a loader samples it."""
+
+    def __init__(self, graph: Any, k: Any, features: Any) -> None:
+        self.graph, layers = in_host_memory("loader", graph), layers_of(k)
+        if layers is None:
+            raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
+        self.layers, self.features = layers, _features(self.graph.n, features)
+
+    def vertices(self, ids: Any) -> tuple[str, Array]:
+        """The type of some vertices, and their ids."""
+        return "", vertex_ids(self.graph, "ids", ids)
+
+    def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
+        """The relation of some edges, its graph, where targets begin in it, and the ends of the edges."""
+        return PLAIN, self.graph, 0, _ends(given, self.graph, (self.graph, self.graph), 0)
+
+    def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
+        """Return the function that samples, whose times are one for each of so many rows."""
+        sampler = sampler_of(self.graph, rows, 0, **options)
+        return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
+
+    def rows_of(self, vertices: Any) -> dict[str, Any]:
+        """The features of some vertices."""
+        return {name: each.take(vertices, axis=0) for name, each in self.features.items()}
+
+
+class Typed:
+    """A typed graph as a loader samples it."""
+
+    def __init__(self, graph: TypedGraph, k: Any, features: Any) -> None:
+        for relation in graph.relations.values():
+            in_host_memory("loader", relation)
+        given = {} if features is None else features
+        if not isinstance(given, Mapping):
+            raise TypeError(f"features is a {type(given).__name__}; expected a mapping from type to the features of it")
+        self.graph, self.k = graph, k
+        self.features = {one: _features(graph.vertices(one).n, some) for one, some in given.items()}
+
+    def vertices(self, ids: Any) -> tuple[str, Array]:
+        """The type of some vertices, and their ids."""
+        each = typed_ids(self.graph, ids)
+        if len(ids) != 1:
+            example = next(iter(self.graph.sizes))
+            raise ValueError(f"ids has {len(ids)} types; expected one, such as {{{example!r}: [0, 1]}}")
+        ((kind, _),) = ids.items()
+        return kind, each[kind]
+
+    def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
+        """The relation of some edges, its graph, where targets begin in it, and the ends, numbered in their types."""
+        if not isinstance(given, Mapping) or len(given) != 1:
+            example = next(iter(self.graph.relations))
+            what = f"has {len(given)} relations" if isinstance(given, Mapping) else f"is a {type(given).__name__}"
+            raise TypeError(f"edges {what}; expected a mapping from one relation, such as {{{example!r}: [0, 1]}}")
+        ((name, edges),) = given.items()
+        relation = self.graph[name]
+        kinds = self.graph.vertices(name[0]), self.graph.vertices(name[2])
+        first_target = self.graph.starts(name)[1]
+        return name, relation, first_target, _ends(edges, relation, kinds, first_target)
+
+    def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
+        """Return the function that samples, whose times are one for each of so many rows."""
+        sampler = TypedSampler(self.graph, self.k, rows, 0, options)
+        none = typed_ids(self.graph, {})
+        return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
+
+    def rows_of(self, vertices: Any) -> dict[str, Any]:
+        """The features of some vertices, by type."""
+        return {
+            one: {name: every.take(vertices[one], axis=0) for name, every in some.items()}
+            for one, some in self.features.items()
+        }
+
+
+class Vertices:
+    """Batches around vertices."""
+
+    relation = None
+
+    def __init__(self, graph: Plain | Typed, ids: Any, options: Mapping[str, Any]) -> None:
+        self.graph, self.options = graph, options
+        self.kind, self.ids = graph.vertices(ids)
+        if not _is_disjoint(options) and len(np.unique(self.ids)) < len(self.ids):
+            raise repeats(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def prepare(self) -> Make:
+        """Check the options, and return the function that makes a batch."""
+        draw = self.graph.drawing(len(self), self.options)
+
+        def made(places: Array, seed: int) -> Batch:
+            sample = draw(places, {self.kind: self.ids[places]}, seed)
+            return Batch(sample, places, self.graph.rows_of(sample.vertices))
+
+        return made
+
+
+class Edges:
+    """Batches around edges, with a number of pairs without an edge for each of them."""
+
+    def __init__(
+        self, graph: Plain | Typed, edges: Any, options: Mapping[str, Any], labels: Any, negatives: int, by: By
+    ) -> None:
+        self.graph, self.options, self.negatives, self.by = graph, options, negatives, by
+        self.relation, self.own, self.first_target, self.ends = graph.edges(edges)
+        self.labels = np.ones(len(self), np.float32) if negatives else None
+        if labels is not None:
+            self.labels = moved(as_array("labels", labels), "cpu")
+            if self.labels.shape[:1] != (len(self),):
+                raise ValueError(f"labels have shape {self.labels.shape}; expected one for each of {len(self)} edges")
+
+    def __len__(self) -> int:
+        return self.ends.shape[1]
+
+    def prepare(self) -> Make:
+        """Check the options, and return the function that makes a batch."""
+        draw, negative = self.graph.drawing(len(self), self.options), self._negatives()
+
+        def made(places: Array, seed: int) -> EdgeBatch:
+            again = np.repeat(places, self.negatives)
+            ends = np.concatenate([self.ends[:, places], negative(again, seed)], axis=1)
+            ids, pairs = self._starts(ends)
+            sample = draw(np.tile(np.concatenate([places, again]), 2), ids, seed)
+            features = self.graph.rows_of(sample.vertices)
+            return EdgeBatch(sample, places, features, pairs, self._labels_of(places, len(again)))
+
+        return made
+
+    def _negatives(self) -> Callable[[Array, int], Array]:
+        """Return the function that draws a pair without an edge at the time of each of some edges, or ever."""
+        if self.negatives == 0:
+            return lambda rows, seed: self.ends[:, :0]
+        at, time = self.options.get("at"), self.options.get("time", "time")
+        negatives = Negatives(self.own, False, self.by, None if at is None else time)
+        last = None if at is None else span_of(self.own, time, at, None, len(self)).last
+
+        def drawn(rows: Array, seed: int) -> Array:
+            word = seed_word(semirings.hash(np.uint64(seed), 1))
+            found = negatives.draw(len(rows), word) if last is None else negatives.draw_each(last[rows], word)
+            pairs: Array = (found - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
+            return pairs
+
+        return drawn
+
+    def _starts(self, ends: Array) -> tuple[dict[str, Array], Array]:
+        """The vertices from which a sample starts, by type, and the positions of the pairs among them."""
+        source, _, target = self.relation
+        each = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
+        if _is_disjoint(self.options):
+            places = [np.arange(len(vertices)) for vertices in each.values()]
+        else:
+            found = {kind: np.unique(vertices, return_inverse=True) for kind, vertices in each.items()}
+            each = {kind: vertices for kind, (vertices, _) in found.items()}
+            places = [inverse.ravel() for _, inverse in found.values()]
+        return each, np.concatenate(places).reshape(2, -1)
+
+    def _labels_of(self, places: Array, others: int) -> Array | None:
+        if self.labels is None:
+            return None
+        return np.concatenate([self.labels[places], np.zeros((others, *self.labels.shape[1:]), self.labels.dtype)])
+
+
+def _is_disjoint(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("disjoint", False)) or options.get("at") is not None
+
+
+def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
+    """The ends of some edges, as numbers of edges or (2, k) vertices, each numbered within its type."""
+    array = moved(as_array("edges", given), "cpu")
+    if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
+        numbers = array.astype(np.int64)
+        if len(wrong := np.flatnonzero((array < 0) | (array >= graph.m))):
+            raise ValueError(f"edges[{wrong[0]}] is {array[wrong[0]]}; expected a number from 0 to {graph.m - 1}")
+        src, dst = (side[numbers] for side in graph.edges())
+        ends: Array = np.stack([src, dst - dst.dtype.type(first_target)])
+        return ends
+    if array.ndim != 2 or len(array) != 2:
+        hint = ": pass edges.T" if array.ndim == 2 and array.shape[1] == 2 else ""
+        raise ValueError(
+            f"edges have type {array.dtype} and shape {array.shape}; expected (2, k) sources and targets{hint}, or a "
+            "one-dimensional array of numbers of edges, such as a set of gasla.split_edges"
+        )
+    return np.stack([vertex_ids(each, f"edges[{i}]", array[i]) for i, each in enumerate(of)])
+
+
+def _features(n: int, given: Any) -> dict[str, Array]:
+    """The features by name, checked to have a row for each of n vertices."""
+    if given is None:
+        return {}
+    found = dict[str, Array]()
+    for name, each in given.items() if isinstance(given, Mapping) else [("x", given)]:
+        if not isinstance(name, str):
+            raise TypeError(f"features has the name {name!r}; expected a string")
+        array = (
+            np.load(each, mmap_mode="r") if isinstance(each, str | PathLike) else as_array(f"features {name!r}", each)
+        )
+        if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n:
+            shape = getattr(array, "shape", None)
+            raise ValueError(
+                f"features {name!r} have shape {shape}; expected an array in host memory with a row for each of "
+                f"{n} vertices"
+            )
+        found[name] = array.view(np.ndarray)  # a mapped file's own class would wrap the rows, too
+    return found
