@@ -15,8 +15,8 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
-from gasla.graph.edge_times import Span, span_of, times_of_edges
-from gasla.graph.graph import whole_graph
+from gasla.graph.edge_times import LARGEST_TIME, Span, span_of, times_of_edges
+from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.operations.sampling import Array, Sampler, TimedSampler, ranges_of, sampler_of, seed_hash, seed_word
@@ -29,6 +29,7 @@ def temporal_walks(
     *,
     time: str = "time",
     at: Any = None,
+    window: Any = None,
     weighted: bool = False,
     seed: int = 0,
 ) -> Array:
@@ -49,9 +50,11 @@ def temporal_walks(
     at : time, or (walkers,) array of times, optional
         The time at which walkers begin: their first edge is at this time or later. Numbers, or dates as for
         `gasla.sample_neighbors`. By default any edge may be the first.
+    window : number or duration, optional
+        Each edge after the first is this much after the one before, or less: of dates, a duration such as "24h".
     weighted : bool
         Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
-        a graph without values, all edges of a vertex that are not too early are equally likely.
+        a graph without values, all edges of a vertex that are neither too early nor too late are equally likely.
     seed : int
         At most 64 bits. The same seed gives the same walks on both engines.
 
@@ -59,7 +62,7 @@ def temporal_walks(
     -------
     (walkers, length + 1) array of the type of vertex ids
         One row per walker: its first vertex, and its vertex after each step; -1 after a vertex that no edge leaves at
-        the time of its last step or later.
+        the time of its last step or later, within the window.
 
     Raises
     ------
@@ -91,6 +94,8 @@ def temporal_walks(
     array([[ 0,  1,  3, -1],
            [ 1,  3, -1, -1],
            [ 1, -1, -1, -1]], dtype=int32)
+    >>> gasla.temporal_walks(calls, [0], 3, at=0, window=2)  # the edge 1 -> 3 is 3 after 0 -> 1
+    array([[ 0,  1, -1, -1]], dtype=int32)
     """
     graph, length, word = whole_graph(graph), whole_number("length", length, NO_LIMIT), seed_word(seed)
     check_flags(weighted=weighted)
@@ -104,6 +109,7 @@ def temporal_walks(
     else:  # a span of length 0 begins at the first time that is not before its end
         none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
         since = cast(Array, span_of(graph, time, at, none, count).first)
+    width = None if window is None else _width(graph, time, window)
     walks, until = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, most, times.dtype)
     sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(since, until), False)
     walks[:, 0] = starts
@@ -115,7 +121,20 @@ def temporal_walks(
         if not len(rows):
             break
         walks[rows, step + 1], since[rows] = found, times[edges]
+        if width is not None:
+            until[rows] = times[edges] + width
     return walks
+
+
+def _width(graph: Graph, time: str, window: Any) -> Array | None:
+    """The longest time between two edges, in the unit of the edges' times, as an array of one; None if infinite."""
+    dates = graph.edge_attributes.time_types.get(time)
+    zero = np.zeros(1, np.int64 if dates is None else dates.dtype)
+    first, last = span_of(graph, time, zero, window, 1)
+    if first is None:
+        return None
+    width = last - first
+    return width if width.dtype.kind == "f" else array_module(width).minimum(width, LARGEST_TIME)  # sums fit int64
 
 
 def metapath_walks(

@@ -34,15 +34,17 @@ def place(seed: int, step: int, walker: int, count: int) -> int:
 def test_temporal_walks_are_those_of_plain_draws(graph: Graph, seed: int, data: st.DataObject) -> None:
     starts = data.draw(st.lists(st.integers(0, graph.n - 1), max_size=4))
     at = data.draw(st.none() | st.lists(st.integers(-4, 4), min_size=len(starts), max_size=len(starts)))
-    found = gasla.temporal_walks(graph, starts, 4, at=None if at is None else np.array(at, int), seed=seed)
+    window = data.draw(st.none() | st.integers(0, 3) | st.just(np.inf))
+    when = None if at is None else np.array(at, int)
+    found = gasla.temporal_walks(graph, starts, 4, at=when, window=window, seed=seed)
     times, expected = graph.edge_attributes["time"].tolist(), list[list[int]]()
     for walker, v in enumerate(starts):
-        row, now = [v], -np.inf if at is None else at[walker]
+        row, now, end = [v], -np.inf if at is None else at[walker], np.inf
         for step in range(4):
-            edges = usable(graph, row[-1], now, np.inf) if row[-1] >= 0 else []
+            edges = usable(graph, row[-1], now, end) if row[-1] >= 0 else []
             if edges:
                 e, v = edges[place(seed, step, walker, len(edges))]
-                now = times[e]
+                now, end = times[e], np.inf if window is None else times[e] + window
             row.append(v if edges else -1)
         expected.append(row)
     assert found.tolist() == expected
@@ -110,12 +112,17 @@ def test_dates_and_hard_shapes() -> None:
     assert gasla.temporal_walks(dated, [1, 1], 2, at=pd.to_datetime(["2026-01-06", "2026-01-01"]).to_numpy()).tolist()[
         0
     ] == [1, -1, -1]
+    for window, steps in (("71h", [0, 1, -1]), ("3 days", [0, 1, 3]), (np.timedelta64(73, "h"), [0, 1, 3])):
+        assert gasla.temporal_walks(dated, [0], 2, at="2025-12-31", window=window).tolist() == [steps]
+    daily = CALLS.with_edge_attributes(time=np.array([2, 1, 5, 9], "m8[h]"))
+    assert gasla.temporal_walks(daily, [0], 2, window="2h").tolist() == [[0, 1, -1]]
     assert gasla.temporal_walks(CALLS, [], 3).shape == (0, 4)
     assert gasla.temporal_walks(CALLS, [3, 0], 0).tolist() == [[3], [0]]
     lonely = Graph.from_edges([], [], n=1).with_edge_attributes(time=np.zeros(0))
     assert gasla.temporal_walks(lonely, [0], 2).tolist() == [[0, -1, -1]]
     late = Graph.from_edges([0], [0]).with_edge_attributes(time=[2**61])
-    assert gasla.temporal_walks(late, [0], 2, at=2**61).tolist() == [[0, 0, 0]]
+    for window in (None, 0, 2**62, 1e300):
+        assert gasla.temporal_walks(late, [0], 2, at=2**61, window=window).tolist() == [[0, 0, 0]]
     none = TypedGraph({BUYS: np.zeros((2, 0), int)}, {"u": 2})
     assert gasla.metapath_walks(none, [1, 0], [BUYS], 1).tolist() == [[1, -1], [0, -1]]
 
@@ -124,6 +131,11 @@ def test_dates_and_hard_shapes() -> None:
     ("call", "kind", "message"),
     [
         (lambda: gasla.temporal_walks(CALLS, [0], -1), ValueError, "length is -1; expected 0 or more"),
+        (
+            lambda: gasla.temporal_walks(CALLS, [0], 1, window=-1),
+            ValueError,
+            "window is -1; expected a number, 0 or more",
+        ),
         (lambda: gasla.temporal_walks(CALLS, [9], 1), ValueError, "starts has vertex 9, outside a graph of 4"),
         (lambda: gasla.temporal_walks(CALLS, [0], 1, at=[1, 2]), ValueError, r"at has shape \(2,\); expected one time"),
         (lambda: gasla.temporal_walks(CALLS, [0], 1, time="when"), ValueError, "'when' is no edge attribute"),
