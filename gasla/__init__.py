@@ -117,6 +117,8 @@ _HOMES = {
     "node2vec_walks": "algorithms.walks.node2vec_walks",
     "draw": "algorithms.drawing.draw",
     "project": "algorithms.neighborhood.project",
+    "complement": "algorithms.neighborhood.complement",
+    "line_graph": "algorithms.neighborhood.line_graph",
     "walk": "operations.walks",
     "temporal_walks": "operations.sampled_walks",
     "metapath_walks": "operations.sampled_walks",

@@ -17,7 +17,7 @@ from gasla.verify._common import VerificationError
 from gasla.verify.centrality.betweenness import betweenness, edge_betweenness, number_of_shortest_paths
 from gasla.verify.centrality.power_iterations import article_rank, eigenvector, hits, katz, pagerank, salsa
 from gasla.verify.core_numbers import core_number, k_core
-from gasla.verify.derived_graphs import condensation, ego_graph
+from gasla.verify.derived_graphs import complement, condensation, ego_graph, line_graph
 from gasla.verify.directed.closures import transitive_closure, transitive_reduction
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
@@ -81,6 +81,7 @@ __all__ = [
     "bridges",
     "closeness",
     "clustering",
+    "complement",
     "components",
     "condensation",
     "core_number",
@@ -108,6 +109,7 @@ __all__ = [
     "latest_departure",
     "layout",
     "leiden_communities",
+    "line_graph",
     "longest_path",
     "louvain_communities",
     "maximal_cliques",

@@ -1,4 +1,4 @@
-"""Verifiers of graphs derived from graphs: condensations and ego graphs."""
+"""Verifiers of graphs derived from graphs: condensations, ego graphs, complements and line graphs."""
 
 from typing import Any
 
@@ -58,6 +58,81 @@ def condensation(
         values = found.weight[order].astype(kind if kind.kind == "f" else np.float64)
         is_or = kind.kind == "b" and combine is semirings.plus  # a sum of bools is "or"
         _check_values(edges.weight[across], place, values, pairs, found.n, semirings.max if is_or else combine)
+
+
+@verifier()
+def complement(graph: Any, made: Graph) -> None:
+    """Verify `made` of `gasla.complement`: each pair of different vertices is joined either here or there, once.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path = Graph.from_edges([0, 1], [1, 2])
+    >>> complement(path, Graph.from_edges([0, 1, 2, 2], [2, 0, 0, 1]))
+    >>> complement(path, path)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 0 → 1 of the complement is an edge of the graph
+    """
+    edges, found = edges_of(graph), edges_of(made)
+    _require_plain("complement", made, edges.n)
+    pairs, own = (each.src.astype(np.int64) * each.n + each.dst for each in (found, edges))
+    require(
+        ~np.isin(pairs, own),
+        lambda e: f"edge {found.src[e]} → {found.dst[e]} of the complement is an edge of the graph",
+    )
+    _require_distinct("complement", found)
+    require(found.src != found.dst, lambda e: f"vertex {found.src[e]} of the complement has a self loop")
+    right = edges.n * (edges.n - 1) - len(np.unique(own[edges.src != edges.dst]))
+    if found.dst.size != right:
+        raise VerificationError(f"the complement has {found.dst.size} edges; expected {right}")
+
+
+@verifier()
+def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
+    """Verify `made` of `gasla.line_graph`: its edges join edges that meet, and are as many as paths of two edges.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> path, edge = Graph.from_edges([0, 1], [1, 2]), {"edge": np.arange(2)}
+    >>> line_graph(path, Graph.from_edges([0], [1]).with_vertex_attributes(edge))
+    >>> line_graph(path, Graph.from_edges([1], [0]).with_vertex_attributes(edge))
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 1 → 0 of the line graph joins edges that do not meet
+    """
+    (src, dst, _), n, found = edges_by_id(graph), as_graph(graph).n, edges_of(made)
+    low, high = (np.minimum(src, dst), np.maximum(src, dst)) if undirected else (src, dst)
+    edges = np.arange(len(src))
+    if undirected:
+        edges = np.sort(np.unique(low.astype(np.int64) * n + high, return_index=True)[1])
+    _require_plain("line graph", made, len(edges))
+    own = np.asarray(moved(as_graph(made).vertex_attributes["edge"], "cpu"))
+    require(own == edges, lambda v: f"vertex {v} is edge {own[v]}; expected {edges[v]}")
+    low, high = low[edges], high[edges]
+    a, b = found.src, found.dst
+    meet = high[a] == low[b]
+    if undirected:
+        meet = (meet | (low[a] == low[b]) | (low[a] == high[b]) | (high[a] == high[b])) & (a != b)
+    require(meet, lambda e: f"edge {a[e]} → {b[e]} of the line graph joins edges that do not meet")
+    _require_distinct("line graph", found)
+    begin, end = np.bincount(low, minlength=n), np.bincount(high, minlength=n)
+    incident = begin + np.bincount(high[low != high], minlength=n)
+    right = int((incident * (incident - 1) if undirected else begin * end).sum())
+    if found.dst.size != right:
+        raise VerificationError(f"the line graph has {found.dst.size} edges; expected {right}")
+
+
+def _require_plain(what: str, made: Graph, n: int) -> None:
+    """Verify the number of vertices, and that there are no values."""
+    if made.n != n or made.values is not None:
+        raise VerificationError(f"the {what} has {made.n} vertices, or values; expected {n}, and no values")
+
+
+def _require_distinct(what: str, found: Edges) -> None:
+    """Verify that there are no parallel edges."""
+    first = np.zeros(found.dst.size, bool)
+    first[np.unique(found.src.astype(np.int64) * found.n + found.dst, return_index=True)[1]] = True
+    require(first, lambda e: f"edge {found.src[e]} → {found.dst[e]} of the {what} is there twice")
 
 
 def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:

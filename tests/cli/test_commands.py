@@ -134,7 +134,16 @@ def test_every_algorithm_has_a_command() -> None:
     public = {name: getattr(gasla, name) for name in gasla.__all__}
     missing = {name for name, one in public.items() if _family(one) and callable(one)} - found
     # Those that give a picture, graphs, a tree, edges in an order or ranks of some, or take a function or two graphs.
-    given = {"draw", "project", "randomized", "steiner_tree", "temporal_cycles", "top_k_pagerank"}
+    given = {
+        "draw",
+        "project",
+        "complement",
+        "line_graph",
+        "randomized",
+        "steiner_tree",
+        "temporal_cycles",
+        "top_k_pagerank",
+    }
     assert missing == given | {"null_model", "is_isomorphic", "isomorphisms"}
 
 

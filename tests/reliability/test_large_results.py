@@ -93,6 +93,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "run interpreted": lambda: gasla.run(Wide, graph(), max_iterations=1, compile=False).x,
     "pagerank of several": lambda: gasla.pagerank(graph(), personalization=[{0: 1}] * 50).ranks,
     "project a star": lambda: gasla.project(star(), EVERYONE[:-1]),
+    "line_graph of a star": lambda: gasla.line_graph(star(), undirected=True),
     "subgraph_matches in a star": lambda: gasla.subgraph_matches(star(), "path3"),
     "rmat": lambda: gasla.generators.rmat(12),
     "uniform": lambda: gasla.generators.uniform(12),
@@ -150,7 +151,7 @@ GROWS = {  # the functions above whose results are larger than that; all others 
     "spectral_clustering",
     "fastrp",
     *("k_hop_counts", "effective_diameter", "top_k_similar", "random_walks", "node2vec_walks", "sample_neighbors"),
-    *("aggregate_features", "top_k", "transitive_closure"),
+    *("aggregate_features", "top_k", "transitive_closure", "complement"),
 }
 
 

@@ -42,6 +42,16 @@ VERBS |= {  # functions without a command
         defaults={"terminals": [0]},
         function=gasla.steiner_tree,
     ),
+    "complement": Verb(
+        *("complement", {"made": ""}, lambda _: ""),
+        unpack=lambda _, made: {"made": made},
+        function=gasla.complement,
+    ),
+    "line-graph": Verb(
+        *("line-graph", {"made": ""}, lambda _: ""),
+        unpack=lambda _, made: {"made": made},
+        function=gasla.line_graph,
+    ),
     "randomized": Verb(
         *("randomized", {"made": ""}, lambda _: ""),
         unpack=lambda _, made: {"made": made},

@@ -1,0 +1,105 @@
+"""Line graph: its vertices are the edges of a graph, joined where one edge follows the other or shares an end."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import index_dtype, module_of, running_sums
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import check_flags
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.memory_limit import require_room
+from gasla.rows import Row
+
+Array = Any  # NumPy's or CuPy's
+EACH = 40  # bytes for an edge of the line graph while it is made
+
+
+def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
+    """Make the line graph: a vertex for each edge, and an edge from each to those that begin where it ends.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the edge i -> j. Values are ignored; stored zeros are edges.
+    undirected : bool
+        Whether to join edges that have an end in common, whatever their directions. Then all edges between the same two
+        vertices, in either direction, are one vertex.
+
+    Returns
+    -------
+    Graph
+        Vertex e is edge e; if `undirected`, vertices are the first edges between their two ends, in the order of the
+        input. The vertex attribute "edge" has the number of the edge. There are neither values nor parallel edges.
+        Directed, a self loop follows itself, so its vertex has a self loop, and neighbors ascend. Undirected, both
+        directions of each edge are stored, there are no self loops, and neighbors are grouped by the end in common.
+
+    Raises
+    ------
+    MemoryError
+        If the edges, which are counted first, need more memory than is available.
+
+    See Also
+    --------
+    gasla.project : of a bipartite graph, vertices joined by common neighbors, with the numbers of these.
+
+    Notes
+    -----
+    The line graph has an edge for each path of two edges: the sum over vertices of in-degree times out-degree, or of
+    d (d - 1) for d incident edges.
+
+    References
+    ----------
+    F. Harary, R. Z. Norman: Some properties of line digraphs. Rendiconti del Circolo Matematico di Palermo 9 (1960).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 1], [1, 2, 3])
+    >>> gasla.line_graph(graph).edges()
+    (array([0, 0], dtype=int32), array([1, 2], dtype=int32))
+    >>> gasla.line_graph(graph, undirected=True).to_scipy().toarray().astype(int)
+    array([[0, 1, 1],
+           [1, 0, 1],
+           [1, 1, 0]])
+    """
+    check_flags(undirected=undirected)
+    graph = whole_graph(graph)
+    if undirected:
+        edges, indptr, indices = _of_common_ends(graph)
+    else:
+        edges = module_of(graph.device).arange(graph.m, dtype=index_dtype(graph.m))
+        found = _lists(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
+        indptr, indices = found.indptr, found.indices
+    made = Graph.from_csr(indptr, indices.astype(index_dtype(len(edges)), copy=False))
+    return made.with_vertex_attributes(edge=edges)
+
+
+def _of_common_ends(graph: Graph) -> tuple[Array, Array, Array]:
+    """Return the first edges between their ends, and the lists of those that have an end in common with each.
+
+    Two different edges among them have at most one end in common, so nothing is listed twice.
+    """
+    xp: Any = module_of(graph.device)
+    src, dst = graph.edges()
+    low, high = xp.minimum(src, dst), xp.maximum(src, dst)
+    edges = xp.sort(xp.unique(low.astype(np.int64) * graph.n + high, return_index=True)[1])
+    ends = xp.stack([low[edges], high[edges]], axis=1)
+    counts = 1 + (ends[:, 0] != ends[:, 1])
+    is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()  # a loop has one
+    ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
+    at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
+    found, firsts = _lists(graph, at_vertex, ends), running_sums(counts)
+    is_other = found.indices != owners[found.owners()]  # each edge is once in the list of each of its ends
+    return edges, found.indptr[firsts] - firsts, found.indices[is_other]
+
+
+def _lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
+    """Return the lists of some vertices if they fit the memory that is available."""
+    lengths = lists.indptr[1:] - lists.indptr[:-1]
+    total = int(lengths[vertices].sum(dtype=np.int64))
+    require_room("the line graph has up to", total, EACH, graph.device, "the line graph of a subgraph")
+    return lists.of(vertices)
+
+
+ROW = Row(line_graph)  # its answer is a graph
