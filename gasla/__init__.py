@@ -100,6 +100,7 @@ _HOMES = {
     "greedy_color": "algorithms.independence.greedy_color",
     "maximal_matching": "algorithms.independence.maximal_matching",
     "maximum_bipartite_matching": "algorithms.independence.maximum_bipartite_matching",
+    "assignment": "algorithms.independence.assignment",
     "betweenness_centrality": "algorithms.centrality.betweenness.betweenness_centrality",
     "number_of_shortest_paths": "algorithms.centrality.betweenness.number_of_shortest_paths",
     "edge_betweenness_centrality": "algorithms.centrality.betweenness.edge_betweenness_centrality",

@@ -58,6 +58,7 @@ from gasla.verify.undirected.cycles import (
     bridges,
 )
 from gasla.verify.undirected.independence import (
+    assignment,
     greedy_color,
     maximal_independent_set,
     maximal_matching,
@@ -74,6 +75,7 @@ __all__ = [
     "alternative_paths",
     "article_rank",
     "articulation_points",
+    "assignment",
     "betweenness",
     "bfs",
     "biconnected_components",

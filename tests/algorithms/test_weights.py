@@ -381,6 +381,7 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "strongly_connected_components": "values aren't read",
         "motif_counts": "values aren't read",
         "top_k_pagerank": "as pagerank, personal",
+        "assignment": "sums by SciPy: tests/algorithms/independence/test_assignment.py",
         "steiner_tree": "float64 distances by sssp",
         "spectral_embedding": "weights of at most 1: tests/algorithms/spectral/test_eigenvectors.py",
         "fiedler_vector": "as spectral_embedding",

@@ -137,6 +137,7 @@ def test_every_algorithm_has_a_command() -> None:
     given = {
         "draw",
         "project",
+        "assignment",
         "complement",
         "line_graph",
         "randomized",

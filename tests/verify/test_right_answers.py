@@ -42,6 +42,7 @@ VERBS |= {  # functions without a command
         defaults={"terminals": [0]},
         function=gasla.steiner_tree,
     ),
+    "assignment": Verb(*("assignment", {"mates": ""}, lambda _: ""), function=gasla.assignment),
     "complement": Verb(
         *("complement", {"made": ""}, lambda _: ""),
         unpack=lambda _, made: {"made": made},

@@ -189,11 +189,11 @@ def maximum_bipartite_matching(graph: Any) -> Any:
         Choose,
         Phase(Augment(direction=direction), until="still"),
     ]
-    found = run(phases, graph, direction="push", notice=False, is_left=_left_side(graph), mate=maximal_matching(graph))
+    found = run(phases, graph, direction="push", notice=False, is_left=left_side(graph), mate=maximal_matching(graph))
     return found.mate
 
 
-def _left_side(graph: Graph) -> Any:
+def left_side(graph: Graph) -> Any:
     """Which vertices are on the left side, by the graph's own sides or by a search; ValueError if there are none."""
     if (own := graph.sides) is not None:
         two_sides.require_across(*graph.edges(), own)

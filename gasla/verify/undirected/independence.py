@@ -152,6 +152,60 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     )
 
 
+@verifier("numbers")
+def assignment(graph: Any, mates: ArrayLike) -> None:
+    """Verify `mates` of `gasla.assignment`: the smaller side has mates, and no alternating cycle makes them lighter.
+
+    A cycle that takes some edges and gives up others, or a path to a vertex without a mate, weighs less than nothing
+    if and only if there is a lighter matching. Up to rounding, relative to the heaviest edge.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> costs = csr_array([[0, 0, 4, 2], [0, 0, 1, 7], [0, 0, 0, 0], [0, 0, 0, 0]])
+    >>> assignment(costs, [3, 2, 1, 0])
+    >>> assignment(costs, [2, 3, 0, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the matching is not the lightest: the edges of a cycle through vertex 2 weigh less
+    """
+    mate = np.asarray(mates)
+    maximal_matching(graph, mate)
+    edges, own = edges_of(graph), as_graph(graph).sides
+    _, is_odd, is_left = two_sides(edges)
+    if is_odd.any():
+        raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
+    has = mate >= 0
+    is_small = np.asarray(is_left if own is None else own == 0)
+    is_small = is_small if 2 * is_small.sum() <= edges.n else ~is_small
+    must = np.ones(edges.n, bool) if own is None else is_small
+    require(has | ~must, lambda v: f"vertex {v} has no mate; expected one, as it is on the smaller side")
+    turned = ~is_small[edges.src]
+    tail, head = np.where(turned, edges.dst, edges.src), np.where(turned, edges.src, edges.dst)
+    cost = edges.weight.astype(np.float64) / max(1e-300, np.abs(edges.weight.astype(np.float64)).max(initial=0))
+    matched = np.flatnonzero(mate[tail] == head)
+    least = np.full(edges.n, np.inf)
+    np.minimum.at(least, tail[matched], cost[matched])
+    small, free, others = (
+        np.flatnonzero(is_small & has),
+        np.flatnonzero(~is_small & ~has),
+        np.flatnonzero(~is_small & has),
+    )
+    hub = edges.n  # through it, a vertex without a mate takes the place of one that has a mate
+    tail = np.r_[tail, mate[small], free, np.full(len(others), hub)].astype(np.int64)
+    head = np.r_[head, small, np.full(len(free), hub), others].astype(np.int64)
+    cost = np.r_[cost, -least[small], np.zeros(len(free) + len(others))]
+    distance = np.zeros(edges.n + 1)
+    for _ in range(edges.n + 2):
+        shorter = distance.copy()
+        np.minimum.at(shorter, head, distance[tail] + cost)
+        improved = shorter < distance - 1e-10
+        distance = shorter
+        if not improved.any():
+            return
+    v = int(improved.argmax())
+    raise VerificationError(f"the matching is not the lightest: the edges of a cycle through vertex {v} weigh less")
+
+
 def _between(edges: Edges) -> Edges:
     """The edges without self loops; `indptr` is invalid."""
     keep = edges.src != edges.dst
