@@ -38,6 +38,7 @@ SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [
     "negative_edges(g, 0)",
+    "negative_edges(g, 0, by='degree')",
     "negative_edges(timed, 0, at=50)",
     "split_edges(g)",
     "temporal_walks(timed, [0, 1], 3)",
