@@ -170,7 +170,11 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     """
     mate = np.asarray(mates)
     maximal_matching(graph, mate)
-    edges, own = edges_of(graph), as_graph(graph).sides
+    edges, own, values = edges_of(graph), as_graph(graph).sides, as_graph(graph).values
+    if values is not None and edges.dst.size:
+        largest = max(-values.min().item(), values.max().item())
+        if largest == np.inf or (values.dtype.kind in "iu" and edges.n * largest > 2**53):
+            raise VerificationError(f"a weight is {largest} in absolute value; expected an error instead of an answer")
     _, is_odd, is_left = two_sides(edges)
     if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
