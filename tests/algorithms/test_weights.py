@@ -380,6 +380,7 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "minimum_cut": "flows: tests/algorithms/flows/test_maximum_flow.py",
         "strongly_connected_components": "values aren't read",
         "motif_counts": "values aren't read",
+        "subgraph_matches": "by the semiring that is asked for: tests/algorithms/patterns/test_edge_matches.py",
         "top_k_pagerank": "as pagerank, personal",
         "assignment": "sums by SciPy: tests/algorithms/independence/test_assignment.py",
         "steiner_tree": "float64 distances by sssp",
