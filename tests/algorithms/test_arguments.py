@@ -88,8 +88,13 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     **dict.fromkeys(("positions", "color", "size"), NO_SCORES),
     **dict.fromkeys(("ax", "cmap"), NO_PICTURE),
     "pattern_labels": ["a", True, 3, [1], {9: 1}, {0: [1]}],
+    "pattern_edge_labels": ["a", True, 3, [1], {9: 1}, {(0, 9): 1}, {(0, 1): [1]}],
+    "where": ["a", True, 3, [1], {9: len}, {(0, 1): 3}],
+    "between": ["a", True, 3, [1], {9: len}, {((0, 1), (1, 2)): 3}],
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
     **dict.fromkeys(("labels", "features", "locations", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
+    "edge_labels": NO_ARRAY,
+    "semiring": ["plus_times", True, 3, [1], {}],
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many
 COUNTS_ALL = {

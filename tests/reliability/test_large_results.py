@@ -147,7 +147,13 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 GROWS = {  # the functions above whose results are larger than that; all others return less
     *(name for name in CALLS if name not in FUNCTIONS),
-    *("multi_source_bfs", "multi_source_shortest_paths", "temporal_reachability", "spectral_embedding"),
+    *(
+        "multi_source_bfs",
+        "multi_source_shortest_paths",
+        "temporal_reachability",
+        "spectral_embedding",
+        "fiedler_vector",
+    ),
     "spectral_clustering",
     "fastrp",
     *("k_hop_counts", "effective_diameter", "top_k_similar", "random_walks", "node2vec_walks", "sample_neighbors"),
