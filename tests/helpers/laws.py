@@ -415,8 +415,13 @@ def walks_along_relations(q: Asked) -> Answer:
 
 def shares_of_scores(q: Asked) -> Answer:
     scores = q.here(q.edge_was % 5 / 2.0)
+    return {"shares": q.at_edges(gasla.edge_softmax(q.given, scores))}
+
+
+def slopes_of_scores(q: Asked) -> Answer:
+    scores = q.here(q.edge_was % 5 / 2.0)
     shares = gasla.edge_softmax(q.given, scores)
-    return {"shares": q.at_edges(shares), "slope": q.at_edges(gasla.edge_softmax_gradient(q.given, shares, scores))}
+    return {"slopes": q.at_edges(gasla.edge_softmax_gradient(q.given, shares, scores))}
 
 
 def sampled(q: Asked) -> Answer:
@@ -810,7 +815,8 @@ ROWS: tuple[Row, ...] = (
         zeros=VERIFIED_0, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("temporal_walks", walks_in_time, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("metapath_walks", walks_along_relations, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
-    Row("edge_softmax edge_softmax_gradient", shares_of_scores, split=only("each part counts")),
+    Row("edge_softmax", shares_of_scores, split=only("each part counts")),
+    Row("edge_softmax_gradient", slopes_of_scores, split=only("each part counts")),
     Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("sample_neighbors", sampled, order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
         forms=only("other samples of the same distribution: verified")),
