@@ -163,7 +163,7 @@ def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any
     options = [f"-{name}"] * (len(name) == 1) + [option]
     said = said.replace("%", "%%")
     kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]
-    kinds = [k for k in kinds if get_origin(k) is not Sequence]
+    kinds = [k for k in kinds if get_origin(k) not in (Sequence, Mapping)]
     kind = kinds[0] if len(kinds) == 1 else None
     help = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
     if kind is bool:

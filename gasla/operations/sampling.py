@@ -101,7 +101,7 @@ def sample_neighbors(
 def sample_neighbors(
     graph: Any,
     ids: Any,
-    k: Any,
+    k: int | Sequence[int] | Mapping[Relation, Sequence[int]],
     *,
     direction: Direction = "out",
     weighted: bool = False,
@@ -249,8 +249,8 @@ def sample_neighbors(
     sampler = sampler_of(graph, len(ids), seed, at=at, **options)
     if layers is not None:
         return sample_layers(sampler, ids, layers)
-    require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")
-    return sampler.rows(ids, index(k))
+    require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
+    return sampler.rows(ids, index(k))  # type: ignore[arg-type]
 
 
 def sampler_of(
