@@ -56,16 +56,20 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
 def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
     """The cells of a comment such as `#node1<tab>node2`, as STRING has them, if it has as many as the first row.
 
+    A comment that is a sentence has a blank behind its sign.
+
     Examples
     --------
     >>> _titles_above("#node1 node2", "a b", " "), _titles_above("# of 5", "a b", " ")
     (('node1', 'node2'), ())
     """
-    text = comment.lstrip("#%").strip(" \r\n")
+    text = comment.lstrip("#%").rstrip("\r\n")
+    if not comment.startswith(("#", "%")) or text[:1].isspace():
+        return ()
     split = _words if separator == SPACES else lambda line: next(csv.reader([line], delimiter=separator), [])
     try:
         cells = [cell.strip(" \t") for cell in split(text)]
-        return tuple(cells) if comment[:1] in ("#", "%") and len(cells) == len(split(row.strip("\r\n"))) else ()
+        return tuple(cells) if len(cells) == len(split(row.strip("\r\n"))) else ()
     except csv.Error:
         return ()
 
