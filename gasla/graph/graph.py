@@ -1474,7 +1474,7 @@ class Graph(Whole):
         Edges without values count 1 each: `plus` counts edges, in int64. If the monoid is idempotent, such as `min`,
         the new graph has no values either. Sums have the type of the values; floats are added in the order of the input
         on the CPU, and in a fixed order on a GPU. Peak memory besides both graphs: 36 bytes per edge of this one and
-        its values, and 9 per vertex.
+        its values, and 9 per vertex. A GPU sorts edges by both ends at once, which takes some 50 bytes per edge.
 
         Examples
         --------
