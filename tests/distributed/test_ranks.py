@@ -1024,6 +1024,7 @@ MARKED = {  # those that take a distributed graph, as the page says
 NOT_HAD: dict[str, Callable[[Asked], Any]] = {
     **{law.function: law.call for law in ROWS if law.function in LIBRARY - MARKED},
     "draw": lambda q: gasla.draw(q.given),
+    "assignment": lambda q: gasla.assignment(q.given),
     "temporal_cycles": lambda q: gasla.temporal_cycles(q.given, 3, 10),
     "temporal_motif_counts": lambda q: gasla.temporal_motif_counts(q.given, 5),
     "pagerank": lambda q: gasla.pagerank(q.given, order="in place"),  # and other options
