@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Engine`, as for all functions below."""
+    """Prepare the runs of a program on a graph.
+
+    This function and those below are documented in `gasla.engines.Engine`.
+    """
     from gasla.cpu.program.prepared import Prepared
 
     return Prepared(program, graph, way, deterministic, scheduled)

@@ -13,7 +13,7 @@ from gasla.program import Schedule, VertexProgram, reasons
 
 
 def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]:
-    """See `gasla.engines.Engine.explain`."""
+    """Return the sentences of `gasla.explain` for a program that is prepared on a graph."""
     plan = runs.plan
     workspace = sum(math.prod(shape) * kind.itemsize for shape, kind in runs._shapes.values())
     return [

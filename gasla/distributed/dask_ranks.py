@@ -34,7 +34,7 @@ PATIENCE = 1.5  # seconds that ranks have to end after one was lost
 
 
 class DaskRanks:
-    """See `Ranks`. Each current worker of the Dask cluster is a rank.
+    """Ranks that are the current workers of a Dask cluster.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ class DaskRanks:
             self._news.put(("lost", what["worker"]))
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """See `Ranks`."""
+        """Call `function(rank, *arguments)` on each worker; return the results in the order of the ranks."""
         packed, worlds = pack((function, arguments, [*self.dropped.taken()])), self._worlds if self.over_mpi else None
         return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """See `Ranks`. Parts already computed stay on their workers."""
+        """Compute Dask's delayed parts and keep each on its rank. Parts already computed stay on their workers."""
         import distributed
 
         futures = self._user.compute(list(parts))
@@ -108,14 +108,14 @@ class DaskRanks:
         return True
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """See `Ranks`."""
+        """Return None: no process drives the GPUs of several workers."""
 
     def members(self) -> Sequence[Member]:
-        """See `Ranks`."""
+        """Return no ranks: their GPUs are not of this process."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """See `Ranks`. The function can't communicate with other ranks."""
+        """Return Dask futures of `function(rank, *arguments)`. The function can't communicate with other ranks."""
         self._raise_if_lost(0)
         return [
             self._user.submit(hold, self._session, rank, function, arguments, workers=[address], pure=False)
@@ -196,7 +196,7 @@ class DaskRanks:
             raise RankError("ranks still wait for one that never began; restart the workers")
 
     def leave(self, error: BaseException | None) -> None:
-        """See `Ranks`."""
+        """End the use of the workers; `error` is an exception to report to them, if any."""
         left = [address for address in self._addresses if address not in self._lost]
         if left:
             self._client.run(unregister, self._session, workers=left, on_error="ignore")

@@ -241,7 +241,7 @@ def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancella
 
 
 class DaskCommunicator(Rounds):
-    """See `Communicator`; for one call. `members` are the ranks after a split, by default all."""
+    """A communicator between Dask workers, for one call. `members` are the ranks after a split, by default all."""
 
     def __init__(
         self, state: _RankState, session: str, channel: Channel, wanted: "_Cancellation", members: Sequence[int] = ()
@@ -256,7 +256,7 @@ class DaskCommunicator(Rounds):
 
     @property
     def link(self) -> Any:
-        """See `links.py`: that of all ranks, also in later calls."""
+        """Return the link of all ranks (`links.py`), which later calls share; None after a split."""
         return self._state.link if len(self._channel) == 1 else None
 
     @link.setter
@@ -264,16 +264,16 @@ class DaskCommunicator(Rounds):
         self._state.link = link
 
     def warn(self, number: int) -> None:
-        """See `WarningCommunicator`: `abort` notifies the others."""
+        """Do nothing: `abort` notifies the other ranks."""
 
     def is_warned(self, number: int) -> bool:
-        """See `WarningCommunicator`."""
+        """Raise an error of another rank, or of a call that was given up; else return False."""
         self._state.check(self._channel[0])
         self._wanted.check()
         return False
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Rounds`."""
+        """Exchange the parts of one round by messages between workers."""
         self._state.check(self._channel[0])
         self._wanted.check()
         number, self._number = self._number, self._number + 1
@@ -310,7 +310,7 @@ class DaskCommunicator(Rounds):
             return state.mail.pop(which)
 
     def split(self, color: int) -> "DaskCommunicator":
-        """See `Communicator`."""
+        """Return a communicator of the ranks that passed the same color, in rank order."""
         colors = [int(found[0]) for found in self.allgather(np.array([color]))]
         self.end(SPLIT)
         self._splits += 1
@@ -320,7 +320,7 @@ class DaskCommunicator(Rounds):
         )
 
     def abort(self, error: BaseException) -> None:
-        """See `Communicator`."""
+        """Report that this rank has failed, and wake the ranks that wait."""
         call = self._channel[0]
         why = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         self._state.fail(call, why)

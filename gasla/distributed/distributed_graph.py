@@ -378,7 +378,7 @@ class Graph(OneGraph):
         return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
 
     def contract(self, labels: Any, combine: Any = plus, *, loops: bool = True) -> OneGraph:  # type: ignore[override]
-        """See `gasla.Graph.contract`: a graph of the calling process, without the origin of edges.
+        """Return the quotient graph (`gasla.Graph.contract`) in the calling process, without the origin of edges.
 
         It should be much smaller than this one. Ranks merge their own edges, so sums of floats may differ in their last
         bits from those of one process.
@@ -390,7 +390,7 @@ class Graph(OneGraph):
         return product(self, x, semiring, by_column)
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
-        """See `gasla.Graph.on_one_device`."""
+        """Call a function with the whole graph on one device (`gasla.Graph.on_one_device`)."""
         return None if is_saving() else alone(self, function)
 
     def require_whole(self, option: str = "") -> None:
@@ -398,17 +398,26 @@ class Graph(OneGraph):
         raise not_whole(option)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
-        """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""
+        """Compute the rows of an array in shares (`gasla.Graph.map_shares`).
+
+        Each rank has the whole graph, and computes a range of the rows.
+        """
         return map_shares(self, function, items)
 
     def placed(self, values: Any) -> BlockArray:
-        """See `gasla.Graph.placed`: each rank keeps the entries of its vertices."""
+        """Move an array with an entry per vertex to the ranks (`gasla.Graph.placed`).
+
+        Each rank keeps the entries of its vertices.
+        """
         handle, values = Handle(self.ranks), np.asarray(super().placed(values))
         self.ranks.each(_keep_block, self.handle.key, handle.key, values)
         return BlockArray(handle, "values", values.shape, values.dtype)
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> np.ndarray:
-        """See `gasla.Graph.sum_shares`: each rank has the whole graph, and computes some of the terms."""
+        """Add up terms in shares (`gasla.Graph.sum_shares`).
+
+        Each rank has the whole graph, and computes some of the terms.
+        """
         return sum_shares(self, function, items)
 
     def edges(self) -> NoReturn:
@@ -416,7 +425,9 @@ class Graph(OneGraph):
         raise not_whole()
 
     def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
-        """See `gasla.Graph.with_edge_attributes`. Ranks keep the columns of their edges, in the host's memory.
+        """Return the graph with more edge attributes (`gasla.Graph.with_edge_attributes`).
+
+        Ranks keep the columns of their edges in the host's memory.
 
         A column may also be one of a graph made from this, such as ``graph.values``, a `BlockArray` of one number per
         edge in the order of the input, such as an edge field of a result, or a function, which each rank calls with the
@@ -432,7 +443,9 @@ class Graph(OneGraph):
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
-        """See `gasla.Graph.with_vertex_attributes`. Every process keeps whole columns, ranks those of their vertices.
+        """Return the graph with more vertex attributes (`gasla.Graph.with_vertex_attributes`).
+
+        Every process keeps whole columns, each rank the entries of its vertices.
 
         An array has to be the same in all processes.
         """
@@ -446,7 +459,10 @@ class Graph(OneGraph):
         return graph
 
     def weighted_by(self, attribute: str) -> "Graph":
-        """See `gasla.Graph.weighted_by`; made once and cached with this graph."""
+        """Return the graph with an edge attribute as its values (`gasla.Graph.weighted_by`).
+
+        It is made once and cached with this graph.
+        """
         self.edge_attributes.require(attribute)
         if self.edge_attributes.name_of(self.values) == attribute:
             return self

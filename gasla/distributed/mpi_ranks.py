@@ -44,7 +44,7 @@ def mpi() -> Any:
 
 
 class MPICommunicator(Rounds):
-    """See `Communicator`.
+    """A communicator between the processes of an MPI job.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class MPICommunicator(Rounds):
         self._given_up: set[int] = set()  # numbers of tasks
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Rounds`."""
+        """Exchange the parts of one round by MPI messages."""
         self.raise_if_interrupted()
         self._torn = True
         into = self._exchanged if kind == EXCHANGE else self._passing  # results of an exchange live until the next one
@@ -107,12 +107,12 @@ class MPICommunicator(Rounds):
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def split(self, color: int) -> "MPICommunicator":
-        """See `Communicator`."""
+        """Return a communicator of the ranks that passed the same color, in rank order."""
         self.end(SPLIT)
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """See `Communicator`. If the others don't join a round in time, the job is aborted."""
+        """Report that this rank has failed. If the others don't join a round in time, the job is aborted."""
         if isinstance(error, RankError):  # all ranks have it
             return
         if self._torn:
@@ -121,12 +121,12 @@ class MPICommunicator(Rounds):
             note(error, self.place)
 
     def warn(self, number: int) -> None:
-        """See `WarningCommunicator`."""
+        """Warn the other ranks, which may wait outside a round, that this one gives up a task."""
         content = np.array([number], np.int64)
         self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._others()]
 
     def is_warned(self, number: int) -> bool:
-        """See `WarningCommunicator`."""
+        """Return whether another rank has given up a task; raise an error that this rank has to raise now."""
         self.raise_if_interrupted()
         content = np.zeros(1, np.int64)
         while self._comm.Iprobe(tag=_WARNING):
@@ -204,7 +204,7 @@ def card_of(comm: Any) -> int:
 
 
 class MPIRanks:
-    """See `Ranks`. Every process runs the same script, and controls its own rank.
+    """Ranks that are the processes of an MPI job. Every process runs the same script, and controls its own rank.
 
     Parameters
     ----------
@@ -230,32 +230,32 @@ class MPIRanks:
         )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """See `Ranks`."""
+        """Call `function(rank, *arguments)` on this process's rank; return a list of its result."""
         for key in self.dropped.taken():
             self._rank.kept.pop(key, None)
         with self._card:
             return [invoke(self._rank, function, arguments)]
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """See `Ranks`."""
+        """Call `function(group, *arguments)`, which drives the GPU of this process's rank."""
         if self._group is None:
             return None
         return self.each(lambda _: function(self._group, *arguments))[0]
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """See `Ranks`."""
+        """Return False: these ranks are not Dask workers."""
         return False
 
     def members(self) -> Sequence[Member]:
-        """See `Ranks`."""
+        """Return no ranks: each process has one rank only."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """See `Ranks`."""
+        """Return None: these ranks are not Dask workers."""
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """See `Ranks`."""
+        """End the use of the ranks; `error` is an exception to report to the others, if any."""
         shared = None
         if self.communicator.link is not None:
             self.communicator.link.close()

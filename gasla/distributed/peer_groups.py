@@ -50,19 +50,19 @@ class OneProcess:
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Group`."""
+        """Return the arrays of all ranks."""
         return list(parts)
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """See `Group`. The arrays received are those sent."""
+        """Return what each rank receives, by the rank that has sent it. The arrays received are those sent."""
         return [list(received) for received in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
-        """See `Group`."""
+        """Return memory on the current GPU that the kernels of all ranks can reach."""
         return run.memory(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """See `Group`."""
+        """Return an object whose `addresses` are where kernels here reach the memories of all ranks."""
         return Shared([address(memory) for memory in memories])
 
     def watch(self, number: int, superstep: int) -> None:
@@ -149,13 +149,16 @@ class Processes:
                     self._watched.register(descriptor, select.POLLIN)
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Group`."""
+        """Return the arrays of all ranks."""
         (part,) = parts
         found = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
         return [one.reshape(-1, *part.shape[1:]) for one in found]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """See `Group`. Each rank puts what it sends into memory of its own, from which the others copy it."""
+        """Return what each rank here receives, by the rank that has sent it.
+
+        Each rank puts what it sends into memory of its own, from which the others copy it.
+        """
         (sent,) = parts
         ends = [0, *np.cumsum([-(-part.nbytes // ALIGNMENT) * ALIGNMENT for part in sent]).tolist()]
         rows = [[end, part.nbytes] for end, part in zip(ends, [*sent, sent[0][:0]], strict=True)]
@@ -186,11 +189,11 @@ class Processes:
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:
-        """See `Group`."""
+        """Return memory on the current GPU that the kernels of all ranks can reach."""
         return peers().shared_memory.allocate(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """See `Group`."""
+        """Return an object whose `addresses` are where kernels here reach the memories of all ranks."""
         unused = self._unmap_unused()
         (memory,) = memories
         found, problem = self._map(number, memory)

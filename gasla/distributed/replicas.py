@@ -31,7 +31,7 @@ TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and t
 
 
 def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
-    """See `distributed.Graph.map_shares`."""
+    """Compute the rows of an array in shares: `distributed.Graph.map_shares` calls this."""
     require_room(graph)
     handle = Handle(graph.ranks)
     shape, kind = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
@@ -39,7 +39,7 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
 
 
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
-    """See `distributed.Graph.sum_shares`."""
+    """Add up terms in shares: `distributed.Graph.sum_shares` calls this."""
     if not len(items):
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)

@@ -43,17 +43,17 @@ class Rounds:
         raise NotImplementedError
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Communicator`."""
+        """Send each rank its part, and return the parts received, in rank order (all-to-all)."""
         return self.meet(EXCHANGE, parts)
 
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
-        """See `Communicator`."""
+        """Return the one-dimensional arrays of all ranks, in rank order."""
         array = np.ascontiguousarray(array)
         parts = self.meet(ALLGATHER + (array.dtype.num << _SHIFT), [array.view(np.uint8)] * self.size)
         return [part.view(array.dtype).copy() for part in parts]
 
     def barrier(self) -> None:
-        """See `Communicator`."""
+        """Wait until all ranks have called this."""
         self.meet(BARRIER, [EMPTY] * self.size)
 
     def end(self, kind: int = END) -> None:
@@ -66,7 +66,7 @@ class Rounds:
         return place(self.rank, self.size, self.host, self.superstep)
 
     def abort(self, error: BaseException) -> None:
-        """See `Communicator`."""
+        """Report that this rank has failed: every other rank raises in its current or next operation."""
         raise NotImplementedError
 
     def message_of(self, error: BaseException) -> np.ndarray:

@@ -45,7 +45,7 @@ class _Table:
 
 
 class ThreadCommunicator(Rounds):
-    """See `Communicator`. Arrays are passed by reference, without a copy."""
+    """A communicator between threads of one process. Arrays are passed by reference, without a copy."""
 
     shares_memory = True
 
@@ -56,7 +56,7 @@ class ThreadCommunicator(Rounds):
             self.host = f"card {card} of {self.host}"  # in errors
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Rounds`."""
+        """Exchange the parts of one round through the table that the threads share."""
         row = self._share((kind, parts))
         self.check(kind, [there for there, _ in row], ())
         return [sent[self.rank] for _, sent in row]
@@ -72,7 +72,7 @@ class ThreadCommunicator(Rounds):
         return row
 
     def split(self, color: int) -> "ThreadCommunicator":
-        """See `Communicator`."""
+        """Return a communicator of the ranks that passed the same color, in rank order."""
         colors = [int(found[0]) for found in self.allgather(np.array([color]))]
         members = [rank for rank in range(self.size) if colors[rank] == color]
         self.end(SPLIT)
@@ -80,7 +80,7 @@ class ThreadCommunicator(Rounds):
         return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
-        """See `Communicator`."""
+        """Report that this rank has failed, and wake the ranks that wait."""
         if not isinstance(error, RankError):  # all ranks have it
             self._table.fail(self.place, error)
 
@@ -113,7 +113,9 @@ def _check_not_on_rank(function: Callable[..., Any]) -> None:
 
 
 class ThreadRanks:
-    """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card.
+    """Ranks that are threads of this process.
+
+    Each call starts one thread per rank; with `cards`, a rank's current device is its card.
 
     After a failure or Ctrl-C the call waits for the other ranks up to `PATIENCE` seconds. A rank that does not reach an
     exchange in this time keeps running, and the next call waits for it.
@@ -127,7 +129,7 @@ class ThreadRanks:
         self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:
-        """See `Ranks`."""
+        """Return all ranks, if each has a GPU, else none."""
         _check_not_on_rank(self.members)
         self._drop()
         host = socket.gethostname()
@@ -137,13 +139,13 @@ class ThreadRanks:
         ]
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """See `Ranks`."""
+        """Call `function(rank, *arguments)` on each rank; return the results in the order of the ranks."""
         _check_not_on_rank(function)
         with nullcontext() if self._cards is None else turn_over_cards:
             return self._each(function, arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """See `Ranks`. No thread is started."""
+        """Call `function(group, *arguments)` in this thread, which drives the GPUs of all ranks; start no thread."""
         if self._cards is None:
             return None
         _check_not_on_rank(function)
@@ -206,11 +208,11 @@ class ThreadRanks:
             thread.join(max(0.0, until - time.monotonic()))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """See `Ranks`."""
+        """Return False: these ranks are not Dask workers."""
         return False
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """See `Ranks`."""
+        """Return None: these ranks are not Dask workers."""
         return None
 
     def leave(self, error: BaseException | None) -> None:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Engine.prepare`; the functions below are documented there, too."""
+    """Prepare the runs of a program on a graph.
+
+    This function and those below are documented in `gasla.engines.Engine`.
+    """
     from gasla.gpu.program.engine import Prepared
 
     return Prepared(way, deterministic, scheduled)

@@ -17,7 +17,7 @@ from gasla.program.program import VertexProgram
 
 
 def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> list[str]:
-    """See `gasla.engines.Engine.explain`."""
+    """Return the sentences of `gasla.explain` for a program that is prepared on a graph."""
     plan = runs._find(program, graph).plan
     workspace = engine._workspace_size(plan, graph)
     compiled = compile.is_compiled(plan.source)
@@ -32,7 +32,7 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
 
 
 def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool) -> list[str]:
-    """See `gasla.engines.Engine.explain_elsewhere`: the kernel by what is known on the CPU, the size of the graph."""
+    """Return the sentences of `gasla.explain` that need no GPU: on the kernel, and on the size of the graph."""
     shape = Shape(is_small=is_small(graph) and way != PUSH)
     plan = GpuPlan(
         program.traced(graph.id_dtype),

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Runner`. Every iteration pulls, and every run is deterministic."""
+    """Prepare the runs of a program on a graph, as every `gasla.engines.Runner` does.
+
+    Every iteration pulls, and every run is deterministic.
+    """
     from gasla.reference.runs import Interpreted
 
     return Interpreted(program, graph, deterministic, scheduled)

@@ -17,7 +17,7 @@ GRAIN = 1 << 15  # products that a thread takes at once
 
 
 def ready_wide(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """See `gasla.engines.Products`."""
+    """Compile a product of a sparse with a dense matrix, as `gasla.engines.Products` says."""
     return functools.partial(multiply, Lists(lists.indptr, lists.indices, lists.values, lists.width), terms)
 
 

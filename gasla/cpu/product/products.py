@@ -30,7 +30,10 @@ OFTEN = 8  # mean entries per row from which a pass over x beforehand pays off
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
+    """Compile a product of a matrix with a vector.
+
+    This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
+    """
     return Product(lists, terms, masked).multiply
 
 

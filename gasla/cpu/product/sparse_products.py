@@ -124,7 +124,10 @@ class Product(Rows):
 
 
 def of_matrices(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Product:
-    """See `gasla.engines.Products`, as for `at_entries`."""
+    """Prepare a product of two sparse matrices by rows.
+
+    This function and `at_entries` are documented in `gasla.engines.Products`.
+    """
     return Product(A, B, terms, left_out)
 
 

@@ -17,7 +17,7 @@ from gasla.graph.graph import Graph
 
 
 class DistributedPrimitives:
-    """See `gasla.engines.Primitives`."""
+    """The primitives (`gasla.engines.Primitives`) over the ranks of a distributed graph."""
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """The number of components, and the component of each vertex."""

@@ -17,7 +17,7 @@ from semirings import Monoid
 
 
 def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
-    """See `distributed.Graph.contract`."""
+    """Return the quotient graph: `distributed.Graph.contract` calls this."""
     if not isinstance(combine, Monoid):
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
     labels = labels.compute() if isinstance(labels, BlockArray) else labels

@@ -66,7 +66,7 @@ class Interpreted(Compiled):
 
 
 class DistributedRuns:
-    """See `gasla.engines.Runs`."""
+    """The shared preparation of all runs of a program over the ranks of a graph."""
 
     def __init__(self, options: Options, plan: Plan) -> None:
         self.turn, self.options, self._plan = threading.Lock(), options, plan
@@ -131,7 +131,7 @@ class Status(NamedTuple):
 
 
 class DistributedRun(Synchronous):
-    """See `gasla.engines.Running`. Ranks begin in the first `advance`, which says how far to run."""
+    """A run over the ranks. They begin in the first `advance`, which says how far to run."""
 
     log_rows = 1024
 

@@ -133,7 +133,7 @@ def edge_bounds(graph: Any) -> np.ndarray:
 
 
 class OneCardRun(Synchronous):
-    """See `gasla.engines.Running`: a run on the first GPU, whose results are in blocks like those of all GPUs."""
+    """A run on the first GPU, whose results are in blocks like those of all GPUs."""
 
     def __init__(
         self,

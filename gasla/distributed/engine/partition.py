@@ -100,14 +100,14 @@ class Held:
         self._order: Array | None = None if ascends(edges.ids) else np.argsort(edges.ids, kind="stable")
 
     def extent(self) -> tuple[int, int]:
-        """See `Source`."""
+        """Return the smallest and the largest id; (0, -1) without edges."""
         if not self.count:
             return 0, -1
         ranges = [range_of(ends) for ends in (self._edges.src, self._edges.dst)]
         return min(int(least) for least, _ in ranges), max(int(most) for _, most in ranges)
 
     def plan(self, m: int) -> Rounds:
-        """See `Source`."""
+        """Return the rounds in which `m` edges of all ranks are sent."""
         if self.count:
             least, most = map(int, range_of(self._edges.ids))
             if not 0 <= least <= most < m:
@@ -116,11 +116,11 @@ class Held:
         return Rounds(count, 1) if count == 1 else Rounds(count * self._size, self._size)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """See `Source`."""
+        """Return the targets of this rank's edges of a round, on its device."""
         return self._sent(self._edges.dst, self._part(number, rounds), self._n)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """See `Source`."""
+        """Return this rank's edges of a round, on its device."""
         edges, part = self._edges, self._part(number, rounds)
         values = None if edges.values is None else here(edges.values[part], self._device)
         src, dst = (self._sent(ends, part, self._n) for ends in (edges.src, edges.dst))

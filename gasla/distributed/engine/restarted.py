@@ -16,7 +16,7 @@ from gasla.program.program import VertexProgram
 
 
 class RestartedPart:
-    """See `gasla.engines.Part`: the methods that a rank calls.
+    """A part (`gasla.engines.Part`) that starts a run anew for each superstep: the methods that a rank calls.
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ from gasla.graph.neighbor_lists import Lists
 
 
 class GraphSlices:
-    """See `Source`. In each round, ranks send consecutive slices of the edges, of equal lengths.
+    """A rank's slices of the edges of a whole graph.
+
+    In each round, ranks send consecutive slices of the edges, of equal lengths.
 
     Parameters
     ----------
@@ -33,19 +35,19 @@ class GraphSlices:
             self._given = Adjacency(here(self._given.indptr, self._device), self._given.indices)
 
     def extent(self) -> tuple[int, int]:
-        """See `Source`; a graph has checked its ids."""
+        """Return the range of possible ids. A graph has checked its ids."""
         return 0, self._lists.n - 1
 
     def plan(self, m: int) -> Rounds:
-        """See `Source`."""
+        """Return the rounds in which `m` edges are sent."""
         return Rounds(rounds_of(self._device, m, self._size), 1)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """See `Source`."""
+        """Return the targets of this rank's edges of a round."""
         return self._ends(self._slice(number, rounds), 1)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """See `Source`."""
+        """Return this rank's edges of a round."""
         part, xp = self._slice(number, rounds), module_of(self._device)
         ids = xp.arange(part.start, part.stop, dtype=index_dtype(self._lists.m))
         values = None if self._values is None else here(self._values[part], self._device)

@@ -106,7 +106,7 @@ class Kernels(NamedTuple):
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """See `gasla.engines.Products.ready_wide`."""
+    """Compile a product of a sparse with a dense matrix, as `gasla.engines.Products.ready_wide` says."""
     # a copy without cached products, which would form a reference cycle
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)

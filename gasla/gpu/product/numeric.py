@@ -78,13 +78,13 @@ SMALL_BLOCKS = 8  # blocks per multiprocessor: reads of rows wait for memory, an
 
 
 class MatrixProduct:
-    """See `gasla.engines.MatrixProduct`."""
+    """A product of two sparse matrices on a GPU, in the two steps of `gasla.engines.MatrixProduct`."""
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         self.given, self.terms = (A, B, left_out), terms
 
     def count(self, most: int) -> Array | None:
-        """See `gasla.engines.MatrixProduct`."""
+        """Count the entries of each row; return None if an offset or index of a matrix is out of range."""
         A, B, mask = self.given
         a = symbolic.as_csr(A, "A")
         b = a if B is A else symbolic.as_csr(B, "B")
@@ -110,7 +110,7 @@ class MatrixProduct:
 
 
 def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
-    """See `gasla.engines.Products.at_entries`."""
+    """Fill `outs` with the product at each entry of a mask, as `gasla.engines.Products.at_entries` says."""
     a, b, entries = (symbolic.as_csr(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
     if a is None or b is None or entries is None:
         return False

@@ -87,7 +87,10 @@ class Kernels(NamedTuple):
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
+    """Compile a product of a matrix with a vector.
+
+    This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
+    """
     # a copy without cached products, which would form a reference cycle
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)

@@ -37,7 +37,7 @@ class Prepared:
             levels.begin(graph.id_dtype)
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
-        """See `gasla.engines.Runs`."""
+        """Prepare runs of phases that take turns; return None if the GPU can't run them in one launch."""
         return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(

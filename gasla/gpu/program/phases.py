@@ -284,7 +284,7 @@ def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, 
 
 
 class Together:
-    """See `gasla.engines.Together`."""
+    """Phases that take turns on a GPU in one launch, without their caller."""
 
     def __init__(self, phases: Phases, way: int) -> None:
         self._phases, self._way = phases, way

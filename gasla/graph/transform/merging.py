@@ -24,7 +24,7 @@ from semirings import any as any_of
 
 
 def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bool) -> Derived:
-    """See `Graph.simple`."""
+    """Return the graph without self loops, with parallel edges merged into one: `Graph.simple` calls this."""
     weights = _combined(lists, values, combine)
     same = IdMap(lists.device, lists.n, lists.n)
     if loops or not lists.has_self_loops:
@@ -39,7 +39,10 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
 def contract(
     lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool, merges: bool
 ) -> Derived:
-    """See `Graph.contract`; if it `merges` parallel edges without a monoid, the first value is kept."""
+    """Return the quotient graph: `Graph.contract` calls this.
+
+    If it `merges` parallel edges without a monoid, the first value is kept.
+    """
     weights = _combined(lists, values, combine)
     became, count = number_groups(lists.n, lists.id_dtype, labels)
     if combine is not None and lists.device == "cpu":
@@ -51,7 +54,7 @@ def contract(
 
 
 def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
-    """See `Graph.symmetrized`."""
+    """Return the undirected graph: `Graph.symmetrized` calls this."""
     weights = _combined(lists, values, combine)
     if lists.device == "cpu":
         return _merged_both(lists, weights, combine)

@@ -14,7 +14,7 @@ from gasla.graph.validate import as_array, as_ids, check_range, for_names
 
 
 def select(lists: Lists, values: Array | None, edges: Any) -> Derived:
-    """See `Graph.select`."""
+    """Return the graph with all vertices and the selected edges: `Graph.select` calls this."""
     selected = _chosen(lists, "edges", edges, lists.m).astype(lists.offset_dtype)
     if any_true(array_module(selected).less_equal(selected[1:], selected[:-1])):
         raise ValueError("the numbers of edges don't ascend; expected each once, in ascending order: numpy.unique")
@@ -24,7 +24,7 @@ def select(lists: Lists, values: Array | None, edges: Any) -> Derived:
 
 
 def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
-    """See `Graph.subgraph`."""
+    """Return the induced subgraph of the selected vertices: `Graph.subgraph` calls this."""
     chosen = _chosen(lists, "vertices", vertices, lists.n).astype(lists.id_dtype)
     xp, count = array_module(chosen), len(chosen)
     number = xp.zeros(lists.n, lists.id_dtype)  # new numbers from 1; zeros, because untouched zero pages cost nothing
