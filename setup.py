@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -24,9 +25,14 @@ class BuildWithCode(build_py):
 
     def run(self) -> None:
         super().run()
-        if self.editable_mode or os.environ.get("GASLA_SHIP") == "0":
+        if self.editable_mode:
+            return
+        folder = Path(self.build_lib) / "gasla" / "shipped"
+        if os.environ.get("GASLA_SHIP") == "0":
+            shutil.rmtree(folder, ignore_errors=True)  # of an earlier build
             return
         if self._run_in_build("gasla.shipping"):
+            shutil.rmtree(folder, ignore_errors=True)
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
         wants_cuda = os.environ.get("GASLA_SHIP_CUDA") == "1"  # for releases: minutes, with CuPy and NVRTC but no GPU
         if wants_cuda and self._run_in_build("gasla.gpu.shipping.build"):
@@ -41,8 +47,23 @@ class BuildWithCode(build_py):
         return subprocess.run(command, env=environment, check=False).returncode
 
 
-class WheelWithBill(bdist_wheel):
-    """Add a software bill of materials to the wheel's metadata, where PEP 770 wants it."""
+class WheelOfWhatIsThere(bdist_wheel):
+    """Tag the wheel by the code in it, and add a software bill of materials to its metadata, where PEP 770 wants it.
+
+    With machine code, it is tagged for this system, or for the platform given as --plat-name, if the code runs there;
+    without, for any system.
+    """
+
+    def get_tag(self) -> tuple[str, str, str]:
+        shipped = Path(self.bdist_dir) / "gasla" / "shipped" / "platforms"
+        if not shipped.exists():
+            return self.python_tag, "none", "any"
+        self.root_is_pure = False
+        platforms = shipped.read_text().split()
+        wanted = self.plat_name if self.plat_name_supplied else platforms[0]
+        if wanted not in platforms:
+            sys.exit(f"gasla: --plat-name is {wanted}; expected one of {', '.join(platforms)}, by the wheel's code")
+        return self.python_tag, "none", wanted
 
     def write_wheelfile(self, wheelfile_base: str, *generator: str) -> None:
         super().write_wheelfile(wheelfile_base, *generator)
@@ -95,4 +116,4 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-setup(cmdclass={"build_py": BuildWithCode, "bdist_wheel": WheelWithBill})
+setup(cmdclass={"build_py": BuildWithCode, "bdist_wheel": WheelOfWhatIsThere})

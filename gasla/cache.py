@@ -45,12 +45,18 @@ def store(name: str, data: bytes) -> None:
 def load(name: str) -> bytes | None:
     """The data stored or shipped under a name; None if there is none, or if it is damaged."""
     for folder in (cache_directory(), SHIPPED):
-        with suppress(OSError):
-            content = (folder / name).read_bytes()
-            digest, data = content[:_DIGEST], content[_DIGEST:]
-            if digest == _digest(name, data):
-                return data
+        with suppress(OSError, ValueError):
+            return read(folder, name)
     return None
+
+
+def read(folder: Path, name: str) -> bytes:
+    """The data that a folder has under a name; ValueError if it is damaged."""
+    content = (folder / name).read_bytes()
+    digest, data = content[:_DIGEST], content[_DIGEST:]
+    if digest != _digest(name, data):
+        raise ValueError(f"{folder / name} is damaged")
+    return data
 
 
 def _digest(name: str, data: bytes) -> bytes:

@@ -20,9 +20,7 @@ import tempfile
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
-PLATFORM = (
-    "manylinux_2_28_x86_64"  # of the oldest wheels of llvmlite that gasla takes; the code itself needs no libraries
-)
+PLATFORM = "manylinux_2_17_x86_64"  # setup.py refuses it if the code calls what such a system may not have
 
 
 def main() -> None:
@@ -65,6 +63,10 @@ def build(folder: Path, commit: str) -> dict[str, str]:
         run("--wheel", "--outdir", folder, source, environment=no_code)
         option = f"-C--build-option=--plat-name={PLATFORM}"
         run("--wheel", option, "--outdir", folder, source, environment=environment)
+    wheels = {path.name for path in folder.glob("*.whl")}
+    expected = {f"{sdist.name.removesuffix('.tar.gz')}-py3-none-{platform}.whl" for platform in ("any", PLATFORM)}
+    if wheels != expected:
+        sys.exit(f"the wheels are {', '.join(sorted(wheels))}; expected {', '.join(sorted(expected))}")
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 

@@ -46,6 +46,19 @@ def check_wheel(wheel: Path) -> None:
         sys.exit(f"{wheel.name} lacks the LICENSE")
 
 
+def check_tag(wheel: Path) -> None:
+    """Check that a wheel with machine code is tagged for one platform, and one without for all."""
+    archive = zipfile.ZipFile(wheel)
+    tag = wheel.stem.rsplit("-", 1)[1]
+    kernels = [name for name in archive.namelist() if name.startswith("gasla/shipped/kernels/")]
+    platforms = archive.read("gasla/shipped/platforms").decode().split() if kernels else ["any"]
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
+    lines = archive.read(metadata).decode().splitlines()
+    wanted = {f"Tag: py3-none-{tag}", f"Root-Is-Purelib: {str(not kernels).lower()}"}
+    if tag not in platforms or not wanted <= {*lines}:
+        sys.exit(f"{wheel.name} has {len(kernels)} kernels and says {lines}; expected one of {platforms}")
+
+
 def check_bill(wheel: Path) -> None:
     """Check that the bill of materials names the wheel's version, what it requires, and whether it ships code."""
     archive = zipfile.ZipFile(wheel)
@@ -85,6 +98,7 @@ def main() -> None:
         build(work / "dist")
         (wheel,), (sdist,) = (work / "dist").glob("*.whl"), (work / "dist").glob("*.tar.gz")
         check_wheel(wheel)
+        check_tag(wheel)
         check_bill(wheel)
         check_sdist(sdist)
         installed = Installed(wheel, work)  # and nothing but what it requires

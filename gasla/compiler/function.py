@@ -165,13 +165,11 @@ class Compiled:
     @staticmethod
     def _loaded(takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
         """Load a stored kernel; None if the data is missing, has another form, or can't be loaded here."""
-        head, _, code = (data or b"").partition(b"\n")
         with suppress(ValueError, RuntimeError):
-            name, *sizes = head.decode("latin1").split()
+            name, codes = parts_of(data or b"")
             returns = NONE if name == "None" else NAMES.get(name)
-            ends = [0, *itertools.accumulate(map(int, sizes))]
-            if isinstance(returns, Type) and ends[-1] == len(code) > 0:
-                return Kernel(takes, returns, [code[a:b] for a, b in itertools.pairwise(ends)])
+            if isinstance(returns, Type):
+                return Kernel(takes, returns, codes)
         return None
 
     def _compile(self, takes: tuple[Type | Known, ...], key: str | None) -> bytes:
@@ -267,6 +265,16 @@ def _stored(key: str | None) -> bytes | None:
     """The code in the cache under a name, or under the name that it has there."""
     data = cache.load(key) if key is not None else None
     return cache.load(data.decode()) if data is not None and data.startswith(b"kernels/") else data
+
+
+def parts_of(data: bytes) -> tuple[str, list[bytes]]:
+    """The name of the type that a stored kernel returns, and its objects; ValueError if the data has another form."""
+    head, _, code = data.partition(b"\n")
+    name, *sizes = head.decode("latin1").split()
+    ends = [0, *itertools.accumulate(map(int, sizes))]
+    if not code or ends[-1] != len(code):
+        raise ValueError(f"a stored kernel has {len(code)} bytes of code; expected {ends[-1]}")
+    return name, [code[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _part(text: str, target: tuple[str, str, str]) -> bytes:

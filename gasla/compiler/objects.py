@@ -115,6 +115,11 @@ def undefined(*codes: bytes) -> set[str]:
     return needed - defined
 
 
+def machine(code: bytes) -> str:
+    """The processors that an ELF object is for, as tags of wheels name them."""
+    return {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", code, 18)[0]]
+
+
 @functools.cache
 def _libraries() -> list[Any]:
     names = [None, ctypes.util.find_library("m")]

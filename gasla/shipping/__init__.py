@@ -50,10 +50,29 @@ def main() -> None:
         tasks += [pool.submit(show, name) for name in gasla.__all__]
         for done in as_completed(tasks):
             done.result()
+    (folder / "platforms").write_text("".join(f"{tag}\n" for tag in platforms(folder)))
     stamp.write_text(text)
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    files = [path for path in folder.glob("*/*") if path.is_file()]
     size, seconds = sum(path.stat().st_size for path in files), time.perf_counter() - began
-    print(f"gasla: {len(files) - 1} kernels, {size / 1e6:.1f} MB, compiled in {seconds:.0f} s")
+    print(f"gasla: {len(files)} files, {size / 1e6:.1f} MB, compiled in {seconds:.0f} s")
+
+
+def platforms(folder: Path) -> list[str]:
+    """The tags of the platforms on which a folder's objects run, as wheels have them.
+
+    They are the objects' own system, and every Linux whose C library has what they call, if the table of functions says
+    which that is (`gasla.compiler.system`).
+    """
+    from gasla.cache import read
+    from gasla.compiler.function import parts_of
+    from gasla.compiler.objects import machine, undefined
+    from gasla.compiler.system import FUNCTIONS, GLIBC
+
+    kernels = [parts_of(read(folder, f"kernels/{path.name}"))[1] for path in folder.glob("kernels/*")]
+    (processor,) = {machine(code) for codes in kernels for code in codes}
+    needed = {name for codes in kernels for name in undefined(*codes)}
+    portable = [f"manylinux_{GLIBC[0]}_{GLIBC[1]}_{processor}"] if needed <= FUNCTIONS["linux"] else []
+    return [f"linux_{processor}", *portable]
 
 
 def can_ship() -> bool:

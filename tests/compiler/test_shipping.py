@@ -11,6 +11,7 @@ import pytest
 
 import gasla
 from gasla import cache, shipping
+from gasla.compiler import system
 from gasla.shipping import calls
 
 PROGRAM = """
@@ -48,6 +49,22 @@ def run(*words: str, cache_folder: Path) -> str:
 def test_shipped_code_is_found(shipped: Path, tmp_path: Path) -> None:
     assert run("-c", PROGRAM, str(shipped), cache_folder=tmp_path).split("]") == ["[0, 1, 2, 3", "\n"]
     assert not (tmp_path / "kernels").exists()
+
+
+@pytest.mark.skipif(not shipping.can_ship(), reason="code is shipped for Linux on x86-64-v3 alone")
+def test_code_is_for_every_linux_that_has_what_it_calls(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shipping.platforms(shipped) == ["linux_x86_64", "manylinux_2_17_x86_64"]
+    monkeypatch.setitem(system.FUNCTIONS, "linux", system.FUNCTIONS["linux"] - {"usleep"})
+    assert shipping.platforms(shipped) == ["linux_x86_64"]
+
+
+@pytest.mark.skipif(not shipping.can_ship(), reason="code is shipped for Linux on x86-64-v3 alone")
+def test_an_older_processor_takes_none_of_the_shipped_code(shipped: Path, tmp_path: Path) -> None:
+    """The wheel can be installed there: functions are compiled when they are called, for that processor."""
+    older = "from gasla.compiler import function, objects\nold = objects.host()[0], 'nehalem', '+sse4.2,+popcnt'\n"
+    older += "function.host = objects.host = lambda: old\nfunction.common = lambda: objects.common.__wrapped__()\n"
+    levels, names = run("-c", older + PROGRAM, str(shipped), cache_folder=tmp_path).split("]")
+    assert levels == "[0, 1, 2, 3" and "run_loop" in names
 
 
 def test_a_damaged_file_is_compiled_anew(shipped: Path, tmp_path: Path) -> None:
