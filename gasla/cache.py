@@ -7,9 +7,10 @@ the folder can make its users run code.
 
 import hashlib
 import os
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+from gasla.log import LOG
 from gasla.output import placing
 
 SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` compiled for a wheel; a checkout has none
@@ -34,19 +35,25 @@ def store(name: str, data: bytes) -> None:
     >>> load("an example of gasla.cache") in (b"3.14", None)
     True
     """
-    with suppress(OSError):  # a full, read-only or foreign folder only costs time
+    try:
         path = cache_directory() / name
         cache_directory().mkdir(0o700, parents=True, exist_ok=True)  # writable by its user alone: content is run
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
             stream.write(_digest(name, data) + data)
+    except OSError as error:  # a full, read-only or foreign folder only costs time
+        _log_unwritable(cache_directory(), error.strerror or type(error).__name__)
 
 
 def load(name: str) -> bytes | None:
     """The data stored or shipped under a name; None if there is none, or if it is damaged."""
     for folder in (cache_directory(), SHIPPED):
-        with suppress(OSError, ValueError):
+        try:
             return read(folder, name)
+        except ValueError as error:
+            LOG.warning("%s, so it counts as absent", error)
+        except OSError:  # the next folder may have it
+            pass
     return None
 
 
@@ -57,6 +64,16 @@ def read(folder: Path, name: str) -> bytes:
     if digest != _digest(name, data):
         raise ValueError(f"{folder / name} is damaged")
     return data
+
+
+@cache  # once for each folder, not for each file
+def _log_unwritable(folder: Path, reason: str) -> None:
+    LOG.warning(
+        "compiled code can't be stored in %s (%s): each process compiles it again; set GASLA_CACHE_DIR to a folder "
+        "that can be written, or call gasla.warm where it can be, as when an image is built",
+        folder,
+        reason,
+    )
 
 
 def _digest(name: str, data: bytes) -> bytes:

@@ -14,6 +14,8 @@ from functools import wraps
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from gasla.log import LOG
+
 GASLA, NETWORKX = "gasla", "networkx"
 CONVERSION = "(conversion)"
 
@@ -76,6 +78,7 @@ class Report:
 
     def decline(self, name: str, why: str) -> None:
         """Note that NetworkX is going to run a call, and why."""
+        LOG.debug("networkx.%s runs on NetworkX: %s", name, why)
         if self._measures:
             self._reasons()[name] = why
         else:

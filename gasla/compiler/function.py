@@ -11,7 +11,6 @@ import functools
 import hashlib
 import itertools
 import linecache
-import logging
 import operator
 import os
 import re
@@ -21,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from logging import DEBUG
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from gasla.compiler.kernel_types import (
 )
 from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
+from gasla.log import LOG
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
@@ -239,7 +240,8 @@ _waits: list[tuple[str, float]] = []  # names and seconds of compilations since 
 
 
 def _report(name: str, seconds: float) -> None:
-    """Print a message once compilation has taken a second in total: a silent program would seem to hang."""
+    """Log a compilation. On a terminal, print a message once a second has gone by: the program would seem to hang."""
+    LOG.debug("compiled %s in %.3f s", name, seconds)
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
     if total < SECONDS:
@@ -247,12 +249,9 @@ def _report(name: str, seconds: float) -> None:
     names = ", ".join(dict.fromkeys(name for name, _ in _waits))
     message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
     _waits.clear()
-    logger = logging.getLogger("gasla")
-    if os.environ.get("GASLA_QUIET"):
+    if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):  # in the log already
         return
-    if logger.hasHandlers():
-        logger.info(message)
-    elif sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         print(message, file=sys.stderr)
 
 

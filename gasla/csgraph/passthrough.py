@@ -13,6 +13,7 @@ from scipy.sparse import csgraph, csr_array, issparse
 from gasla.arrays import array_module, index_dtype
 from gasla.csgraph.inputs import require_sound
 from gasla.graph.memory_limit import require_room
+from gasla.log import LOG
 
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
@@ -23,11 +24,12 @@ SPARES_TIME = True  # whether calls are delegated merely because SciPy is as fas
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function of that name; `reason` is for statistics.
+    """Call SciPy's function of that name; `reason` is for the log.
 
     A malformed sparse array is rejected, since SciPy's functions would read out of bounds. A dense array in Fortran
     order is copied: SciPy's Floyd-Warshall would return a transposed result.
     """
+    LOG.debug("csgraph.%s runs on SciPy: %s", name, reason)
     for given in (*args, *kwargs.values()):
         if issparse(given):
             require_sound(given)

@@ -68,6 +68,7 @@ from gasla.cpu.runtime.workers import (
     time_without_core,
     wake,
 )
+from gasla.log import LOG
 
 # Slots of a control array, of int64. They are a cache line (8 words) apart, to avoid false sharing.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
@@ -140,6 +141,7 @@ def set_num_threads(count: int) -> None:
     if not 1 <= count <= MOST:
         raise ValueError(f"count is {count}; expected 1 to {MOST} threads")
     _limit[0], workers.most_started[0] = count, MOST
+    _log_missing_cores(count)
 
 
 def get_num_threads() -> int:
@@ -170,7 +172,14 @@ def _limit_at_start() -> int:
         return MOST
     if not text.isdigit() or not 1 <= int(text) <= MOST:
         raise ValueError(f"GASLA_NUM_THREADS is {text!r}; expected a number from 1 to {MOST}")
+    _log_missing_cores(int(text))
     return int(text)
+
+
+def _log_missing_cores(wanted: int) -> None:
+    """Log that a run has fewer threads than asked for; MOST asks for all."""
+    if (there := cores.usable()) < wanted < MOST:
+        LOG.info("%d threads are asked for; runs use %d, one for each core that the process may use", wanted, there)
 
 
 _limit = [_limit_at_start()]
@@ -558,6 +567,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
         try:
             _thread.start_new_thread(begin, ())
         except (RuntimeError, MemoryError):  # "can't start new thread"
+            LOG.debug("a run stays on the calling thread, because no other can be started")
             begin()
         while not results:
             wait(-1 if watch is None else 0.1)

@@ -26,6 +26,7 @@ from gasla.cpu.runtime.intrinsics import (
     take_lock,
     words_at,
 )
+from gasla.log import LOG
 
 # A worker's mailbox has words of int64; words that others write are a cache line (8 words) apart from the word that the
 # worker waits for. It holds: the job; whether the worker sleeps; its lock, its place and its core, and the number of
@@ -226,14 +227,14 @@ def start_workers(threads: int) -> int:
 
 
 def _warn(wanted: int, found: int, error: Exception) -> None:
-    """Warn that runs have fewer threads than wanted."""
+    """Log and warn that runs have fewer threads than wanted."""
     used = "1 thread" if found == 1 else f"{found} threads"
-    warnings.warn(
+    message = (
         f"gasla uses {used} instead of {wanted}, because no more could be started ({error or type(error).__name__}); "
-        "gasla.set_num_threads(count) tries again",
-        RuntimeWarning,
-        stacklevel=1,
+        "gasla.set_num_threads(count) tries again"
     )
+    LOG.warning(message)
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
 
 
 def forget() -> None:

@@ -6,6 +6,7 @@ needs no GPU, so the tests compile every kernel anywhere: most to PTX, some to m
 
 import ctypes
 import functools
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import resources
@@ -15,6 +16,7 @@ import numpy as np
 
 from gasla import cache, cubins
 from gasla.arrays import current_device
+from gasla.log import LOG
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -50,9 +52,10 @@ def compile_text(
     from cupy.cuda import nvrtc
 
     texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
-    program = nvrtc.createProgram(source, name, texts, names)
+    program, began = nvrtc.createProgram(source, name, texts, names), time.perf_counter()
     try:
         nvrtc.compileProgram(program, [f"-arch={architecture}", *options])
+        LOG.debug("compiled %s for %s in %.3f s", name, architecture, time.perf_counter() - began)
         return bytes((nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program))
     except nvrtc.NVRTCError:
         raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
