@@ -6,10 +6,13 @@ import ctypes
 import ctypes.util
 import functools
 import struct
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # of optimization
@@ -28,7 +31,10 @@ def _ready() -> None:
 def host() -> tuple[str, str, str]:
     """The target triple, processor and features of this machine."""
     _ready()
-    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    triple = llvm.get_process_triple()
+    if sys.platform == "win32" and not triple.endswith("-elf"):
+        triple += "-elf"  # Windows' calling conventions, in the one format that LLVM's loader handles well there
+    return triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def llvm_version() -> tuple[int, ...]:
@@ -100,19 +106,52 @@ class Loaded:
 
 
 def undefined(*codes: bytes) -> set[str]:
-    """The undefined symbols of ELF objects; of other objects none are read."""
+    """The names in C of what objects call and don't define. They are ELF, Mach-O or COFF, of 64 bits."""
     needed: set[str] = set()
     defined: set[str] = set()
     for code in codes:
-        if code[:4] != b"\x7fELF":
-            continue
+        for name, is_defined in _symbols(code):
+            (defined if is_defined else needed).add(name)
+    return needed - defined
+
+
+def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
+    """The names in C of an object's symbols that have one, and whether the object defines them."""
+    if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
         names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
         for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
             if start:
-                name = names[start : names.index(b"\0", start)].decode()
-                (defined if section else needed).add(name)
-    return needed - defined
+                yield _text(names, start), section != 0
+    elif code[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O, which puts _ before each name
+        place, (commands,) = 32, struct.unpack_from("<I", code, 16)
+        for _ in range(commands):
+            command, size = struct.unpack_from("<II", code, place)
+            if command == 2:
+                table, count, names_at, _size = struct.unpack_from("<4I", code, place + 8)
+                for start, kind, _section, _more, _value in struct.iter_unpack(
+                    "<IBBHQ", code[table : table + 16 * count]
+                ):
+                    if kind & 1:  # external
+                        yield _text(code, names_at + start).removeprefix("_"), kind & 0x0E != 0
+            place += size
+    elif code[:2] in (b"\x64\x86", b"\x64\xaa"):  # COFF for x86-64 and ARM
+        table, count = struct.unpack_from("<II", code, 8)
+        names_at, skipped = table + 18 * count, 0
+        for name, _value, section, _type, kind, more in struct.iter_unpack("<8sIhHBB", code[table:names_at]):
+            if skipped:
+                skipped -= 1
+                continue
+            skipped = more  # records that belong to this one
+            if kind == 2 and name != b"_fltused":  # external, and not the mark of an object that computes with floats
+                is_long, start = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
+                yield _text(code, names_at + start) if is_long else name.rstrip(b"\0").decode(), section != 0
+    else:
+        raise ValueError(f"an object begins with {code[:4]!r}; expected ELF, Mach-O or COFF of 64 bits")
+
+
+def _text(data: bytes, start: int) -> str:
+    return data[start : data.index(b"\0", start)].decode()
 
 
 def machine(code: bytes) -> str:
@@ -122,8 +161,8 @@ def machine(code: bytes) -> str:
 
 @functools.cache
 def _libraries() -> list[Any]:
-    names = [None, ctypes.util.find_library("m")]
-    return [ctypes.CDLL(name) for name in names if name is None or name]
+    names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
+    return [*map(ctypes.CDLL, names), ctypes.pythonapi]
 
 
 @functools.cache
@@ -131,8 +170,9 @@ def _resolve(name: str) -> None:
     """Give LLVM the address of a C function; a missing symbol would end the process."""
     if llvm.address_of_symbol(name):
         return
+    other = system.OTHER_NAMES.get(sys.platform, {}).get(name, name)
     for library in _libraries():
-        if hasattr(library, name):
-            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        if hasattr(library, other):
+            llvm.add_symbol(name, ctypes.cast(getattr(library, other), ctypes.c_void_p).value)
             return
     raise CompileError(f"compiled code needs the function {name}, which this system does not have")

@@ -1,23 +1,42 @@
-"""The functions of each system that compiled code may call."""
+"""The functions of each system that compiled code may call: one table, for this system and for objects for others.
+
+Where systems differ, modules of kernels ask `has` when they are imported, and define what is compiled accordingly.
+"""
 
 from __future__ import annotations
 
-_OF_ONE = (
-    "sqrt floor ceil trunc rint exp exp2 log log2 log10 sin cos tan asin acos atan sinh cosh tanh expm1 log1p cbrt"
-)
-_OF_TWO = "atan2 hypot fmod nextafter pow"
-MATH = {name + end for name in f"{_OF_ONE} {_OF_TWO}".split() for end in ("", "f")}  # of float64 and of float32
+import sys
+
+_OF_LLVM = "sqrt floor ceil trunc rint exp exp2 log log2 log10 sin cos"
+_OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nextafter pow"
+MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}  # of float64 and of float32
 ANYWHERE = {
     *MATH,
     *("memcpy", "memmove", "memset"),  # by LLVM, for loops that do the same
     *("PyThread_acquire_lock", "PyThread_release_lock", "PyThread_get_thread_ident"),
 }
-FUNCTIONS = {  # by `sys.platform`
-    # Each of the C library is in glibc 2.17. LLVM makes `sincos` of a sine and a cosine of the same number.
-    "linux": {
-        *ANYWHERE,
-        *("usleep", "clock_gettime", "sincos", "sincosf"),
+POSIX = {*ANYWHERE, "usleep", "clock_gettime"}
+FUNCTIONS = {  # by `sys.platform`; LLVM makes one call of a sine and a cosine of the same number
+    "linux": {  # each that is not Python's is in glibc 2.17
+        *(*POSIX, "sincos", "sincosf"),
         *("sched_getcpu", "sched_getaffinity", "sched_setaffinity", "pthread_self", "pthread_getcpuclockid"),
     },
+    # A thread can't be bound to a core, and has no clock that others may read.
+    "darwin": {*POSIX, "__sincos_stret", "__sincosf_stret", "bzero", "__bzero", "memset_pattern16"},
+    # Likewise. `__chkstk` touches the pages of a large stack frame.
+    "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # the oldest that has all functions of the row for Linux: what wheels for Linux are tagged with
+LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}  # that have the functions, where the process can't be asked
+OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # under which libraries have them
+CURRENT = sys.platform
+
+
+def has(name: str) -> bool:
+    """Whether this system has a function."""
+    return name in functions(CURRENT)
+
+
+def functions(platform: str) -> set[str]:
+    """The functions that code for a system may call; of a system without a row those that POSIX has."""
+    return FUNCTIONS.get(platform, POSIX)

@@ -44,11 +44,11 @@ def test_costs_are_measured_and_measured_again() -> None:
     graph = gasla.Graph(datasets.rmat(14))
     pool[LINE] = pool[BARRIER] = pool[MEASURED] = 0
     for _ in range(2):
-        before = time.monotonic_ns()
+        before = time.perf_counter_ns()
         gasla.pagerank(graph)
-        assert before < pool[MEASURED] < time.monotonic_ns()
+        assert before < pool[MEASURED] < time.perf_counter_ns()
         assert 0 < pool[LINE] < 10**10 and 0 < pool[BARRIER] < 10**10
-        wait_until(lambda: time.monotonic_ns() - pool.item(MEASURED) > FRESH)
+        wait_until(lambda: time.perf_counter_ns() - pool.item(MEASURED) > FRESH)
     set_costs(7, 8)
     gasla.pagerank(graph)
     assert (pool[LINE], pool[BARRIER]) == (7, 8)
@@ -127,7 +127,7 @@ def test_small_passes_are_one_thread_where_lines_are_dear(
     found: list[int] = []
     monkeypatch.setattr(blocks, "run_parallel", lambda kernel, control, args, team, **_: found.append(team))
     set_costs(line)
-    pool[MEASURED] = time.monotonic_ns()
+    pool[MEASURED] = time.perf_counter_ns()
     for work in (blocks.SMALL, 64 * blocks.SMALL):
         blocks.run(None, work)
     assert found == [count, 2]

@@ -2,7 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def"
 import ctypes
-import os
+import time
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from gasla.compiler.builtin import BUILTINS
 from gasla.compiler.emit import Extern
 from gasla.compiler.function import Compiled
 from gasla.compiler.kernel_types import I32, I64, NONE, NUMBERS
+from gasla.compiler.system import has
 
 fetch_add, fetch_or, fetch_and = (BUILTINS[name] for name in ("fetch_add", "fetch_or", "fetch_and"))
 load, store, load_unordered, store_unordered = (
@@ -32,24 +33,37 @@ ZERO, ONE = np.uint64(0), np.uint64(1)  # of the type that vertices and position
 # In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))
 release_lock = Extern("PyThread_release_lock", NONE, (I64,))
-this_thread = Extern("PyThread_get_thread_ident", I64)
+this_thread = Extern("PyThread_get_thread_ident", NUMBERS["u32"] if has("Sleep") else I64)  # `unsigned long` in C
 
 
 new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
 take_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
 
 _clock_gettime = Extern("clock_gettime", I32, (I32, I64))
-_is_posix = os.name == "posix"
+_count_ticks = Extern("QueryPerformanceCounter", I32, (I64,))
+_has_clocks, _has_ticks = has("clock_gettime"), has("QueryPerformanceCounter")
+_CLOCK = getattr(time, "CLOCK_UPTIME_RAW", getattr(time, "CLOCK_MONOTONIC", 0))  # the first on macOS
+_TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)  # nanoseconds
 
 
 @Compiled
 def read_clock(clock):
     """Read a clock of the system, in nanoseconds; 0 where it has none."""
-    if not _is_posix:
+    if not _has_clocks:
         return 0
     time = _local(np.int64, 2)
     _clock_gettime(clock, _address(time))
     return time[0] * 1_000_000_000 + time[1]
+
+
+@Compiled
+def now():
+    """Read the clock of `time.perf_counter_ns`."""
+    if not _has_ticks:
+        return read_clock(np.int32(_CLOCK))
+    ticks = _local(np.int64, 1)
+    _count_ticks(_address(ticks))
+    return ticks[0] * _TICK
 
 
 @Compiled

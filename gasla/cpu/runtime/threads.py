@@ -10,7 +10,6 @@ return to Python, and never need its lock.
 """
 
 import _thread
-import ctypes
 import os
 import threading
 import time
@@ -23,12 +22,14 @@ import numpy as np
 from gasla.compiler.emit import Extern
 from gasla.compiler.function import Call, Compiled, apart
 from gasla.compiler.kernel_types import I32
+from gasla.compiler.system import has
 from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
     compare_and_swap,
     fetch_add,
     load,
+    now,
     pause,
     store,
     this_thread,
@@ -62,7 +63,6 @@ from gasla.cpu.runtime.workers import (
     USABLE,
     helper,
     mailboxes,
-    now,
     pool,
     start_workers,
     time_without_core,
@@ -102,9 +102,9 @@ PER_LINE, SPARSELY = 80, 1 << 22
 # loses about as much again, so that the loss stays below 1 / AS_LONG.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
 SPINS = 4000  # iterations of a waiting loop before the thread sleeps
-NAP = 0 if os.name == "nt" else 50  # microseconds of sleep; Windows can only sleep for milliseconds
+NAP = 50 if has("usleep") else 0  # microseconds of sleep; Windows can only sleep for milliseconds
 
-_nap = Extern("Sleep" if os.name == "nt" else "usleep", I32, (I32,))
+_nap = Extern("usleep" if has("usleep") else "Sleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
 # The lock of the run that last held the threads: it holds them as long as the lock is locked. `with turn:` locks and
 # unlocks in C, so that Ctrl-C, which interrupts Python code only, cannot leave the threads held.
@@ -359,7 +359,7 @@ def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no c
 
 def least_factor(threads: int) -> float:
     """By what factor the costs as last measured raise the smallest amount of work that several threads share."""
-    if time.monotonic_ns() - pool.item(MEASURED) > FRESH:
+    if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
         return 1  # the next launch measures them
     return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))
 
@@ -377,7 +377,7 @@ def _set_up_probe() -> None:
 # --- a launch --------------------------------------------------------------------------------------------------------
 
 
-if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
+if has("sched_getcpu"):
     _this_core = Extern("sched_getcpu", I32)
 
 else:

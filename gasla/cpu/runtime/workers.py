@@ -1,7 +1,5 @@
 """Worker threads: each has a mailbox, where it finds its job, and a lock on which it sleeps."""
 
-import ctypes
-import os
 import threading
 import time
 import warnings
@@ -11,6 +9,7 @@ import numpy as np
 from gasla.compiler.emit import Extern
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import I32, I64
+from gasla.compiler.system import has
 from gasla.cpu.runtime import cores
 from gasla.cpu.runtime.intrinsics import (
     acquire_lock,
@@ -19,6 +18,7 @@ from gasla.cpu.runtime.intrinsics import (
     fetch_add,
     load,
     new_lock,
+    now,
     pause,
     read_clock,
     release_lock,
@@ -62,16 +62,7 @@ def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         release_lock(mailbox[LOCK])
 
 
-_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", 0)
-
-
-@helper
-def now() -> int:  # pragma: no cover - compiled
-    """The time, in nanoseconds."""
-    return read_clock(np.int32(_MONOTONIC))
-
-
-if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
+if has("pthread_getcpuclockid"):
     _this = Extern("pthread_self", I64)
     _get_clock = Extern("pthread_getcpuclockid", I32, (I64, I64))
 
@@ -100,7 +91,7 @@ else:
         return 0
 
 
-if hasattr(os, "sched_setaffinity"):
+if has("sched_setaffinity"):
     _get_cores = Extern("sched_getaffinity", I32, (I32, I64, I64))
     _set_cores = Extern("sched_setaffinity", I32, (I32, I64, I64))
 
