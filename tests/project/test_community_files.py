@@ -1,6 +1,9 @@
 """Workflows, forms and the citation are what their schemas want, and say what is so."""
 
+import json
+import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -50,6 +53,59 @@ def test_workflows_open_no_door() -> None:
     command = [zizmor, "--offline", "--no-progress", "--persona", "pedantic", str(ROOT / ".github")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_by_hash(path: Path) -> None:
+    """A tag may be moved to other code. The version is said beside the commit, where Dependabot reads and raises it."""
+    used = re.findall(r"uses: *(.+)", path.read_text(encoding="utf-8"))
+    assert used
+    for action in used:
+        is_own = re.fullmatch(r"\$/\.github/workflows/\w+\.yml", action)
+        assert is_own or re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+def test_one_action_has_one_hash() -> None:
+    used = {line for path in WORKFLOWS for line in re.findall(r"uses: *([^$].*)", path.read_text(encoding="utf-8"))}
+    assert len({line.partition("@")[0] for line in used}) == len(used)
+
+
+def test_every_scheduled_job_that_fails_opens_an_issue() -> None:
+    jobs = loaded(ROOT / ".github" / "workflows" / "scheduled.yml")["jobs"]
+    report = jobs.pop("report")
+    assert report["needs"] == list(jobs)
+    assert report["if"].startswith("always()")
+    assert [name for name, job in jobs.items() if "issues" in job["permissions"]] == []
+
+
+@pytest.mark.parametrize("listed", [[], [{"number": 7, "title": "Scheduled job fails: laws"}]], ids=["new", "open"])
+def test_issues_are_opened_once(listed: list[dict[str, Any]], tmp_path: Path) -> None:
+    """By a stand-in for GitHub's `gh`, which notes what it is asked for."""
+    gh, noted = tmp_path / "gh", tmp_path / "noted"
+    gh.write_text(
+        f"#!{sys.executable}\nimport json, sys\nopen({str(noted)!r}, 'a').write(json.dumps(sys.argv[1:]) + '\\n')\n"
+        f"print({json.dumps(json.dumps(listed))} if sys.argv[2] == 'list' else '')\n"
+    )
+    gh.chmod(0o700)
+    results = {"laws": "failure", "fuzz": "success", "nightly": "cancelled", "generated": "skipped"}
+    environment = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "RESULTS": json.dumps({name: {"result": result, "outputs": {}} for name, result in results.items()}),
+        "RUN": "https://example.org/1",
+    }
+    subprocess.run([sys.executable, str(ROOT / "tools" / "open_issues.py")], env=environment, check=True)
+    asked = [json.loads(line) for line in noted.read_text().splitlines()][1:]
+    assert [words[:2] for words in asked] == [["issue", "comment" if listed else "create"], ["issue", "create"]]
+    assert asked[0][2] == ("7" if listed else "--title")
+    assert asked[1][3] == "Scheduled job fails: nightly"
+    assert all(words[-1].endswith(": https://example.org/1") for words in asked)
+
+
+def test_every_format_is_fuzzed() -> None:
+    pytest.importorskip("pyarrow")
+    fuzzer = runpy.run_path(str(ROOT / "tools" / "fuzz_readers.py"))
+    job = loaded(ROOT / ".github" / "workflows" / "scheduled.yml")["jobs"]["fuzz"]
+    assert job["strategy"]["matrix"]["format"] == fuzzer["formats"]()
 
 
 def test_the_matrix_begins_where_the_project_does() -> None:
