@@ -67,48 +67,61 @@ def _lanes(emit: Emitter, node: Any, lanes: Operand) -> int:
 
 # --- atomics, on an item of an array ------------------------------------------------------------
 
+# Of a name's last word: LLVM's order of a change, and of a `compare_and_swap` that changes nothing.
+ORDERS = {
+    "relaxed": ("monotonic", "monotonic"),
+    "acquire": ("acquire", "acquire"),
+    "release": ("release", "monotonic"),
+    "acq_rel": ("acq_rel", "acquire"),
+}
 
-def _fetch(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str]) -> Value:
+
+def _fetch(
+    emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str], order: str
+) -> Value:
     """Change an item; returns the old value."""
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
         emit.fail(node, f"{ast.unparse(node.func)} is of items of {kind}; expected {' or '.join(by_kind)}")
     value = emit.stored(node.args[2], value, kind)
-    return emit.make(kind, f"atomicrmw {by_kind[kind.kind]} {place.typed}, {value.typed} acq_rel, align {kind.size}")
+    return emit.make(
+        kind, f"atomicrmw {by_kind[kind.kind]} {place.typed}, {value.typed} {ORDERS[order][0]}, align {kind.size}"
+    )
 
 
-_add("fetch_add", _fetch, by_kind={"i": "add", "u": "add", "f": "fadd"})
-_add("fetch_or", _fetch, by_kind={"i": "or", "u": "or"})
-_add("fetch_and", _fetch, by_kind={"i": "and", "u": "and"})
-
-
-@builtin
-def compare_and_swap(emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand) -> Value:
+def _compare_and_swap(
+    emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand, order: str
+) -> Value:
     """Set an item to `new` if it has the bits of `old`; returns whether it did."""
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
     values = [emit.stored(at, x, kind) for at, x in zip(node.args[2:], (old, new))]
     expected, fresh = (_bitcast(emit, x, word) if kind.kind == "f" else emit.cast(node, x, word) for x in values)
-    both = f"cmpxchg {place.typed}, {expected.typed}, {fresh.typed} acq_rel acquire, align {kind.size}"
+    orders = " ".join(ORDERS[order])
+    both = f"cmpxchg {place.typed}, {expected.typed}, {fresh.typed} {orders}, align {kind.size}"
     return emit.make(BOOL, f"extractvalue {{ {word.ir}, i1 }} {emit.make(NONE, both).text}, 1")
 
 
 def _load(emit: Emitter, node: Any, array: Operand, index: Operand, order: str) -> Value:
-    return emit.read(_item(emit, node, array, index), f"atomic {order}")
+    return emit.read(_item(emit, node, array, index), f"atomic {ORDERS[order][0]}")
 
 
 def _store(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, order: str) -> Known:
     place = _item(emit, node, array, index)
-    emit.write(place, emit.stored(node.args[2], value, place.type.of), f"atomic {order}")
+    emit.write(place, emit.stored(node.args[2], value, place.type.of), f"atomic {ORDERS[order][0]}")
     return Known(None)
 
 
-# Acquire loads and release stores; and unordered ones, for items that other threads write at the same time.
-_add("load", _load, order="acquire")
-_add("store", _store, order="release")
-_add("load_unordered", _load, order="unordered")
-_add("store_unordered", _store, order="unordered")
+for _order in ORDERS:
+    _add(f"fetch_add_{_order}", _fetch, by_kind={"i": "add", "u": "add", "f": "fadd"}, order=_order)
+    _add(f"fetch_or_{_order}", _fetch, by_kind={"i": "or", "u": "or"}, order=_order)
+    _add(f"fetch_and_{_order}", _fetch, by_kind={"i": "and", "u": "and"}, order=_order)
+    _add(f"compare_and_swap_{_order}", _compare_and_swap, order=_order)
+for _order in ("relaxed", "acquire"):
+    _add(f"load_{_order}", _load, order=_order)
+for _order in ("relaxed", "release"):
+    _add(f"store_{_order}", _store, order=_order)
 
 
 @builtin

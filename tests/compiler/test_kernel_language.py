@@ -100,7 +100,7 @@ REFUSED = {
     "def f(x):\n    while x:\n        break\n    else:\n        pass": "2: a loop has an else",
     "def f(x):\n    y = 1\n    y = 1.5": "3: 1.5 is not a value of i64",
     "def f(x):\n    a, b = x": "2: i64 is set to 2 names",
-    "def f(x):\n    return fetch_add(x, 0, 1)": "2: x is not an array of one dimension",
+    "def f(x):\n    return fetch_add_relaxed(x, 0, 1)": "2: x is not an array of one dimension",
     "def f(x):\n    return bits(x)": "2: bits takes a float",
     "def f(x):\n    return g(x, 1)\ndef g(x): return x": "2: g is given 2 arguments; expected 1",
     "def f(x, *more): pass": "1: f has special parameters",
@@ -244,8 +244,9 @@ def test_none_in_a_tuple_is_known_where_it_is_taken_out() -> None:
 
 def test_a_thread_may_change_what_others_read() -> None:
     """Calls let go of the interpreter's lock, and atomic additions of several threads all count."""
-    text = "def f(number, total, gate):\n    fetch_add(gate, 0, 1)\n"
-    text += "    while load(gate, 0) < 2:\n        pause()\n    for k in range(100000):\n        fetch_add(total, 0, 1)"
+    text = "def f(number, total, gate):\n    fetch_add_relaxed(gate, 0, 1)\n"
+    text += "    while load_acquire(gate, 0) < 2:\n        pause()\n"
+    text += "    for k in range(100000):\n        fetch_add_relaxed(total, 0, 1)"
     kernel = compiled(text)
     total, gate = np.zeros(1, np.int64), np.zeros(1, np.int64)
     threads = [threading.Thread(target=kernel, args=(k, total, gate)) for k in range(2)]
@@ -334,7 +335,8 @@ def test_objects_for_other_systems_are_emitted(triple: str, magic: bytes) -> Non
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     text = (
-        "def f(number, gate, x):\n    while load(gate, 0) < 2:\n        pause()\n    return sqrt(x[number]) + exp(x[0])"
+        "def f(number, gate, x):\n    while load_acquire(gate, 0) < 2:\n        pause()\n"
+        "    return sqrt(x[number]) + exp(x[0])"
     )
     unit = Unit(triple)
     kinds = tuple(map(functions.kind_of, [1, np.zeros(1, np.int64), np.zeros(3)]))

@@ -23,7 +23,7 @@ from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import CompileError
 from gasla.cpu.runtime import cores, threads, workers
-from gasla.cpu.runtime.intrinsics import fetch_add, load, pause, this_thread
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed, pause, this_thread
 from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel
 from gasla.cpu.runtime.workers import MOST
 from gasla.program.binding import AUTO
@@ -36,7 +36,7 @@ _kernel = compiled
 @_kernel
 def _sign(thread, threads, control, found):  # type: ignore[no-untyped-def]
     """Each thread counts its calls, and says among how many it is, and who."""
-    fetch_add(found[thread], 0, 1)
+    fetch_add_relaxed(found[thread], 0, 1)
     found[thread, 1] = threads
     found[thread, 2] = this_thread()
 
@@ -52,7 +52,7 @@ def _meet(thread, threads, control, left):  # type: ignore[no-untyped-def]
 @_kernel
 def _wait_to_stop(thread, threads, control, left):  # type: ignore[no-untyped-def]
     """Nobody leaves before the stop flag is set."""
-    while load(control, STOP) == 0:
+    while load_relaxed(control, STOP) == 0:
         pause()
     barrier(control, threads)
     left[thread] = 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.compiler.builtin import BUILTINS
+from gasla.compiler.builtin import BUILTINS, ORDERS
 from gasla.compiler.emit import NAMES
 from gasla.compiler.function import Compiled
 
@@ -125,14 +125,12 @@ TWIN: dict[str, Any] = {
     "count_bits": lambda x: x.dtype.type((int(x) % (1 << _width(x))).bit_count()),
     "count_trailing_zeros": _lowest,
     **{name: getattr(np, name) for name in ("sqrt", "floor", "ceil", "trunc", "rint")},
-    "fetch_add": _fetch(lambda a, b: a + b),
-    "fetch_or": _fetch(lambda a, b: a | b),
-    "fetch_and": _fetch(lambda a, b: a & b),
-    "compare_and_swap": _swap,
-    "load": lambda array, index: array[index],
-    "load_unordered": lambda array, index: array[index],
-    "store": _store,
-    "store_unordered": _store,
+    **{f"fetch_add_{order}": _fetch(lambda a, b: a + b) for order in ORDERS},
+    **{f"fetch_or_{order}": _fetch(lambda a, b: a | b) for order in ORDERS},
+    **{f"fetch_and_{order}": _fetch(lambda a, b: a & b) for order in ORDERS},
+    **{f"compare_and_swap_{order}": _swap for order in ORDERS},
+    **{f"load_{order}": (lambda array, index: array[index]) for order in ("relaxed", "acquire")},
+    **{f"store_{order}": _store for order in ("relaxed", "release")},
     "prefetch": lambda array, index: None,
     "local": lambda kind, count: np.zeros(count, scalar(kind)),
     "inline": lambda function: function,
@@ -300,7 +298,7 @@ class Writer:
         if how < 0.7:
             start = self.draw.randrange(LENGTH)
             return f"{name}[{start}:][{self.draw.randrange(LENGTH - start)}]"
-        return f"load({name}, {self._index(depth)})"
+        return f"load_{self.draw.choice(['relaxed', 'acquire'])}({name}, {self._index(depth)})"
 
     def _computed(self, kind: str, depth: int) -> str:
         if self.draw.random() < 0.25:
@@ -389,13 +387,14 @@ class Writer:
         elif how == 1:
             self._add(indent, f"{name}[{self.draw.randrange(3)}::{self.draw.randrange(1, 4)}] = {value}")
         elif how == 2 and kind[0] in "iu":
-            change = self.draw.choice(["fetch_add", "fetch_or", "fetch_and"])
+            change = self.draw.choice(["fetch_add", "fetch_or", "fetch_and"]) + "_" + self.draw.choice([*ORDERS])
             self._add(indent, f"{self._new(kind)} = {change}({name}, {index}, {value})")
         elif how == 3:
             old = f"{name}[{index}]" if self.draw.random() < 0.6 else self.expr(kind, 1)
-            self._add(indent, f"{self._new('bool')} = compare_and_swap({name}, {index}, {old}, {value})")
+            change = f"compare_and_swap_{self.draw.choice([*ORDERS])}"
+            self._add(indent, f"{self._new('bool')} = {change}({name}, {index}, {old}, {value})")
         elif how == 4:
-            self._add(indent, f"store({name}, {index}, {value})")
+            self._add(indent, f"store_{self.draw.choice(['relaxed', 'release'])}({name}, {index}, {value})")
         else:
             op = self.draw.choice({"b": "&|^", "f": "+-*"}.get(kind[0], "+-*&|^"))
             self._add(indent, f"{name}[{index}] {self.draw.choice(['', op])}= {value}")

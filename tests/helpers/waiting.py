@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime import workers
-from gasla.cpu.runtime.intrinsics import fetch_add
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
@@ -25,4 +25,4 @@ def count_sleepers(more: int) -> None:
 
 @compiled
 def _count(pool: np.ndarray, more: int) -> None:
-    fetch_add(pool, workers.SLEEPING, more)
+    fetch_add_relaxed(pool, workers.SLEEPING, more)

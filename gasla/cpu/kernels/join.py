@@ -20,7 +20,7 @@ from gasla.compiler.template import Constant, Each, Record, known
 from gasla.cpu.kernels.searches import first_not_less, owner_of
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.intrinsics import ONE, ZERO
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 
 if TYPE_CHECKING:
     from gasla.cpu.primitive.join_decisions import Decisions
@@ -80,7 +80,7 @@ def join(
         owner = owner_of(indptr, start)
         begun = False
         for e in range(start, stop):
-            if control[STOP] or run.total[LOW] >= run.total[LEFT]:
+            if is_stopped(control) or run.total[LOW] >= run.total[LEFT]:
                 break
             if np.uint64(indptr[owner + ONE]) <= e:
                 if begun:
@@ -162,7 +162,7 @@ def try_each(run: Run, key: Constant, count):
     for reach in plan.marked_of(key - 1):
         mark(run, reach)
     for k in range(count):
-        if run.control[STOP] or run.total[LOW] >= run.total[LEFT]:
+        if is_stopped(run.control) or run.total[LOW] >= run.total[LEFT]:
             break
         run.row[np.uint64(key)] = np.uint64(run.buffers[np.uint64(key), k])
         extend(run, key + 1)

@@ -23,8 +23,15 @@ from gasla.cpu.kernels.queues import (
     take,
 )
 from gasla.cpu.kernels.record import Pass, plan
-from gasla.cpu.runtime.intrinsics import ONE, ZERO, count_trailing_zeros, fetch_add, is_used, load_unordered, prefetch
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.intrinsics import (
+    ONE,
+    ZERO,
+    count_trailing_zeros,
+    fetch_add_relaxed,
+    is_used,
+    prefetch,
+)
+from gasla.cpu.runtime.threads import is_stopped
 
 FEW = 4  # number of targets of a vertex that are prefetched
 
@@ -114,7 +121,7 @@ def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=Fals
         size = np.uint64(counts[own_at(other) + what])
         while True:
             start = take(run.counters, other, ticket, np.int64(size))
-            if start >= size or load_unordered(run.control, STOP) != 0:
+            if start >= size or is_stopped(run.control):
                 break
             for position in range(start, min(start + np.uint64(CHUNK), size)):
                 if side:
@@ -177,7 +184,7 @@ def all_receivers(run: Pass, ticket, side=""):
         return
     size, part, parts = np.uint64(run.receiver_count), np.uint64(run.thread), np.uint64(run.threads)
     start, stop = size * part // parts, size * (part + ONE) // parts
-    while load_unordered(run.control, STOP) == 0:
+    while not is_stopped(run.control):
         if not run.narrow:
             start = take(run.counters, 0, ticket, run.receiver_count)
             stop = min(start + np.uint64(CHUNK), size)
@@ -196,8 +203,8 @@ def words(run: Pass):
     """The words of a bitmap of all vertices, in chunks; each as its first vertex."""
     size = np.uint64(run.self_n)
     while True:
-        start = np.uint64(fetch_add(run.counters, DENSE_TICKET, DENSE_CHUNK))
-        if start >= size or load_unordered(run.control, STOP) != 0:
+        start = np.uint64(fetch_add_relaxed(run.counters, DENSE_TICKET, DENSE_CHUNK))
+        if start >= size or is_stopped(run.control):
             break
         yield from range(start, min(start + np.uint64(DENSE_CHUNK), size), np.uint64(64))
 

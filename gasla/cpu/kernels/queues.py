@@ -24,12 +24,13 @@ from gasla.cpu.program.launch import (
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import (
     count_trailing_zeros,
-    fetch_add,
-    fetch_and,
-    fetch_or,
-    load,
-    load_unordered,
-    store,
+    fetch_add_relaxed,
+    fetch_and_acquire,
+    fetch_and_relaxed,
+    fetch_or_relaxed,
+    fetch_or_release,
+    load_relaxed,
+    store_relaxed,
     words_at,
 )
 from gasla.cpu.runtime.threads import (
@@ -71,10 +72,10 @@ def has(bits, vertex):
 def claim(bits, vertex, shared):
     """Set the bit of `vertex`; True for exactly one caller, which found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
-    if load_unordered(bits, word) & bit:
+    if load_relaxed(bits, word) & bit:
         return False
     if shared:
-        return fetch_or(bits, word, bit) & bit == np.uint64(0)
+        return fetch_or_relaxed(bits, word, bit) & bit == np.uint64(0)
     bits[word] |= bit
     return True
 
@@ -83,11 +84,11 @@ def claim(bits, vertex, shared):
 def takes_turn(waiting, vertex, bucket, opened, shared):
     """Whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
-    waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
+    waits, waited = bucket > opened, load_relaxed(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
         claim(waiting, vertex, shared)
     elif waited and not waits:
-        fetch_and(waiting, word, ~bit)
+        fetch_and_relaxed(waiting, word, ~bit)
     return 0 <= bucket <= opened
 
 
@@ -106,7 +107,7 @@ def least_of(lowest, threads):
 def add_news(news, vertex, bits, shared):
     """Mark parts of a vertex as changed."""
     if shared:
-        fetch_or(news, vertex, np.uint8(bits))
+        fetch_or_release(news, vertex, np.uint8(bits))
     else:
         news[vertex] |= np.uint8(bits)
 
@@ -114,10 +115,10 @@ def add_news(news, vertex, bits, shared):
 @compiled
 def take_news(news, vertex, shared):
     """Return the bits of the changed parts of a vertex, and clear them."""
-    bits = load_unordered(news, vertex)
+    bits = load_relaxed(news, vertex)
     if shared:
         if bits != np.uint8(0):
-            bits = fetch_and(news, vertex, np.uint8(0))
+            bits = fetch_and_acquire(news, vertex, np.uint8(0))
     else:
         news[vertex] = np.uint8(0)
     return np.uint64(bits)
@@ -326,9 +327,9 @@ def beyond(low, delta):
 def take(counters, thread, ticket, size):
     """Reserve a chunk of a thread's queue of `size` entries: its first index, or `size` or more if none is left."""
     at = own_at(thread) + 8 * ticket
-    if load_unordered(counters, at) >= size:
+    if load_relaxed(counters, at) >= size:
         return np.uint64(size)
-    return np.uint64(fetch_add(counters, at, CHUNK))
+    return np.uint64(fetch_add_relaxed(counters, at, CHUNK))
 
 
 @compiled
@@ -347,7 +348,7 @@ def to_bits(thread, threads, control, queue, size, bits):
     barrier(control, threads)
     for i in range(size):
         v = np.uint64(queue[thread, i])
-        fetch_or(bits, v >> np.uint64(6), np.uint64(1) << (v & np.uint64(63)))
+        fetch_or_relaxed(bits, v >> np.uint64(6), np.uint64(1) << (v & np.uint64(63)))
     barrier(control, threads)
 
 
@@ -422,8 +423,8 @@ def open_iteration(thread, threads, control, counts, iteration):
     renew(thread, threads, counts[(iteration + 1) % 3])
     if thread == 0:
         counters = counts[iteration % 3]
-        store(control, PROGRESS, iteration)
-        counters[STOPPED] = load(control, STOP)
+        store_relaxed(control, PROGRESS, iteration)
+        counters[STOPPED] = load_relaxed(control, STOP)
         if threads > 1:
             counters[APART] = time_apart(control)
 

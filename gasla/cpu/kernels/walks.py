@@ -32,7 +32,7 @@ from gasla.cpu.kernels.walk_steps import (
 )
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 
 if TYPE_CHECKING:
     from gasla.cpu.program.walk_decisions import WalkDecisions
@@ -105,7 +105,7 @@ def walk(run: Walk):
             before[: end - start] = -1
         now = at[: end - start]
         for t in range(steps):
-            if run.control[STOP]:
+            if is_stopped(run.control):
                 break
             here = now
             if plan.fates:

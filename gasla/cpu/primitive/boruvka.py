@@ -19,7 +19,11 @@ from gasla.compiler.function import compiled
 from gasla.cpu.kernels.searches import owner_of
 from gasla.cpu.primitive.forest import find
 from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import compare_and_swap, load, store_unordered
+from gasla.cpu.runtime.intrinsics import (
+    compare_and_swap_release,
+    load_acquire,
+    store_relaxed,
+)
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
 
@@ -113,11 +117,11 @@ def _offer(best, root, k, e, left, weights):
 
     `k` is its position in `left`, and `e` its position in the adjacency lists.
     """
-    old = load(best, root)
+    old = load_acquire(best, root)
     while old < 0 or _precedes(e, np.uint64(left[np.uint64(old)]), weights):
-        if compare_and_swap(best, root, old, np.int64(k)):
+        if compare_and_swap_release(best, root, old, np.int64(k)):
             break
-        old = load(best, root)
+        old = load_acquire(best, root)
 
 
 @inlined
@@ -151,5 +155,5 @@ def _settle(roots, first, last, parents, best):
             roots[kept] = v
             kept += _ONE
         else:
-            store_unordered(parents, v, root)
+            store_relaxed(parents, v, root)
     return kept

@@ -20,7 +20,7 @@ from gasla.cpu.primitive.neighborhood_bits import fill_row, forget, mirror, numb
 from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -75,7 +75,7 @@ def _search(
         for v in range(start, end):
             first, count = np.uint64(middles[v]), np.uint64(indptr[v + _ONE] - middles[v])
             path[0] = v
-            if control[STOP] or is_full(found) or np.int64(count) + 1 < least:
+            if is_stopped(control) or is_full(found) or np.int64(count) + 1 < least:
                 continue
             if count == _ZERO:
                 if np.uint64(indptr[v]) == first:
@@ -129,7 +129,7 @@ def _extend(control, heads, first, words, least, bits, path, found):
     rows, sets = bits[0], bits[1]
     depth = _ZERO
     _choose(words, depth, bits)
-    while not control[STOP]:
+    while not is_stopped(control):
         here, word = sets[depth], _ZERO
         while word < words and here[_LEFT, word] == 0:
             word += _ONE

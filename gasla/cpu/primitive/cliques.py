@@ -23,7 +23,7 @@ from gasla.cpu.primitive.neighborhood_bits import fill_row, forget, mirror, numb
 from gasla.cpu.primitive.neighbors import ByDegree
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -90,7 +90,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
     states[0, 0], states[0, 1] = lack, 0
     states[0, 2] = _choose(rows, words, members[0], untried[0])
     depth = 0
-    while depth >= 0 and not control[STOP]:
+    while depth >= 0 and not is_stopped(control):
         x = _next(words, untried[depth], states[depth])
         if x < 0:
             depth -= 1

@@ -12,8 +12,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import run
-from gasla.cpu.runtime.intrinsics import load
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -113,12 +112,12 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
                         parents[v], numbers[v] = parent, count
                         count += 1
                         k, end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-                        if load(control, STOP) != 0:
+                        if is_stopped(control):
                             return
                     elif u != parent:
                         lowest = min(lowest, number)
                 low[v] = lowest
-                if parent == v or load(control, STOP) != 0:
+                if parent == v or is_stopped(control):
                     break
                 v = parent
                 parent, lowest = np.uint64(parents[v]), min(lowest, low[v])
@@ -163,13 +162,13 @@ def _visit(thread, threads, control, indptr, indices, starts, before, after, par
                         parents[u], at[u], before[count] = v, indptr[u], u
                         count += _ONE
                         v = u
-                        if load(control, STOP) != 0:
+                        if is_stopped(control):
                             return
                 else:
                     after[done] = v
                     done += _ONE
                     parent = np.uint64(parents[v])
-                    if parent == v or load(control, STOP) != 0:
+                    if parent == v or is_stopped(control):
                         break
                     v = parent
 
@@ -184,7 +183,7 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
     n = np.uint64(len(order))
     for k in range(_ONE, n):
         i = n - k
-        if load(control, STOP) != 0:
+        if is_stopped(control):
             return
         v = np.uint64(order[i])
         for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
@@ -250,7 +249,7 @@ def _peel(thread, threads, control, indptr, indices, degree, order, place, first
     first[_ZERO] = 0
     for i in range(n):
         v = np.uint64(order[i])
-        if load(control, STOP) != 0:
+        if is_stopped(control):
             return
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = np.uint64(indices[k])
@@ -284,7 +283,7 @@ def _components(thread, threads, control, indptr, indices, parents, numbers, low
                         parents[u], numbers[u], low[u], at[u], stack[top] = v, count, count, indptr[u], u
                         count, top = count + 1, top + _ONE
                         v = u
-                        if load(control, STOP) != 0:
+                        if is_stopped(control):
                             return
                     elif labels[u] < 0:
                         low[v] = min(low[v], numbers[u])
@@ -292,7 +291,7 @@ def _components(thread, threads, control, indptr, indices, parents, numbers, low
                     if low[v] == numbers[v]:
                         top = _close(labels, stack, top, v)
                     parent = np.uint64(parents[v])
-                    if parent == v or load(control, STOP) != 0:
+                    if parent == v or is_stopped(control):
                         break
                     low[parent] = min(low[parent], low[v])
                     v = parent

@@ -14,8 +14,8 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.primitive.depth_first import peel_one_by_one
 from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import fetch_add, load, load_unordered
-from gasla.cpu.runtime.threads import STOP, barrier
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed
+from gasla.cpu.runtime.threads import barrier, is_stopped
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -84,20 +84,20 @@ def _left(stay, begin, end, degrees, level):
 def _drain(control, indptr, indices, degrees, stack, top, level, shared):
     """Remove the vertices on the stack, and those that thereby fall to the level."""
     while top > _NONE:
-        if load(control, STOP) != 0:
+        if is_stopped(control):
             return
         top -= _ONE
         v = np.uint64(stack[top])
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = np.uint64(indices[k])
-            if load_unordered(degrees, u) > level:
-                before = np.int64(degrees[u])
+            if load_relaxed(degrees, u) > level:
                 if shared:
-                    before = np.int64(fetch_add(degrees, u, -1))
+                    before = np.int64(fetch_add_relaxed(degrees, u, -1))
                 else:
+                    before = np.int64(degrees[u])
                     degrees[u] -= 1
                 if before == level + 1:
                     stack[top] = u
                     top += _ONE
                 elif before <= level:
-                    fetch_add(degrees, u, 1)
+                    fetch_add_relaxed(degrees, u, 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 
 Array = np.ndarray[Any, Any]
 
@@ -90,7 +90,7 @@ def _count(
                 center, other = (u, v) if side == 0 else (v, u)
                 high = np.uint64(all_indptr[center + _ONE])
                 at = _after(all_times, np.uint64(all_indptr[center]), high, first)
-                while at < high and all_times[at] <= last and not control[STOP]:
+                while at < high and all_times[at] <= last and not is_stopped(control):
                     w, is_back, second, place = np.uint64(others[at]), backward[at], all_times[at], all_places[at]
                     if w != other:
                         base = np.uint64(6 * (2 + 2 * side + is_back))

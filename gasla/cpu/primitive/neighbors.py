@@ -17,7 +17,7 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
-from gasla.cpu.runtime.threads import STOP, barrier
+from gasla.cpu.runtime.threads import barrier, is_stopped
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -274,7 +274,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
     """Append each rank to the lists of its lower neighbors. Ranks come in order, so the lists ascend."""
     for r in range(first, last):
-        if r % _STOP_EVERY == 0 and control[STOP]:
+        if r % _STOP_EVERY == 0 and is_stopped(control):
             break
         v, at = np.uint64(vertices[r]), np.uint64(rest_starts[r])
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):

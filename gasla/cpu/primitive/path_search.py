@@ -21,7 +21,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.kernels.searches import owner_of
 from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -177,7 +177,7 @@ def _count(
                 reached, far = _approach(lists, (source, target), top, deep, share, near, queue)
                 _mark_ends(lists, (source, target), top, lengths, marks, 1)
             low = np.uint64(indptr[source]) + first - np.uint64(firsts[i])
-            if reached > _ONE and not control[STOP]:
+            if reached > _ONE and not is_stopped(control):
                 path[0], at[_NEXT, 0], at[_END, 0] = source, low, low + last - first
                 _count_from(control, lists, target, top, lengths, far, marks, path, at, counts)
 
@@ -227,7 +227,7 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
         _add_up(heads, low, high, top, closing, counts)
         return
     depth = _ZERO
-    while not control[STOP]:
+    while not is_stopped(control):
         k, end, v = np.uint64(at[_NEXT, depth]), np.uint64(at[_END, depth]), np.uint64(path[depth])
         u = np.uint64(heads[k]) if k < end else top
         at[_NEXT, depth] += 1
@@ -302,7 +302,7 @@ def _list(
                 top = source if is_bounded else np.uint64(len(near))
                 reached, far = _approach(lists, (source, target), top, deep, share, near, queue)
             low = np.uint64(indptr[source]) + first - np.uint64(firsts[i])
-            if reached > _ONE and not control[STOP]:
+            if reached > _ONE and not is_stopped(control):
                 path[0], at[_NEXT, 0], at[_END, 0] = source, low, low + last - first
                 _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows)
         close_block(writers[thread], block, tally, block_starts, total)
@@ -325,7 +325,7 @@ def _list_from(control, lists, target, top, one_way, lengths, far, near, path, a
         if k < end and u == target:
             if least <= after and after <= most and (not one_way or np.uint64(path[1]) < v):
                 write(rows, path, after, _NONE, last)
-        elif u >= top or is_full(rows) or control[STOP]:
+        elif u >= top or is_full(rows) or is_stopped(control):
             if depth == 0:
                 break
             near[v] = at[_KNOWN, depth]

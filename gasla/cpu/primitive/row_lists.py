@@ -14,8 +14,8 @@ import numpy as np
 from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import SIZE, N, inlined
-from gasla.cpu.runtime.intrinsics import fetch_add, load
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed, store_relaxed
+from gasla.cpu.runtime.threads import TICKET, is_stopped
 from gasla.graph.memory_limit import require_room
 
 Array = np.ndarray[Any, Any]
@@ -64,9 +64,10 @@ def open_blocks(control, total, limit, n, size):
 
     Whoever has taken a block searches it: so those that are searched are the first ones.
     """
-    while not control[STOP] and load(total, 0) < limit:
-        control[SIZE], control[N] = size, n  # for a progress bar
-        block = fetch_add(control, TICKET, 1)
+    while not is_stopped(control) and load_relaxed(total, 0) < limit:
+        store_relaxed(control, SIZE, size)  # for a progress bar
+        store_relaxed(control, N, n)
+        block = fetch_add_relaxed(control, TICKET, 1)
         start = np.uint64(block) * size
         if start >= n:
             break
@@ -87,7 +88,7 @@ def close_block(writer, block, tally, starts, total):
     """Note how many rows and entries a block has."""
     if len(starts) == 0:
         tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
-        fetch_add(total, 0, writer[ROWS])
+        fetch_add_relaxed(total, 0, writer[ROWS])
 
 
 @inlined

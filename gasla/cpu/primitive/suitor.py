@@ -18,8 +18,14 @@ import numpy as np
 from gasla.arrays import index_dtype
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import block_size, blocks, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import compare_and_swap, load, store
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.intrinsics import (
+    compare_and_swap_acq_rel,
+    load_acquire,
+    load_relaxed,
+    store_relaxed,
+    store_release,
+)
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 
 Array = np.ndarray[Any, Any]
@@ -59,7 +65,7 @@ def _match(
                 if k < 0:
                     break
                 next_one = _propose(indices, weights, degrees, bars, suitors, offers, u, np.uint64(k))
-                if load(control, STOP) != 0:
+                if is_stopped(control):
                     return
 
 
@@ -67,12 +73,12 @@ def _match(
 def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
     """Propose along the edge at k. Return the vertex that has to propose next: the one rejected, u itself, or -1."""
     v = np.uint64(indices[k])
-    store(offers, u, weights[k])
+    store_release(offers, u, weights[k])
     while _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-        suitor = np.int64(load(suitors, v))
+        suitor = np.int64(load_acquire(suitors, v))
         is_better = suitor < 0 or _is_better(weights, degrees, offers, u, v, k, np.uint64(suitor))
-        if is_better and compare_and_swap(suitors, v, suitor, u):
-            store(bars, v, weights[k])
+        if is_better and compare_and_swap_acq_rel(suitors, v, suitor, u):
+            store_relaxed(bars, v, weights[k])
             return suitor
     return np.int64(u)
 
@@ -126,7 +132,7 @@ def _precedes(indices, weights, degrees, u, a, b):
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
     """Whether v prefers u, along the edge at k, to its suitor. It may turn out later that it does not any more."""
-    bar = load(bars, v)
+    bar = load_relaxed(bars, v)
     if weights[k] != bar:
         return weights[k] > bar
     return _beats_suitor(weights, degrees, suitors, offers, u, v, k)
@@ -139,17 +145,17 @@ def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
     A suitor that is rejected never returns. So one that is still there after its offer was read had made that offer.
     """
     while True:
-        suitor = np.int64(load(suitors, v))
+        suitor = np.int64(load_acquire(suitors, v))
         if suitor < 0 or _is_better(weights, degrees, offers, u, v, k, np.uint64(suitor)):
             return True
-        if np.int64(load(suitors, v)) == suitor:
+        if np.int64(load_relaxed(suitors, v)) == suitor:
             return False
 
 
 @inlined
 def _is_better(weights, degrees, offers, u, v, k, suitor):
     """Whether the edge at k, from u to v, is better than that of v's suitor."""
-    offer = load(offers, suitor)
+    offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer
     return _key(degrees, u, v) < _key(degrees, suitor, v)

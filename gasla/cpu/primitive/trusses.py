@@ -23,7 +23,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.primitive.neighbors import orient
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import fetch_add, load_unordered
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.graph import Graph
 
@@ -188,7 +188,7 @@ def _lowest(stay, begin, end, support, states, level, words, own):
 @compiled
 def _open(stay, begin, end, support, level, queue, words, own):
     """Append the edges of a level to the queue."""
-    at = np.uint64(fetch_add(words, _TAIL, words[own + _ONE]))
+    at = np.uint64(fetch_add_relaxed(words, _TAIL, words[own + _ONE]))
     for k in range(begin, end):
         e = np.uint64(stay[k])
         if np.int64(support[e]) <= level:
@@ -287,13 +287,13 @@ def _lower(e, a, b, support, states, queue, words, level, shared):
 @inlined
 def _decrease(e, support, queue, words, level, shared):
     """Lower the support of an edge, but not below the level. Append an edge that reaches the level to the queue."""
-    if load_unordered(support, e) > level:
-        before = np.int64(support[e])
+    if load_relaxed(support, e) > level:
         if shared:
-            before = np.int64(fetch_add(support, e, -1))
+            before = np.int64(fetch_add_relaxed(support, e, -1))
         else:
+            before = np.int64(support[e])
             support[e] -= 1
         if before == level + 1:
-            queue[np.uint64(fetch_add(words, _TAIL, 1))] = e
+            queue[np.uint64(fetch_add_relaxed(words, _TAIL, 1))] = e
         elif before <= level:
-            fetch_add(support, e, 1)
+            fetch_add_relaxed(support, e, 1)

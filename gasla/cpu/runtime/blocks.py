@@ -6,8 +6,17 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import Compiled, apart, compiled
-from gasla.cpu.runtime.intrinsics import fetch_add
-from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, least_factor, new_control, num_threads, run_parallel
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, store_relaxed
+from gasla.cpu.runtime.threads import (
+    SHORT,
+    TICKET,
+    barrier,
+    is_stopped,
+    least_factor,
+    new_control,
+    num_threads,
+    run_parallel,
+)
 from gasla.progress import follow
 
 stage = apart  # for functions that are called rarely
@@ -55,7 +64,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     """Wait for all threads; False if the pass was stopped. With `again`, blocks start from the first vertex again."""
     barrier(control, threads)
     if thread == 0:
-        control[LEAVE] = control[STOP]  # read once, so that all threads leave at the same barrier
+        control[LEAVE] = is_stopped(control)  # read once, so that all threads leave at the same barrier
         control[TICKET] = 0 if again else control[TICKET]
     barrier(control, threads)
     return control[LEAVE] == 0
@@ -64,9 +73,10 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 @compiled
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks of this thread, as first vertex and end, until none is left or the run is stopped."""
-    while not control[STOP]:
-        control[SIZE], control[N] = size, n  # for a progress bar
-        start = np.uint64(fetch_add(control, TICKET, 1)) * size
+    while not is_stopped(control):
+        store_relaxed(control, SIZE, size)  # for a progress bar
+        store_relaxed(control, N, n)
+        start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * size
         if start >= n:
             break
         yield start, min(start + size, n)

@@ -12,13 +12,17 @@ from gasla.compiler.function import Compiled
 from gasla.compiler.kernel_types import I32, I64, NONE, NUMBERS
 from gasla.compiler.system import has
 
-fetch_add, fetch_or, fetch_and = (BUILTINS[name] for name in ("fetch_add", "fetch_or", "fetch_and"))
-load, store, load_unordered, store_unordered = (
-    BUILTINS[name] for name in ("load", "store", "load_unordered", "store_unordered")
+# Atomics, by the order that they need of memory: docs/cpu-engine.md says why.
+load_relaxed, load_acquire, store_relaxed, store_release = (
+    BUILTINS[name] for name in ("load_relaxed", "load_acquire", "store_relaxed", "store_release")
 )
-compare_and_swap, words_at, call, prefetch, pause = (
-    BUILTINS[name] for name in ("compare_and_swap", "words_at", "call", "prefetch", "pause")
+fetch_add_relaxed, fetch_add_acq_rel = (BUILTINS[name] for name in ("fetch_add_relaxed", "fetch_add_acq_rel"))
+fetch_or_relaxed, fetch_or_release = (BUILTINS[name] for name in ("fetch_or_relaxed", "fetch_or_release"))
+fetch_and_relaxed, fetch_and_acquire = (BUILTINS[name] for name in ("fetch_and_relaxed", "fetch_and_acquire"))
+compare_and_swap_relaxed, compare_and_swap_acquire, compare_and_swap_release, compare_and_swap_acq_rel = (
+    BUILTINS[f"compare_and_swap_{order}"] for order in ("relaxed", "acquire", "release", "acq_rel")
 )
+words_at, call, prefetch, pause = (BUILTINS[name] for name in ("words_at", "call", "prefetch", "pause"))
 count_trailing_zeros, count_bits, select, select_bits, float_of = (
     BUILTINS[name] for name in ("count_trailing_zeros", "count_bits", "select", "select_bits", "float_of")
 )

@@ -26,12 +26,14 @@ from gasla.compiler.system import has
 from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
-    compare_and_swap,
-    fetch_add,
-    load,
+    compare_and_swap_relaxed,
+    fetch_add_acq_rel,
+    load_acquire,
+    load_relaxed,
     now,
     pause,
-    store,
+    store_relaxed,
+    store_release,
     this_thread,
     words_at,
 )
@@ -197,7 +199,7 @@ def num_threads() -> int:
 @helper
 def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
     """Whether `wanted` threads, with this one, are awake."""
-    return pool[STARTED] + 1 - load(pool, SLEEPING) >= wanted
+    return pool[STARTED] + 1 - load_relaxed(pool, SLEEPING) >= wanted
 
 
 def number_now() -> int:
@@ -236,14 +238,14 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
     Waiting for the first thread is never slower than running on it alone, so other threads note nothing.
     """
     times = 0
-    while load(words, slot) == value and times < SPINS:
+    while load_acquire(words, slot) == value and times < SPINS:
         stand_by(times)
         times += 1
     if times < SPINS:
         return
     is_first, mailboxes = np.int64(this_thread()) == control[FIRST], words_at(control[MAILBOXES], control[TEAM])
     since = time_without_core(mailboxes, 0) if is_first else 0
-    while load(words, slot) == value:
+    while load_acquire(words, slot) == value:
         stand_by(times)
         times += 1
     if is_first:
@@ -267,7 +269,7 @@ def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
     """For how many more nanoseconds one thread should work alone, because threads waited for one without a core."""
     pool = words_at(control[POOL], POOL_SIZE)
-    until = load(pool, APART)
+    until = load_relaxed(pool, APART)
     if until == 0:
         return 0
     left = until - now()
@@ -276,15 +278,27 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
     return max(left, 0)
 
 
+@helper
+def is_stopped(control: np.ndarray) -> bool:  # pragma: no cover - compiled
+    """Whether Ctrl-C or a thread has stopped the run."""
+    return load_relaxed(control, STOP) != 0
+
+
+@helper
+def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Stop the run."""
+    store_relaxed(control, STOP, 1)
+
+
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Wait until every thread has arrived; afterwards all threads see all writes from before the barrier."""
     if threads == 1:
         return
-    generation = load(control, GENERATION)
-    if fetch_add(control, ARRIVED, 1) == threads - 1:
-        control[ARRIVED] = 0
-        store(control, GENERATION, generation + 1)
+    generation = load_relaxed(control, GENERATION)
+    if fetch_add_acq_rel(control, ARRIVED, 1) == threads - 1:
+        store_relaxed(control, ARRIVED, 0)
+        store_release(control, GENERATION, generation + 1)
     else:
         _while_it_is(control, GENERATION, generation, control)
 
@@ -317,11 +331,11 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
     """Wait until the word is `at`, and increment it; the first thread also waits for the other's increment."""
     times = 0
-    while load(word, 0) != at:
+    while load_acquire(word, 0) != at:
         stand_by(times)
         times += 1
-    store(word, 0, at + 1)
-    while thread == 0 and load(word, 0) != at + 2:
+    store_release(word, 0, at + 1)
+    while thread == 0 and load_acquire(word, 0) != at + 2:
         stand_by(times)
         times += 1
 
@@ -419,7 +433,7 @@ def _run_once(
             thread += 1
             mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
             mailbox[PART], mailbox[ARGUMENTS], mailbox[THREAD], mailbox[THREADS] = part, arguments, thread, threads
-            fetch_add(mailbox, JOB, GIVEN)
+            fetch_add_acq_rel(mailbox, JOB, GIVEN)
             wake(mailbox)
     is_timed, pool = timer[IS_ON] != 0, words_at(control[POOL], POOL_SIZE)
     began = now() if is_timed or threads > 1 else 0
@@ -429,7 +443,7 @@ def _run_once(
     for i in range(threads):
         if i != left_out:
             mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
-            if way != LOOSELY or not compare_and_swap(mailbox, JOB, GIVEN, NONE):
+            if way != LOOSELY or not compare_and_swap_relaxed(mailbox, JOB, GIVEN, NONE):
                 _while_it_is(mailbox, JOB, GIVEN, control)
                 _while_it_is(mailbox, JOB, BEGUN, control)
     ended = now() if is_timed or threads > 1 else 0
@@ -444,7 +458,7 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
-        rank = load(mailbox, ASLEEP) * (1 + (mailbox[CORE] == core))
+        rank = load_relaxed(mailbox, ASLEEP) * (1 + (load_relaxed(mailbox, CORE) == core))
         if rank >= most:
             slowest, most = i, rank
     return slowest

@@ -14,15 +14,18 @@ from gasla.cpu.runtime import cores
 from gasla.cpu.runtime.intrinsics import (
     acquire_lock,
     call,
-    compare_and_swap,
-    fetch_add,
-    load,
+    compare_and_swap_acquire,
+    compare_and_swap_relaxed,
+    fetch_add_acq_rel,
+    fetch_add_relaxed,
+    load_relaxed,
     new_lock,
     now,
     pause,
     read_clock,
     release_lock,
-    store,
+    store_relaxed,
+    store_release,
     take_lock,
     words_at,
 )
@@ -58,7 +61,7 @@ helper = compiled
 @helper
 def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
     """Wake a worker, if it sleeps."""
-    if compare_and_swap(mailbox, ASLEEP, 1, 0):
+    if compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
         release_lock(mailbox[LOCK])
 
 
@@ -109,7 +112,7 @@ if has("sched_setaffinity"):
         for core in range(64 * SET):
             if (every[core >> 6] >> (core & 63)) & 1:
                 if place == wanted:
-                    mailbox[CORE] = core
+                    store_relaxed(mailbox, CORE, core)
                     one[core >> 6] = np.int64(1) << (core & 63)
                 place += 1
         return _set_cores(0, 8 * SET, mailbox[SELF] + 8 * OWN) == 0
@@ -138,28 +141,28 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
     Returns at once if another thread serves the mailbox, or if the mailbox has no lock.
     """
     awake, pool = 0, words_at(mailbox[SLEEPERS], POOL_SIZE)
-    if mailbox[LOCK] == 0 or not compare_and_swap(mailbox, SERVED, 0, 1):
+    if mailbox[LOCK] == 0 or not compare_and_swap_relaxed(mailbox, SERVED, 0, 1):
         return
     _find_clock(mailbox)
     while mailbox[LOCK] != 0:
         for _ in range(awake):
-            if load(mailbox, JOB) == GIVEN:
+            if load_relaxed(mailbox, JOB) == GIVEN:
                 break
             pause()
-        if load(mailbox, JOB) != GIVEN:
+        if load_relaxed(mailbox, JOB) != GIVEN:
             settled = _settle(mailbox)
-            fetch_add(pool, SLEEPING, 1)
-            fetch_add(mailbox, ASLEEP, 1)
-            if fetch_add(mailbox, JOB, 0) != GIVEN or not compare_and_swap(mailbox, ASLEEP, 1, 0):
+            fetch_add_relaxed(pool, SLEEPING, 1)
+            fetch_add_relaxed(mailbox, ASLEEP, 1)
+            if fetch_add_acq_rel(mailbox, JOB, 0) != GIVEN or not compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
                 acquire_lock(mailbox[LOCK], 1)
-            fetch_add(pool, SLEEPING, -1)
+            fetch_add_relaxed(pool, SLEEPING, -1)
             if settled:
                 _leave(mailbox)
             awake = AWAKE
-        if compare_and_swap(mailbox, JOB, GIVEN, BEGUN):
+        if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
             awake = AWAKE if mailbox[THREADS] <= mailbox[CORES] else 0
-            store(mailbox, JOB, NONE)  # from here on the next job may be in the mailbox
+            store_release(mailbox, JOB, NONE)  # from here on the next job may be in the mailbox
 
 
 class Worker:

@@ -16,8 +16,8 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Record, known
-from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch, select
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add_relaxed, leave, prefetch, select
+from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import BatchedPlan
@@ -67,8 +67,8 @@ def multiply(run: Batch, thread, threads, control, width, chunk, complement, ind
     run.entries, run.most = min(np.uint64(len(indices)), np.uint64(indptr[rows])), np.uint64(plan.most)
     run.edge, run.fewest = run.entries - min(run.entries, ONE), np.uint64(1 if plan.is_low else 0)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, chunk))
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, chunk))
+        if start >= rows or is_stopped(control):
             return
         run.end = min(start + np.uint64(chunk), rows)
         run.i, run.first, run.limit = start, np.uint64(indptr[start]), np.uint64(indptr[run.end])
@@ -92,7 +92,7 @@ def multiply(run: Batch, thread, threads, control, width, chunk, complement, ind
 
 def fail(run: Batch):
     """The matrix points outside itself."""
-    run.control[STOP] = 1
+    stop_run(run.control)
     leave()
 
 

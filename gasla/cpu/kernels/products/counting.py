@@ -10,8 +10,8 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime import simd4
-from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
-from gasla.cpu.runtime.threads import PROGRESS, STOP, TICKET
+from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add_relaxed, take_marks
+from gasla.cpu.runtime.threads import PROGRESS, TICKET, is_stopped, stop_run
 
 FEW = 32  # up to this many columns are sorted by comparing each with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
@@ -24,20 +24,20 @@ def check(thread, threads, control, indptr, indices, width, grain):
     """Set the stop flag if an offset or a column of a matrix points outside it."""
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
+        if start >= rows or is_stopped(control):
             return
         end = min(start + grain, rows)
         first, last, wrong = np.uint64(indptr[start]), np.uint64(indptr[end]), False
         for i in range(start, end):
             wrong |= indptr[i] > indptr[i + _ONE]
         if wrong or first > last or last > stored:
-            control[STOP] = 1
+            stop_run(control)
             return
         for e in range(first, last):
             wrong |= np.uint64(indices[e]) >= bound
         if wrong:
-            control[STOP] = 1
+            stop_run(control)
             return
 
 
@@ -46,15 +46,15 @@ def ascend(thread, threads, control, indptr, indices, grain):
     """Set the stop flag if the columns of a row do not strictly ascend."""
     rows = np.uint64(len(indptr) - 1)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
+        if start >= rows or is_stopped(control):
             return
         wrong = False
         for i in range(start, min(start + grain, rows)):
             for e in range(np.uint64(indptr[i]) + _ONE, np.uint64(indptr[i + _ONE])):
                 wrong |= indices[e - _ONE] >= indices[e]
         if wrong:
-            control[STOP] = 1
+            stop_run(control)
 
 
 @compiled
@@ -69,8 +69,8 @@ def measure(thread, threads, control, indptr, indices, other, mask, steps, grain
     """Count the products of each row; 0 for rows without an entry in the mask. `other` is indptr of B."""
     rows = np.uint64(len(indptr) - 1)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, 1)) * grain
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
+        if start >= rows or is_stopped(control):
             return
         for i in range(start, min(start + grain, rows)):
             found = np.int64(0)
@@ -92,8 +92,8 @@ def count(
     """
     parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
     while True:
-        part = np.uint64(fetch_add(control, TICKET, 1))
-        if part >= parts or control[STOP] != 0:
+        part = np.uint64(fetch_add_relaxed(control, TICKET, 1))
+        if part >= parts or is_stopped(control):
             return
         total = np.int64(0)
         for i in range(np.uint64(bounds[part]), np.uint64(bounds[part + _ONE])):
@@ -113,8 +113,8 @@ def count(
                         stamps[j] = old if old == -stamp else stamp
             counts[i] = found
             total += found
-        if fetch_add(control, PROGRESS, total) + total > most:
-            control[STOP] = 1
+        if fetch_add_relaxed(control, PROGRESS, total) + total > most:
+            stop_run(control)
 
 
 @compiled

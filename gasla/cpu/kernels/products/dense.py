@@ -12,8 +12,8 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Each, Record, known
-from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add_relaxed, leave, prefetch
+from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import DensePlan
@@ -57,11 +57,11 @@ def multiply(run: Rows, thread, threads, control, columns, width, chunk, complem
     for p in plan.parts:
         run.total[p] = run.all_total[p][thread]
     while True:
-        start = np.uint64(fetch_add(control, TICKET, chunk))
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, chunk))
+        if start >= rows or is_stopped(control):
             return
         if not reduce_rows(run, start, min(start + np.uint64(chunk), rows), *run.local[plan.shared]):
-            control[STOP] = 1
+            stop_run(control)
             return
 
 

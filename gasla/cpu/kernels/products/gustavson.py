@@ -17,8 +17,8 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Each, Record, known
 from gasla.cpu.kernels.products.counting import gather_marks, in_order, leave_out, place_of
-from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, select_bits
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add_relaxed, leave, select_bits
+from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import SparsePlan
@@ -88,7 +88,7 @@ def fill(run: Rows,
                 found += np.uint64(is_new)
                 add(run, is_new)
             if found != last - first:
-                control[STOP] = 1
+                stop_run(control)
                 return
             in_order(columns, found, indices, first, marks, spans)
         for run.t in range(first, last):
@@ -142,8 +142,8 @@ def at_entries(run: Rows,
 def rows(run: Rows):
     """The rows for this thread, part by part; leaves the kernel after the last."""
     while True:
-        part = np.uint64(fetch_add(run.control, TICKET, 1))
-        if part >= run.parts or run.control[STOP] != 0:
+        part = np.uint64(fetch_add_relaxed(run.control, TICKET, 1))
+        if part >= run.parts or is_stopped(run.control):
             leave()
         yield from range(np.uint64(run.bounds[part]), np.uint64(run.bounds[part + ONE]))
 

@@ -15,8 +15,8 @@ from gasla.compiler.function import compiled
 from gasla.compiler.template import Record, known
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add_relaxed, leave, prefetch
+from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import VectorPlan
@@ -70,8 +70,8 @@ def multiply(run: Rows, thread, threads, control, width, chunk, complement, indp
     run.load_until = run.stored - min(np.uint64(LAST), run.stored)
     run.ask_until = run.stored - min(np.uint64(AHEAD + LAST), run.stored)
     while True:
-        start = np.uint64(fetch_add(control, TICKET, chunk))
-        if start >= rows or control[STOP] != 0:
+        start = np.uint64(fetch_add_relaxed(control, TICKET, chunk))
+        if start >= rows or is_stopped(control):
             return
         reduce_rows(run, start, min(start + np.uint64(chunk), rows), *run.local[plan.shared])
 
@@ -121,7 +121,7 @@ def store_total(run: Rows):
 
 def fail(run: Rows):
     """The matrix points outside itself."""
-    run.control[STOP] = 1
+    stop_run(run.control)
     leave()
 
 
