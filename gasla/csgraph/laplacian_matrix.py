@@ -70,7 +70,7 @@ def laplacian(
         A = A.astype(np.float64)
     if A.dtype.kind in "bu":
         raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
-    dtype = A.dtype if dtype is None else np.dtype(dtype)
+    dtype, given_array = A.dtype if dtype is None else np.dtype(dtype), A
     if A.dtype.kind == "i" and A.dtype.itemsize < 8 and (copy or is_sparse(A)):
         A = A.astype(np.int64)  # in which degrees don't wrap
     axis = 1 if use_out_degree else 0
@@ -81,6 +81,8 @@ def laplacian(
         if sums != dtype:
             _check_holds(dtype, lap.data if is_sparse(A) else lap)
             lap = lap.astype(dtype)
+        if is_sparse(A) and A is not given_array and not (copy or symmetrized):  # what was widened is written, too
+            lap = _written(given_array, lap)
     else:
         lap, diag = _product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
     if form == "lo":
@@ -89,6 +91,14 @@ def laplacian(
     if return_diag and diag.dtype.kind == dtype.kind == "i":
         _check_holds(dtype, diag)
     return (lap, diag.astype(dtype, copy=False)) if return_diag else lap
+
+
+def _written(given: Any, lap: Any) -> Any:
+    """Return the given array with the Laplacian in it, if it is in COO form and of the same type; else `lap`."""
+    if given.format != "coo" or given.dtype != lap.dtype:
+        return lap
+    given.row, given.col, given.data, given.has_canonical_format = lap.row, lap.col, lap.data, False
+    return given
 
 
 def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:

@@ -70,10 +70,24 @@ def test_laplacians_that_multiply() -> None:
 
 
 def test_a_laplacian_in_place_of_its_graph() -> None:
-    for form in (matrix(9, 30, 7).tocoo(), matrix(9, 30, 7).toarray()):
+    A = matrix(9, 30, 7)
+    whole = (10 * A).astype(np.int32)  # which is widened, lest degrees wrap
+    for form in (A.tocoo(), A.toarray(), whole.tocoo(), sp.coo_matrix(whole), whole.toarray()):
         expected = scipys.laplacian(form)
         assert csgraph.laplacian(form, copy=False) is form
         same(form, expected)
+    for options in ({}, {"copy": False, "symmetrized": True}, {"copy": False, "dtype": np.float64}):
+        form = whole.tocoo()
+        csgraph.laplacian(form, **options)
+        same(form, whole.tocoo())
+
+
+def test_a_laplacian_that_overflows_leaves_its_graph() -> None:
+    form = sp.coo_array(np.array([[0, 100, 100], [1, 0, 0], [1, 0, 0]], np.int8))
+    before = form.toarray()
+    with pytest.raises(ValueError, match="holds 200, which int8 doesn't"):
+        csgraph.laplacian(form, use_out_degree=True, copy=False)
+    np.testing.assert_array_equal(form.toarray(), before)
 
 
 def test_what_has_no_laplacian(ours: list[str]) -> None:
