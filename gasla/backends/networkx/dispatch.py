@@ -6,6 +6,7 @@ If that only shows in the converted graph, the function raises NotImplementedErr
 
 import inspect
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +38,19 @@ class Offer:
     choice: str | None  # why results may differ from NetworkX's; then it only runs on request or by the setting
 
 
+class Declined(Exception):
+    """NotImplementedError of a call within a composed function (`compose`), which raises it in its own name.
+
+    NetworkX would catch NotImplementedError, and may run the inner call on the backend's graph, which it can't read.
+    """
+
+
+class _Composing(threading.local):
+    depth = 0  # of composed functions that run in this thread
+
+
 OFFERED: dict[str, Offer] = {}
+_composing = _Composing()
 _has_warned = False  # of conversions that NetworkX keeps
 # NetworkX's own text of 15 lines comes in every call.
 warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'gasla' backend", UserWarning)
@@ -58,7 +71,12 @@ def register(
                 G = G.convert() if isinstance(G, Unconverted) else G
                 _warn_of_cache(G)
                 where = device or (G.device if G.is_placed else _setting("device", "cpu"))
-                return function(G.on(where), *args, **kwargs)
+                try:
+                    return function(G.on(where), *args, **kwargs)
+                except NotImplementedError as refusal:
+                    if _composing.depth and type(refusal) is NotImplementedError:
+                        raise Declined(str(refusal)) from None
+                    raise
 
         title = name or function.__name__
         OFFERED[title] = Offer(called, _with_device(function), conditions, least, choice)
@@ -78,7 +96,13 @@ def compose(
     def function(G: Converted, *args: Any, **kwargs: Any) -> Any:
         if check is not None:
             check(G, *args, **kwargs)
-        return theirs.orig_func(G, *args, **kwargs)  # calls within run on the device of `G`
+        _composing.depth += 1
+        try:
+            return theirs.orig_func(G, *args, **kwargs)  # calls within run on the device of `G`
+        except Declined as refusal:
+            raise NotImplementedError(str(refusal)) from None
+        finally:
+            _composing.depth -= 1
 
     function.__name__, function.__doc__ = theirs.name, (theirs.__doc__ or "").strip().partition("\n")[0]
     function.__signature__ = inspect.signature(theirs.orig_func)  # type: ignore[attr-defined]

@@ -27,4 +27,4 @@ def on_start_tests(items: Any) -> None:
     for item in items:
         reason = DIFFERENT.get(f"{item.path.name}::{item.name}")
         if reason is not None:
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
