@@ -358,6 +358,12 @@ class HostOnly(Protocol):
     def strong_components(self, graph: Graph) -> Any:
         """Return the smallest vertex of each vertex's strong component."""
 
+    def send_flow(self, network: Graph, source: int, target: int) -> tuple[int, Any]:
+        """Return the value of a maximum flow, and the net flow of each edge. Capacities are int64, below 2**62."""
+
+    def residual_sources(self, network: Graph, flow: Any, target: int) -> Any:
+        """Mark the vertices from which edges of positive residual capacity lead to the target."""
+
     def count_paths(self, graph: Graph, sources: Any, targets: Any, least: int, most: int, is_bounded: bool) -> int:
         """Count the simple paths of `least` to `most` edges from each source to its target."""
 

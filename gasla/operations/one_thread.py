@@ -326,6 +326,100 @@ def strong_components(graph: Any) -> np.ndarray:
     return labels
 
 
+def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
+    """Find a maximum flow along shortest paths, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.maximum_flow` and `gasla.minimum_cut` call it for
+    graphs in host memory.
+
+    Parameters
+    ----------
+    graph : Graph
+        With a reverse edge for every edge, as `Graph.paired` adds them. Values are capacities: int64, 0 to 2**62 - 1;
+        those that leave the source, or those that enter the target, add up to less than 2**62.
+    source, target : vertex
+
+    Returns
+    -------
+    value : int
+    flow : (m,) array of int64
+        The flow of each edge, negative where it runs along the reverse edge.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not in host memory, has no such values, or an edge has no reverse edge; or if the source or the
+        target is not a vertex, or they are equal.
+
+    Notes
+    -----
+    Each phase searches from both ends, and reads little where the distance is short, or where a cut is next to one
+    of the ends. The number of phases is less than n.
+
+    Y. Dinitz: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
+    Doklady 11 (1970).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.send_flow(Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [5, 0, 3, 0]), 0, 2)
+    (3, array([ 3, -3,  3, -3]))
+    """
+    graph = _network("send_flow", graph)
+    source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
+    if source == target:
+        raise ValueError(f"source and target are both {source}; expected two different vertices")
+    value, flow = kernels().send_flow(graph, source, target)
+    require_unchanged_files(graph)
+    return value, flow
+
+
+def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
+    """Mark the vertices from which more could flow to a target, on one thread.
+
+    A built-in kernel of the CPU engine. `gasla.minimum_cut` calls it for graphs in host memory.
+
+    Parameters
+    ----------
+    graph : Graph
+        As for `send_flow`.
+    flow : (m,) array of int64
+        As `send_flow` returns it.
+    target : vertex
+
+    Returns
+    -------
+    (n,) array of bool
+        The target, and the vertices from which a path of edges with less flow than capacity leads to it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `send_flow`; if `flow` has another shape or type.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> network = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [5, 0, 3, 0])
+    >>> primitives.residual_sources(network, primitives.send_flow(network, 0, 2)[1], 2)
+    array([False, False,  True])
+    """
+    graph, flow = _network("residual_sources", graph), np.asarray(flow)
+    if flow.shape != (graph.m,) or flow.dtype != np.int64:
+        raise ValueError(f"flow is {flow.dtype}{flow.shape}; expected int64 of shape {(graph.m,)}, one per edge")
+    marks: np.ndarray = kernels().residual_sources(graph, flow, translate_vertex(graph, target, "target"))
+    require_unchanged_files(graph)
+    return marks
+
+
+def _network(name: str, graph: Any) -> Graph:
+    """Return a graph in host memory whose values are capacities of int64."""
+    graph = in_host_memory(name, graph)
+    if graph.value_type != np.int64:
+        raise TypeError(f"the capacities are {graph.value_type}; expected values of int64")
+    return graph
+
+
 def lightest_forest(graph: Any) -> np.ndarray:
     """Find the edges of the minimum spanning forest, on all threads.
 

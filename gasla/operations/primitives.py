@@ -11,7 +11,8 @@ Five primitives are whole algorithms, and built-in kernels of both engines: `lab
 
 Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
 `list_paths` and `maximal_cliques` on all threads; and `louvain_levels`,
-`depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`).
+`depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow` and
+`residual_sources` run on one thread for graphs of any size.
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -40,6 +41,8 @@ from gasla.operations.one_thread import (
     lightest_forest,
     louvain_levels,
     match_heaviest,
+    residual_sources,
+    send_flow,
     strong_components,
 )
 
@@ -71,6 +74,8 @@ __all__ = [
     "orient",
     "peel",
     "peel_edges",
+    "residual_sources",
+    "send_flow",
     "simplify",
     "strong_components",
 ]

@@ -1,8 +1,9 @@
 """Maximum flow: the most that can flow from one vertex to another without exceeding the capacity of any edge.
 
-The algorithm is push-relabel (preflow.py): the source sends the full capacity of its edges; excess is pushed to the
-target, which determines the value; the rest is pushed back to the source. If the target's edges have less capacity than
-the source's, everything runs in reverse. Float capacities are scaled to integers (solver.py).
+On the CPU flow is sent along shortest paths, on one thread (`primitives.send_flow`). On a GPU the algorithm is
+push-relabel (preflow.py): the source sends the full capacity of its edges; excess is pushed to the target, which
+determines the value; the rest is pushed back to the source. If the target's edges have less capacity than the source's,
+everything runs in reverse. Float capacities are scaled to integers (solver.py).
 """
 
 from collections.abc import Hashable
@@ -39,7 +40,8 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     MaximumFlow(value, flow)
         `value` is an int for integer capacities, else a float. `flow`, shape (m,), int64 or float64, is the flow along
         each edge in input order: from 0 to its capacity, and 0 along an edge or along its paired edge
-        (`Graph.reverse_edge_ids`). The result is deterministic, and the same on both engines.
+        (`Graph.reverse_edge_ids`). The result is deterministic; of several maximum flows, a GPU may
+        return another one than a CPU.
 
     Raises
     ------
@@ -57,9 +59,11 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     value is less than 2**53 times that. No edge carries more than its capacity, and inflow equals outflow up to a
     fraction of 1e-9, by rounding.
 
-    The graph keeps, for later calls, a network of all edges in both directions and a self loop per vertex: per edge of
-    it 8 bytes of capacity, 8 of flow and up to 40 of lists, and 8 more if a flow was computed in
-    reverse. Float capacities need 40 more bytes per edge during a call.
+    On the CPU the call runs on one thread.
+
+    The graph keeps, for later calls, a network of all edges in both directions: per edge of it 8 bytes of capacity and
+    up to 40 of lists. A call needs 8 bytes per edge for the flow, and 40 more for float capacities. On a GPU the
+    network has a self loop per vertex, and 8 more bytes per edge if a flow was computed in reverse.
 
     See Also
     --------
@@ -68,6 +72,9 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     References
     ----------
     A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
+
+    Y. Dinitz: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
+    Doklady 11 (1970).
 
     Examples
     --------

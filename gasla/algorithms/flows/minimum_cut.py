@@ -1,6 +1,6 @@
 """Minimum cut: the edges of least total capacity whose removal separates one vertex from another.
 
-The capacity equals the maximum flow (Ford and Fulkerson): push-relabel sends all that can reach the target there. The
+The capacity equals the maximum flow (Ford and Fulkerson). All that can reach the target is sent there. The
 source's side are the vertices without a residual path to the target; every edge that leaves it is saturated.
 """
 

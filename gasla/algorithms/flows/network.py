@@ -1,4 +1,4 @@
-"""The flow network of a graph: checked capacities, a partner for every edge, and a self loop at every vertex."""
+"""The flow network of a graph: checked capacities, a partner for every edge, and self loops for vertex programs."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from gasla.arrays import any_true, array_module
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph
 from gasla.graph.transform.reduction import reduce_by_key
+from gasla.operations.primitives import fits_one_thread
 
 LARGEST = 2**62 - 1  # bound of integer capacities: the sum of an edge and its partner fits in 63 bits
 
@@ -26,13 +27,14 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
 
 
 def network(graph: Graph) -> Graph:
-    """The graph with partners and self loops, which it keeps. The input edges come first, with their ids.
+    """The graph with partners, which it keeps, and for programs with self loops. The input edges come first.
 
     Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges and self loops have
     capacity 0.
     """
     graph.notice_values()
-    return graph.kept("flow network", _made)
+    loops = not fits_one_thread(graph)
+    return graph.kept(("flow network", loops), lambda graph: _made(graph, loops))
 
 
 def reversed_network(network: Graph) -> Graph:
@@ -58,11 +60,11 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
     return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
 
 
-def _made(graph: Graph) -> Graph:
+def _made(graph: Graph, loops: bool) -> Graph:
     capacities, (src, dst) = _capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
-    return graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=True)
+    return graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
 
 
 def _capacities(graph: Graph) -> Any:

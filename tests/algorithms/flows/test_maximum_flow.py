@@ -4,6 +4,7 @@ import math
 import shutil
 import sys
 import warnings
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +20,11 @@ from scipy.sparse import coo_array, csc_array, csr_array
 from scipy.sparse.csgraph import maximum_flow as scipys
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets, primitives, verify
 from gasla.algorithms.flows import preflow, solver
 from gasla.arrays import moved
+from gasla.cpu.runtime.threads import STOP, new_control
+from gasla.engines import programs_only
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 NETWORK = csr_array(np.array([[0, 3, 2, 0], [0, 0, 5, 2], [0, 0, 0, 3], [0, 0, 0, 0]]))
@@ -56,10 +59,12 @@ def test_any_network_gives_a_right_answer(data: st.DataObject) -> None:
     vertices = st.integers(0, n - 1)
     edges = data.draw(st.lists(st.tuples(vertices, vertices, st.sampled_from([0, 1, 2, 3, 7, 50])), max_size=40))
     source, target = data.draw(st.permutations(range(n)))[:2]
+    by_programs = data.draw(st.booleans())
     src, dst, capacity = (np.array([edge[i] for edge in edges], np.int64) for i in range(3))
     kind = data.draw(st.sampled_from([np.int64, np.uint8, np.float64]))
     graph = gasla.Graph.from_edges(src, dst, capacity.astype(kind), n=n)
-    flow, _ = both(graph, source, target)
+    with programs_only() if by_programs else nullcontext():
+        flow, _ = both(graph, source, target)
     assert flow.value == by_networkx(graph, source, target)
     matrix = coo_array((capacity, (src, dst)), shape=(n, n)).tocsr().astype(np.int32)
     assert flow.value == scipys(matrix, source, target).flow_value
@@ -67,7 +72,13 @@ def test_any_network_gives_a_right_answer(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("scale", [None, 0.1])
-def test_each_shape_gives_a_right_answer(scale: float | None, device: Any) -> None:
+@pytest.mark.parametrize("by_programs", [False, True])
+def test_each_shape_gives_a_right_answer(by_programs: bool, scale: float | None, device: Any) -> None:
+    with programs_only() if by_programs else nullcontext():
+        try_each_shape(scale, device)
+
+
+def try_each_shape(scale: float | None, device: Any) -> None:
     rng = np.random.default_rng(0)
     n = 300
     path, star = np.arange(n - 1), np.zeros(n - 2, int)
@@ -294,6 +305,60 @@ def test_the_verifier_rejects_wrong_answers() -> None:
             verify.minimum_cut(NETWORK, 0, 3, cost, wrong)
 
 
+def wide(name: str) -> tuple[gasla.Graph, int, int]:
+    """Networks whose cuts are far from both ends, so that flows take many phases, along many paths."""
+    rng = np.random.default_rng(3)
+    if name == "mesh":  # from the left side to the right
+        ids, n = np.arange(30 * 40).reshape(30, 40), 30 * 40
+        a, b = np.r_[ids[:, :-1].ravel(), ids[:-1].ravel()], np.r_[ids[:, 1:].ravel(), ids[1:].ravel()]
+        src, dst = np.r_[a, b, np.full(30, n), ids[:, -1]], np.r_[b, a, ids[:, 0], np.full(30, n + 1)]
+    else:  # sparse layers, in one direction
+        n, width = 40 * 30, 30
+        src = np.r_[np.repeat(np.arange(n - width), 3), np.full(width, n), np.arange(n - width, n)]
+        layer = (np.arange(n - width) // width + 1) * width
+        dst = np.r_[(layer[:, None] + rng.integers(0, width, (n - width, 3))).ravel(), np.arange(width)]
+        dst = np.r_[dst, np.full(width, n + 1)]
+    capacity = rng.integers(1, 100, len(src))
+    capacity[(src >= n) | (dst >= n)] = 10_000
+    return gasla.Graph.from_edges(src, dst, capacity, n=n + 2), n, n + 1
+
+
+@pytest.mark.parametrize("name", ["mesh", "layers"])
+def test_flows_of_many_phases_are_those_of_scipy(name: str) -> None:
+    graph, source, target = wide(name)
+    flow, cut = both(graph, source, target)
+    assert flow.value == scipys(graph.to_scipy().astype(np.int32), source, target).flow_value > 0
+    side = gasla.minimum_cut(graph.with_values(graph.values.astype(float)), source, target).source_side
+    with programs_only():
+        assert (gasla.minimum_cut(graph, source, target).source_side == cut.source_side).all()
+    np.testing.assert_array_equal(side, cut.source_side)
+
+
+def test_the_primitives_name_what_they_expect() -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 0], [3, 0])
+    value, flow = primitives.send_flow(graph, 0, 1)
+    assert value == 3 and flow.tolist() == [3, -3]
+    assert primitives.residual_sources(graph, flow * 0, 1).all()
+    with pytest.raises(ValueError, match="different vertices"):
+        primitives.send_flow(graph, 1, 1)
+    with pytest.raises(TypeError, match="expected values of int64"):
+        primitives.send_flow(graph.with_values([1.0, 2.0]), 0, 1)
+    with pytest.raises(ValueError, match="one per edge"):
+        primitives.residual_sources(graph, flow[:1], 1)
+    with pytest.raises(ValueError, match="reverse"):
+        primitives.send_flow(gasla.Graph.from_edges([0], [1], [3]), 0, 1)
+
+
+def test_the_kernels_end_when_they_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, stopped = gasla.Graph.from_edges(np.arange(999), np.arange(1, 1000)).paired(), new_control()
+    whole = primitives.send_flow(path, 0, 999)
+    assert whole[0] == 1
+    stopped[STOP] = 1
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.new_control", lambda: stopped)
+    assert primitives.send_flow(path, 0, 999)[0] == 0
+    assert not primitives.residual_sources(path, 0 * whole[1], 999).all()
+
+
 @pytest.mark.slow  # two kernels, compiled by g++
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("blocks", [1, 2])
@@ -320,9 +385,10 @@ def test_an_emulated_gpu_gives_the_same_answer(blocks: int, tmp_path: Path, monk
     rng = np.random.default_rng(5)
     src, dst, capacity = rng.integers(0, 60, 500), rng.integers(0, 60, 500), rng.integers(0, 30, 500)
     graph = gasla.Graph.from_edges(src, dst, capacity, n=60)
-    expected = gasla.maximum_flow(graph, 2, 3)
-    monkeypatch.setattr(preflow, "run", run)
-    found = gasla.maximum_flow(graph, 2, 3)
+    with programs_only():
+        expected = gasla.maximum_flow(graph, 2, 3)
+        monkeypatch.setattr(preflow, "run", run)
+        found = gasla.maximum_flow(graph, 2, 3)
     assert found.value == expected.value == by_networkx(graph, 2, 3)
     np.testing.assert_array_equal(found.flow, expected.flow)
 

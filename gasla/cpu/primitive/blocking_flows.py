@@ -1,0 +1,203 @@
+"""Maximum flows on one thread: blocking flows in layers between two searches, one from each end.
+
+Each phase searches from the source and from the target, always on the side whose next layer has fewer edges, until an
+edge of positive residual capacity leads from one search to the other. The layers hold all shortest residual paths; a
+depth-first search saturates an edge of each. So the length of a shortest path grows from phase to phase, as in Dinitz's
+algorithm. A phase reads only what the two searches reach, which is little where the distance is short, and where a cut
+is next to one of the ends.
+
+The flow of an edge is minus the flow of its partner. Its residual capacity is its capacity minus its flow.
+
+Y. Dinitz: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
+Doklady 11 (1970).
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import run
+from gasla.cpu.runtime.intrinsics import load
+from gasla.cpu.runtime.threads import STOP
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+def send_flow(network: Graph, source: int, target: int) -> tuple[int, Array]:
+    """Return the value of a maximum flow, and the net flow of each edge (`primitives.send_flow`)."""
+    flow, state = np.zeros(network.m, np.int64), np.array([source, target, 0])
+    level, ids = np.zeros(network.n, np.int64), [np.empty(network.n, network.id_dtype) for _ in range(3)]
+    arcs = [np.empty(network.n, np.int64) for _ in range(2)]
+    _alone(_send, network, flow, level, *arcs, *ids, state)
+    return int(state[2]), flow
+
+
+def residual_sources(network: Graph, flow: Array, target: int) -> Array:
+    """Mark the vertices from which residual edges lead to the target (`primitives.residual_sources`)."""
+    marks, state = np.zeros(network.n, bool), np.array([target])
+    _alone(_mark, network, flow, marks.view(np.uint8), np.empty(network.n, network.id_dtype), state)
+    return marks
+
+
+def _alone(kernel: Any, network: Graph, *args: Array) -> None:
+    """Call a kernel on one thread, such that Ctrl-C ends it."""
+    lists, ids, capacity = network.out, network.out.numbers(), np.asarray(network.values)
+    starts = lists.indptr.astype(np.int64, copy=False)
+    run(kernel, 0, starts, lists.indices, ids, network.reverse_edge_ids, capacity, *args, most=1 << 62)
+
+
+@compiled
+def _send(
+    thread, threads, control, indptr, indices, numbers, back, capacity, flow, level, at, arc, ahead, behind, path, state
+):
+    """Send flow along shortest paths until none is left; `state` has source, target, and what has been sent.
+
+    `level` is 1 at the source and counts up, -1 at the target and counts down, and 0 at vertices out of reach. `ahead`
+    and `behind` are the queues of the searches, `path` and `arc` a path from the source and the places of its edges.
+    """
+    s, t = np.uint64(state[0]), np.uint64(state[1])
+    while load(control, STOP) == 0:
+        level[s], at[s], ahead[_ZERO] = 1, indptr[s], s
+        level[t], at[t], behind[_ZERO] = -1, indptr[t], t
+        near, far, meets = 1, -1, False
+        first, last, first_behind, last_behind = _ZERO, _ONE, _ZERO, _ONE
+        work, work_behind = indptr[s + _ONE] - indptr[s], indptr[t + _ONE] - indptr[t]
+        while not meets and first < last and first_behind < last_behind:
+            if work <= work_behind:
+                end = last
+                last, work, meets = _extend(
+                    control, indptr, indices, numbers, back, capacity, flow, level, at, ahead, first, end, 1
+                )
+                if not meets:
+                    first, near = end, near + 1
+            else:
+                end = last_behind
+                last_behind, work_behind, meets = _extend(
+                    control, indptr, indices, numbers, back, capacity, flow, level, at, behind, first_behind, end, -1
+                )
+                if not meets:
+                    first_behind, far = end, far - 1
+        if not meets:
+            return
+        _block(control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far)
+        for i in range(last):
+            level[np.uint64(ahead[i])] = 0
+        for i in range(last_behind):
+            level[np.uint64(behind[i])] = 0
+
+
+@compiled
+def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, queue, first, end, side):
+    """Add the next layer of a search to its queue, from the source with side 1, from the target with -1.
+
+    Returns the end of the queue, the number of edges in the layer, and whether an edge leads to the other search.
+    """
+    last, work = end, 0
+    for i in range(first, end):
+        if load(control, STOP) != 0:
+            return end, 0, False
+        u = np.uint64(queue[i])
+        for k in range(np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])):
+            v = np.uint64(indices[k])
+            if level[v] * side <= 0:
+                e = np.uint64(numbers[k])
+                if side < 0:
+                    e = np.uint64(back[e])
+                if flow[e] < capacity[e]:
+                    if level[v] != 0:
+                        return last, work, True
+                    level[v], at[v], queue[last] = level[u] + side, indptr[v], v
+                    work += indptr[v + _ONE] - indptr[v]
+                    last += _ONE
+    return last, work, False
+
+
+@compiled
+def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far):
+    """Search depth-first from the source through the layers, and saturate an edge of each path to the target.
+
+    Layers count up to `near`, and then from `far` to -1. `at[v]` is where to go on in v's list.
+    """
+    s, t, depth = np.uint64(state[0]), np.uint64(state[1]), _ZERO
+    u = s
+    while load(control, STOP) == 0:
+        if u == t:
+            depth = _augment(numbers, back, capacity, flow, arc, depth, state)
+            u = np.uint64(path[depth])
+        wanted = level[u] + 1
+        if level[u] == near:
+            wanted = far
+        k, stop = np.uint64(at[u]), np.uint64(indptr[u + _ONE])
+        while k < stop:
+            e = np.uint64(numbers[k])
+            if level[np.uint64(indices[k])] == wanted and flow[e] < capacity[e]:
+                break
+            k += _ONE
+        at[u] = k
+        if k < stop:
+            path[depth], arc[depth] = u, k
+            depth += _ONE
+            u = np.uint64(indices[k])
+        else:
+            level[u] = 0
+            if depth == _ZERO:
+                return
+            depth -= _ONE
+            u = np.uint64(path[depth])
+            at[u] += 1
+
+
+@compiled
+def _augment(numbers, back, capacity, flow, arc, depth, state):
+    """Send what a path can carry, and return the depth of its first saturated edge."""
+    place, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
+    least = capacity[e] - flow[e]
+    for i in range(_ONE, depth):
+        e = np.uint64(numbers[np.uint64(arc[i])])
+        if capacity[e] - flow[e] < least:
+            place, least = i, capacity[e] - flow[e]
+    for i in range(depth):
+        e = np.uint64(numbers[np.uint64(arc[i])])
+        flow[e] += least
+        flow[np.uint64(back[e])] -= least
+    state[2] += least
+    return place
+
+
+@compiled
+def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
+    """Search from the target against the edges, from the vertices found last or from those not found yet."""
+    n, t = np.uint64(len(marks)), np.uint64(state[0])
+    marks[t], queue[_ZERO] = 1, t
+    first, last = _ZERO, _ONE
+    work = indptr[t + _ONE] - indptr[t]
+    rest = indptr[n] - work
+    while first < last and load(control, STOP) == 0:
+        end, found = last, 0
+        if work <= rest:
+            for i in range(first, end):
+                u = np.uint64(queue[i])
+                for k in range(np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])):
+                    v = np.uint64(indices[k])
+                    if marks[v] == 0:
+                        e = np.uint64(back[np.uint64(numbers[k])])
+                        if flow[e] < capacity[e]:
+                            marks[v], queue[last] = 1, v
+                            last += _ONE
+                            found += indptr[v + _ONE] - indptr[v]
+        else:
+            for v in range(n):
+                if marks[v] == 0:
+                    for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+                        e = np.uint64(numbers[k])
+                        if marks[np.uint64(indices[k])] != 0 and flow[e] < capacity[e]:
+                            marks[v], queue[last] = 1, v
+                            last += _ONE
+                            found += indptr[v + _ONE] - indptr[v]
+                            break
+        first, work, rest = end, found, rest - found
