@@ -19,8 +19,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import run
-from gasla.cpu.runtime.intrinsics import load
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -61,7 +60,7 @@ def _send(
     and `behind` are the queues of the searches, `path` and `arc` a path from the source and the places of its edges.
     """
     s, t = np.uint64(state[0]), np.uint64(state[1])
-    while load(control, STOP) == 0:
+    while not is_stopped(control):
         level[s], at[s], ahead[_ZERO] = 1, indptr[s], s
         level[t], at[t], behind[_ZERO] = -1, indptr[t], t
         near, far, meets = 1, -1, False
@@ -99,7 +98,7 @@ def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, 
     """
     last, work = end, 0
     for i in range(first, end):
-        if load(control, STOP) != 0:
+        if is_stopped(control):
             return end, 0, False
         u = np.uint64(queue[i])
         for k in range(np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])):
@@ -125,7 +124,7 @@ def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, a
     """
     s, t, depth = np.uint64(state[0]), np.uint64(state[1]), _ZERO
     u = s
-    while load(control, STOP) == 0:
+    while not is_stopped(control):
         if u == t:
             depth = _augment(numbers, back, capacity, flow, arc, depth, state)
             u = np.uint64(path[depth])
@@ -177,7 +176,7 @@ def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, fl
     first, last = _ZERO, _ONE
     work = indptr[t + _ONE] - indptr[t]
     rest = indptr[n] - work
-    while first < last and load(control, STOP) == 0:
+    while first < last and not is_stopped(control):
         end, found = last, 0
         if work <= rest:
             for i in range(first, end):
