@@ -87,7 +87,7 @@ def placing_folder(path: Path, mark: str) -> Iterator[Path]:
             temporary.mkdir()
             yield temporary
             for each in temporary.iterdir():
-                with open(each, "rb") as file:
+                with open(each, "r+b") as file:  # Windows flushes no file that is open for reading only
                     os.fsync(file.fileno())
             if path.exists():
                 os.replace(path, old)

@@ -102,7 +102,8 @@ class TerminationMessage:
             self.forget()
             return
         signal.signal(signal.SIGTERM, self._end)
-        os.register_at_fork(after_in_child=self.forget)  # else signals to a child process would be reported here
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)  # else signals to a child process would be reported here
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def _listen(self, reading: socket.socket) -> None:

@@ -96,6 +96,15 @@ def test_all_is_on_the_disk_before_it_is_in_its_place(tmp_path, monkeypatch):
     assert found == [(5, False)] and path.read_text() == "12345"
 
 
+def test_what_is_flushed_may_be_written_to(tmp_path, monkeypatch):
+    """Windows flushes no other file, and raises an error."""
+    fcntl, found = pytest.importorskip("fcntl"), []
+    monkeypatch.setattr(os, "fsync", lambda file: found.append(fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE))
+    io.write(tmp_path / "a.txt", A)
+    io.convert(tmp_path / "a.txt", tmp_path / "a.gasla")
+    assert len(found) >= 3 and os.O_RDONLY not in found
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
 def test_a_file_keeps_its_owner(tmp_path):
     path = tmp_path / "a.mtx"
