@@ -33,7 +33,7 @@ def host() -> tuple[str, str, str]:
     _ready()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
-        triple += "-elf"  # Windows' calling conventions, in the one format that LLVM's loader handles well there
+        triple += "-elf"  # Windows' calling conventions, in the format that LLVM's loader handles best
     return triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 

@@ -4,10 +4,12 @@ import ctypes
 import os
 import platform
 import re
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -58,12 +60,14 @@ def test_the_clock_is_that_of_python() -> None:
     assert before <= between <= time.perf_counter_ns()
 
 
-def ir(triple: str, text: str) -> str:
+def ir(triple: str, text: str, **names: Any) -> str:
     """The IR of a function of two floats and of an array, for a system."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     unit = Unit(triple)
-    unit.export(compiled(text).kernel_function, tuple(map(function.kind_of, [1, np.zeros(1), np.zeros(1, np.float32)])))
+    unit.export(
+        compiled(text, **names).kernel_function, tuple(map(function.kind_of, [1, np.zeros(1), np.zeros(1, np.float32)]))
+    )
     return unit.ir()
 
 
@@ -103,6 +107,48 @@ def test_arguments_are_passed_as_the_system_does(triple: str) -> None:
     text = objects._machine((triple, "", "")).emit_assembly(module)
     _, number, words = SYSTEMS[triple]
     assert re.search(rf"movq\s+%{number}, \(%{words}\)|str\s+{number}, \[{words}\]", text)
+
+
+RELOCATIONS = {  # addresses of 64 bits, whole or in four parts; or by tables of these that the loader makes nearby
+    "x86_64-unknown-linux-gnu": {1, 24},
+    "aarch64-unknown-linux-gnu": {264, 266, 268, 269, 283},
+    "arm64-apple-darwin": {5, 6},
+    "x86_64-apple-darwin": {0},
+    "x86_64-pc-windows-msvc": {1},
+    "x86_64-pc-windows-msvc-elf": {1},
+}
+
+
+@pytest.mark.parametrize("triple", SYSTEMS)
+def test_parts_of_an_object_may_lie_anywhere(triple: str) -> None:
+    text = "def f(number, x, y):\n    for k in range(number):\n        x[k] = exp(x[k]) + 0.1 + table[k & 1]"
+    code = objects.compile_ir(ir(triple, text, table=np.array([1.5, 2.5])), target=(triple, "", ""))
+    assert set() < relocations(code) <= RELOCATIONS[triple]
+
+
+def relocations(code: bytes) -> set[int]:
+    """The kinds of the relocations in an object."""
+    found = set()
+    if code.startswith(b"\x7fELF"):
+        for section in llvm.ObjectFileRef.from_data(code).sections():
+            if (section.name() or b"").startswith(b".rela") and b"eh_frame" not in section.name():
+                found |= {info & 0xFFFFFFFF for _, info, _ in struct.iter_unpack("<QQq", section.data())}
+    elif code.startswith(b"\xcf\xfa\xed\xfe"):
+        at, (commands,) = 32, struct.unpack_from("<I", code, 16)
+        for _ in range(commands):
+            command, size = struct.unpack_from("<II", code, at)
+            sections = range(struct.unpack_from("<I", code, at + 64)[0]) if command == 0x19 else ()
+            for begins in (at + 72 + 80 * number for number in sections):
+                start, count = struct.unpack_from("<II", code, begins + 56)
+                entries = struct.iter_unpack("<iI", code[start : start + 8 * count])
+                if not code[begins:].startswith((b"__eh_frame", b"__compact_unwind")):
+                    found |= {word >> 28 for _, word in entries}
+            at += size
+    else:
+        for begins in range(20, 20 + 40 * struct.unpack_from("<H", code, 2)[0], 40):
+            start, _, count = struct.unpack_from("<IIH", code, begins + 24)
+            found |= {kind for _, _, kind in struct.iter_unpack("<IIH", code[start : start + 10 * count])}
+    return found
 
 
 @pytest.mark.parametrize("triple", SYSTEMS)
