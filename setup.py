@@ -18,6 +18,7 @@ DATA = {  # by other authors, in gasla/data beside their licenses
         "https://www.diag.uniroma1.it/challenge9/", "LicenseRef-public-domain",
     ),
 }  # fmt: skip
+CODE = {"x86_64": "x86-64-v3", "aarch64": "armv8.2-a"}  # what the compiled code is for, by processor
 
 
 class BuildWithCode(build_py):
@@ -31,18 +32,18 @@ class BuildWithCode(build_py):
         if os.environ.get("GASLA_SHIP") == "0":
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier build
             return
-        if self._run_in_build("gasla.shipping"):
+        if self._run_in_build("gasla.shipping", *os.environ.get("GASLA_SHIP_FOR", "").split()):  # a processor
             shutil.rmtree(folder, ignore_errors=True)
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
         wants_cuda = os.environ.get("GASLA_SHIP_CUDA") == "1"  # for releases: minutes, with CuPy and NVRTC but no GPU
         if wants_cuda and self._run_in_build("gasla.gpu.shipping.build"):
             sys.exit("gasla: GASLA_SHIP_CUDA=1, but the code for GPUs could not be compiled")
 
-    def _run_in_build(self, module: str) -> int:
+    def _run_in_build(self, module: str, *options: str) -> int:
         """Run a module of the copied packages, which fills the folder of shipped code; its exit status."""
         build = Path(self.build_lib).absolute()
         path = os.pathsep.join([str(build), *filter(None, sys.path)])  # also where pip has put what the build needs
-        command = [sys.executable, "-m", module, str(build / "gasla" / "shipped")]
+        command = [sys.executable, "-m", module, str(build / "gasla" / "shipped"), *options]
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}  # the wheel gets what is there
         return subprocess.run(command, env=environment, check=False).returncode
 
@@ -67,14 +68,15 @@ class WheelOfWhatIsThere(bdist_wheel):
 
     def write_wheelfile(self, wheelfile_base: str, *generator: str) -> None:
         super().write_wheelfile(wheelfile_base, *generator)
-        ships_code = (Path(self.bdist_dir) / "gasla" / "shipped" / "made_of").exists()
+        shipped = Path(self.bdist_dir) / "gasla" / "shipped" / "platforms"
+        processor = shipped.read_text().split()[0].removeprefix("linux_") if shipped.exists() else ""
         path = Path(wheelfile_base) / "sboms" / "gasla.cdx.json"
         path.parent.mkdir(exist_ok=True)
-        text = json.dumps(bill(self.distribution, ships_code), indent=1, sort_keys=True)
+        text = json.dumps(bill(self.distribution, CODE.get(processor, processor or "none")), indent=1, sort_keys=True)
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def bill(distribution: object, ships_code: bool) -> dict:
+def bill(distribution: object, code: str) -> dict:
     """The contents of the wheel and what it needs, in CycloneDX 1.6; the same for the same build, so without a date."""
     name, of = distribution.get_name(), distribution.get_version()
     root = f"pkg:pypi/{name}@{of}"
@@ -90,7 +92,7 @@ def bill(distribution: object, ships_code: bool) -> dict:
         }
         for title, (url, terms) in DATA.items()
     ]
-    names = ["setuptools", *(["llvmlite", "numpy", "scipy"] if ships_code else [])]  # what decides the bytes
+    names = ["setuptools", *(["llvmlite", "numpy", "scipy"] if code != "none" else [])]  # what decides the bytes
     tools = [{"type": "application", "name": tool, "version": _version(tool)} for tool in names]
     return {
         "bomFormat": "CycloneDX",
@@ -100,7 +102,7 @@ def bill(distribution: object, ships_code: bool) -> dict:
             "component": {
                 "type": "library", "name": name, "version": of, "purl": root, "bom-ref": root,
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
-                "properties": [{"name": "gasla:compiled-code", "value": "x86-64-v3" if ships_code else "none"}],
+                "properties": [{"name": "gasla:compiled-code", "value": code}],
             },
             "tools": {"components": tools},
         },

@@ -7,6 +7,8 @@ the folder can make its users run code.
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +17,23 @@ from gasla.output import placing
 
 SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` compiled for a wheel; a checkout has none
 _DIGEST = 32  # bytes
+_instead: list[Path] = []
+
+
+@contextmanager
+def in_folder(folder: Path) -> Iterator[None]:
+    """Store and load in another folder within the block, which one thread at a time may enter."""
+    _instead.append(folder)
+    try:
+        yield
+    finally:
+        _instead.pop()
 
 
 def cache_directory() -> Path:
     """The cache folder: `GASLA_CACHE_DIR`, else a folder in the user's cache folder."""
+    if _instead:
+        return _instead[-1]
     chosen = os.environ.get("GASLA_CACHE_DIR")
     if chosen:
         return Path(chosen)

@@ -2,7 +2,7 @@
 
 python tools/build_distributions.py FOLDER [--commit HEAD] [--check]   (needs git, the `build` package, a package index)
 
-FOLDER gets the sdist, a wheel for Linux on x86-64 with compiled code, and a wheel without for all other platforms. The
+FOLDER gets the sdist, wheels for Linux on x86-64 and on aarch64 with compiled code, and one without for all others. The
 wheel's bill of materials names the versions of the build tools. `--check` builds twice, and compares.
 """
 
@@ -20,7 +20,8 @@ import tempfile
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
-PLATFORM = "manylinux_2_17_x86_64"  # setup.py refuses it if the code calls what such a system may not have
+PLATFORM = "manylinux_2_17"  # setup.py refuses it if the code calls what such a system may not have
+PROCESSORS = "x86_64", "aarch64"
 
 
 def main() -> None:
@@ -61,10 +62,14 @@ def build(folder: Path, commit: str) -> dict[str, str]:
         source = unpacked(gzip.decompress(sdist.read_bytes()), work)
         no_code = {**environment, "GASLA_SHIP": "0"}
         run("--wheel", "--outdir", folder, source, environment=no_code)
-        option = f"-C--build-option=--plat-name={PLATFORM}"
-        run("--wheel", option, "--outdir", folder, source, environment=environment)
+        for processor in PROCESSORS:
+            option = f"-C--build-option=--plat-name={PLATFORM}_{processor}"
+            run("--wheel", option, "--outdir", folder, source, environment=environment | {"GASLA_SHIP_FOR": processor})
     wheels = {path.name for path in folder.glob("*.whl")}
-    expected = {f"{sdist.name.removesuffix('.tar.gz')}-py3-none-{platform}.whl" for platform in ("any", PLATFORM)}
+    expected = {
+        f"{sdist.name.removesuffix('.tar.gz')}-py3-none-{platform}.whl"
+        for platform in ("any", *(f"{PLATFORM}_{processor}" for processor in PROCESSORS))
+    }
     if wheels != expected:
         sys.exit(f"the wheels are {', '.join(sorted(wheels))}; expected {', '.join(sorted(expected))}")
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}

@@ -45,6 +45,7 @@ from gasla.log import LOG
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
+on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []  # called when a process first needs a kernel
 
 
 class _ArrayInterface(ctypes.Structure):
@@ -120,16 +121,19 @@ class Compiled:
         found = self._kernels.get(takes)
         if found is None:
             with _compiling:
-                key = self._key(takes)
-                found = self._loaded(takes, _stored(key)) or self._loaded(takes, self._compile(takes, key))
+                target = self._target
+                found = self._loaded(takes, _stored(self._key(takes, target)))
+                found = found or self._loaded(takes, self._compile(takes, target))
                 assert found is not None
+                for follow in on_new_kernel:
+                    follow(self, takes)
                 found = self._kernels.setdefault(takes, found)
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these types, loaded or stored."""
         takes = kinds_of(arguments)
-        return takes in self._kernels or _stored(self._key(takes)) is not None
+        return takes in self._kernels or _stored(self._key(takes, self._target)) is not None
 
     @property
     def identity(self) -> str | None:
@@ -142,18 +146,27 @@ class Compiled:
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
         return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
 
-    def _key(self, takes: tuple[Type | Known, ...]) -> str | None:
+    def compile_for(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> None:
+        """Store the code for some types and another target, unless it depends on the processor that it will run on."""
+        if not self._is_native and _stored(self._key(takes, target)) is None:
+            self._compile(takes, target)
+
+    def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
         """The name of the code in the cache; of a template the name of a file that has that."""
         if self.identity is None:
             return None
-        made = self.identity, [str(t) for t in takes], self._target, _compiler()
+        made = self.identity, [str(t) for t in takes], target, _compiler()
         return _name("kernels" if self.plan is None else "programs", made)
 
     @property
     def _target(self) -> tuple[str, str, str]:
-        """The target of the code: this processor if the module sets `NATIVE`, else x86-64-v3 if that runs here."""
-        is_native = getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE")
-        return host() if is_native else common()
+        """The target of the code: this processor if the module sets `NATIVE`, else what most have if that runs here."""
+        return host() if self._is_native else common()
+
+    @property
+    def _is_native(self) -> bool:
+        """Whether the code is for the processor on which it is compiled."""
+        return bool(getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE"))
 
     def __repr__(self) -> str:
         where = self.plain.__qualname__, self.plain.__code__.co_firstlineno, self.packs, sorted(self.marks)
@@ -173,9 +186,9 @@ class Compiled:
                 return Kernel(takes, returns, codes)
         return None
 
-    def _compile(self, takes: tuple[Type | Known, ...], key: str | None) -> bytes:
+    def _compile(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> bytes:
         """Compile for some types. Templates with the same IR share their code."""
-        began, target, unit = time.perf_counter(), self._target, Unit(host()[0], self.plan)
+        began, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         made = unit.export(self.kernel_function, takes)
         if self.plan is not None:
             given, key = key, _name("kernels", (unit.ir(), self.packs, target, llvm_version()[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
+import platform
 import struct
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,16 @@ from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # of optimization
-# The features of nearly all x86-64 processors since 2013. Code for them runs on all of these, so wheels contain it.
-X86_64_V3 = "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
+# LLVM's names of a processor and of the features that nearly all have, those of x86-64 since 2013 (x86-64-v3), those of
+# ARM since 2018 (what armv8.2-a offers to programs). Code for them runs on all of these, so wheels contain it.
+PORTABLE = {
+    "x86_64": (
+        "x86-64-v3",
+        "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave",
+    ),
+    "aarch64": ("generic", "+crc,+fp-armv8,+lse,+neon,+rdm"),
+}
+HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}  # bits in Linux on ARM
 _forever: list[Any] = []  # engines are never freed: threads may be running their code
 
 
@@ -45,10 +54,26 @@ def llvm_version() -> tuple[int, ...]:
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """The target of portable code: x86-64-v3 if this machine has all its features, else this machine."""
+    """The target of portable code, if this machine has all features of a row of PORTABLE, else this machine."""
     triple, _, features = own = host()
-    has_all = set(X86_64_V3.split(",")) <= set(features.split(","))
-    return (triple, "x86-64-v3", X86_64_V3) if has_all and triple.startswith("x86_64") else own
+    processor, wanted = PORTABLE.get(triple.partition("-")[0], own[1:])
+    return (triple, processor, wanted) if {*wanted.split(",")} <= {*features.split(","), *_told()} else own
+
+
+def _told() -> set[str]:
+    """The features that Linux says an ARM processor has; LLVM reads a file that an emulator may not have."""
+    if sys.platform != "linux" or platform.machine() != "aarch64":
+        return set()
+    ask = ctypes.CDLL(None).getauxval
+    ask.restype, ask.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+    return {feature for feature, bit in HWCAP.items() if ask(16) & bit}
+
+
+def target_of(processor: str) -> tuple[str, str, str]:
+    """The target of portable code for Linux on a processor of PORTABLE, for this machine or another one."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return (f"{processor}-unknown-linux-gnu", *PORTABLE[processor])
 
 
 def _machine(target: tuple[str, str, str]) -> Any:

@@ -1,24 +1,28 @@
 """Compile the kernels of the library's own functions ahead of time, when a wheel is built, and store them in the wheel.
 
-python -m gasla.shipping FOLDER
+python -m gasla.shipping FOLDER [PROCESSOR]
 
 The kernels are found by calling every function on small graphs of all kinds that the engine distinguishes, and by
 running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores it, and
-`gasla.cache` looks for it there.
+`gasla.cache` looks for it there. For another PROCESSOR (aarch64), kernels are compiled twice: for this machine, which
+calls them to find out what is needed, and for that one.
 """
 
 from __future__ import annotations
 
 import doctest
 import os
+import platform
 import shutil
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
@@ -28,12 +32,13 @@ SLOW = (
 
 
 def main() -> None:
-    """Compile into a folder, unless it already holds code compiled from the same text."""
-    folder = Path(sys.argv[1]).absolute()
-    if not can_ship():
-        print("gasla: functions are compiled when called; code is shipped for Linux on x86-64-v3 alone")
+    """Compile into a folder, unless it already holds code compiled from the same text for the same processor."""
+    folder, processor = Path(sys.argv[1]).absolute(), (sys.argv[2:] or [platform.machine()])[0]
+    is_here = processor == platform.machine()
+    if sys.platform != "linux" or (is_here and not can_ship()):
+        print("gasla: functions are compiled when called; code is shipped for Linux on x86-64-v3 and armv8.2-a alone")
         return
-    stamp, text = folder / "made_of", made_of()
+    stamp, text = folder / "made_of", f"{processor} {made_of()}"
     if stamp.is_file() and stamp.read_text() == text:
         print(f"gasla: the code that an earlier build has compiled into {folder} is used again")
         return
@@ -44,17 +49,40 @@ def main() -> None:
     for name in ("kernels", "parts", "programs") if stamp.is_file() else ():  # what was compiled of another text
         shutil.rmtree(folder / name, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    os.environ |= {"GASLA_CACHE_DIR": str(folder), "GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(call, name) for name in calls.names()]
-        tasks += [pool.submit(show, name) for name in gasla.__all__]
-        for done in as_completed(tasks):
-            done.result()
+    os.environ |= {"GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}
+    with tempfile.TemporaryDirectory() as elsewhere:
+        os.environ["GASLA_CACHE_DIR"] = str(folder if is_here else elsewhere)
+        with ProcessPoolExecutor(
+            mp_context=get_context("spawn"), initializer=also_for, initargs=(processor, folder)
+        ) as pool:
+            tasks = [pool.submit(call, name) for name in calls.names()]
+            tasks += [pool.submit(show, name) for name in gasla.__all__]
+            for done in as_completed(tasks):
+                done.result()
     (folder / "platforms").write_text("".join(f"{tag}\n" for tag in platforms(folder)))
     stamp.write_text(text)
     files = [path for path in folder.glob("*/*") if path.is_file()]
     size, seconds = sum(path.stat().st_size for path in files), time.perf_counter() - began
     print(f"gasla: {len(files)} files, {size / 1e6:.1f} MB, compiled in {seconds:.0f} s")
+
+
+def also_for(processor: str, folder: Path) -> None:
+    """Have this process store in a folder, for another processor, each kernel that it needs itself."""
+    if processor == platform.machine():
+        return
+    from gasla import cache
+    from gasla.compiler.function import Compiled, on_new_kernel
+    from gasla.compiler.objects import target_of
+    from gasla.cpu.runtime import vector_math
+
+    target = target_of(processor)
+    vector_math.FORMS = ()  # vector functions of this processor, which the other one lacks
+
+    def follow(function: Compiled, takes: tuple[Any, ...]) -> None:
+        with cache.in_folder(folder):
+            function.compile_for(takes, target)
+
+    on_new_kernel.append(follow)
 
 
 def platforms(folder: Path) -> list[str]:

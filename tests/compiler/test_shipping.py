@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import platform
 import subprocess
 import sys
 import warnings
@@ -65,6 +66,29 @@ def test_an_older_processor_takes_none_of_the_shipped_code(shipped: Path, tmp_pa
     older += "function.host = objects.host = lambda: old\nfunction.common = lambda: objects.common.__wrapped__()\n"
     levels, names = run("-c", older + PROGRAM, str(shipped), cache_folder=tmp_path).split("]")
     assert levels == "[0, 1, 2, 3" and "run_loop" in names
+
+
+FOR_ANOTHER = """
+import sys
+from pathlib import Path
+from gasla import shipping
+
+shipping.also_for("aarch64", Path(sys.argv[1]))
+for name in ("bfs", "minimum_spanning_forest", "edge_softmax(g, np.zeros(g.m))"):
+    shipping.call(name)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="compiles for ARM on another processor")
+def test_code_for_another_processor_is_shipped(tmp_path: Path) -> None:
+    """Where it is called, and finds it, is `tools/try_aarch64.sh`."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    run("-c", FOR_ANOTHER, str(other), cache_folder=own)
+    assert shipping.platforms(other) == ["linux_aarch64", "manylinux_2_17_aarch64"]
+    assert {len([*folder.glob("kernels/*")]) > 10 for folder in (own, other)} == {True}
+    assert len([*own.glob("programs/*")]) == len([*other.glob("programs/*")])
+    own_names, other_names = ({path.name for path in folder.glob("*/*")} for folder in (own, other))
+    assert not own_names & other_names  # no code for one processor is taken by the other
 
 
 def test_a_damaged_file_is_compiled_anew(shipped: Path, tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ folder = Path(sys.argv[1])
 (folder / "kernels" / "code").write_bytes(b"")
 if FAILS:
     sys.exit(1)
+processor = (sys.argv[2:] or ["riscv64"])[0]
 for name in ("platforms", "made_of"):
-    (folder / name).write_text("linux_riscv64\\nmanylinux_2_39_riscv64\\n")
+    (folder / name).write_text(f"linux_{processor}\\nmanylinux_2_39_{processor}\\n")
 """
 
 
@@ -78,6 +79,13 @@ def test_a_release_names_a_platform_on_which_the_code_runs(tree: Path) -> None:
     done = build(tree, "--plat-name=manylinux_2_17_riscv64")
     assert done.returncode == 1
     assert "manylinux_2_17_riscv64; expected one of linux_riscv64, manylinux_2_39_riscv64" in done.stderr
+
+
+def test_a_build_for_another_processor_is_tagged_for_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GASLA_SHIP_FOR", "aarch64")
+    tag, archive = built(tree)
+    assert tag == "py3-none-linux_aarch64"
+    assert b'"armv8.2-a"' in archive.read("gasla-1.2.dist-info/sboms/gasla.cdx.json")
 
 
 def test_a_wheel_without_code_is_for_any_platform(tree: Path) -> None:

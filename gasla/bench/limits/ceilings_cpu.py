@@ -5,7 +5,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import inlined
-from gasla.cpu.runtime.intrinsics import fetch_add
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed
 from gasla.cpu.runtime.threads import barrier
 
 _A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
@@ -48,7 +48,7 @@ def add(thread, threads, control, x, adds):
     """Add to random words atomically."""
     k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
     for i in range(adds):
-        fetch_add(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
+        fetch_add_relaxed(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
 
 
 @compiled

@@ -32,7 +32,11 @@ NAMES = {
     "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt", "arctan2": "atan2", "hypot": "hypot", "power": "pow",
 }  # fmt: skip
 OF_TWO = ("arctan2", "hypot", "power")
-FORMS = (("e", "+avx512f", 64), ("d", "+avx2", 32), ("b", "+sse4.1", 16))  # letter, feature, bytes
+FORMS: tuple[tuple[str, str, int], ...] = (
+    ("e", "+avx512f", 64),
+    ("d", "+avx2", 32),
+    ("b", "+sse4.1", 16),
+)  # letter, feature, bytes
 INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")  # no calls
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
