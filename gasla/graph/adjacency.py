@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import Device, array_module, device_of, finish, index_dtype, moved, running_sums
+from gasla.once import once_property, only_one
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -33,18 +33,22 @@ class Adjacency:
 
     @property
     def edge_ids(self) -> Array | None:
-        if callable(self._edge_ids):
-            made = self._edge_ids()
-            finish(self.device)
-            self._edge_ids = made
-        return self._edge_ids
+        ids = self._edge_ids  # read once: another thread may replace the function by its result at any time
+        if callable(ids):
+            with only_one(self, "edge_ids"):
+                ids = self._edge_ids
+                if callable(ids):
+                    ids = ids()
+                    finish(self.device)
+                    self._edge_ids = ids
+        return ids
 
     @property
     def edge_ids_known(self) -> bool:
         """Whether the edge ids have been computed; else they are computed when first read."""
         return not callable(self._edge_ids)
 
-    @cached_property
+    @once_property
     def properties(self) -> Any:
         """Properties such as whether the lists ascend: `Properties` of the device's module."""
         return lists_on(self.indptr).Properties(self.indptr, self.indices)

@@ -17,6 +17,7 @@ from gasla.graph.adjacency import Array
 from gasla.graph.dates import NAT, TimeColumn, TimeType, time_column
 from gasla.graph.validate import VALUE_TYPES, is_value_type
 from gasla.names import meant
+from gasla.once import only_one
 
 Of = Literal["edge", "vertex"]
 Column = Array | Callable[[], Array]
@@ -50,7 +51,10 @@ class Attributes:
             raise KeyError(self.unknown(name))
         column = self._columns[name]
         if callable(column):
-            column = self._columns[name] = column()
+            with only_one(self, name):
+                column = self._columns[name]  # another thread may have computed it meanwhile
+                if callable(column):
+                    column = self._columns[name] = column()
         return column
 
     def __iter__(self) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,11 +12,12 @@ from gasla.arrays import Device, array_module, checksum, moved, with_bits_of_num
 from gasla.graph.adjacency import Array
 from gasla.graph.neighbor_lists import Lists, finished_property
 from gasla.graph.validate import range_of
+from gasla.once import once_property
 
 T = TypeVar("T")
 
 
-def _noted(make: Callable[[Values], T]) -> cached_property[T]:
+def _noted(make: Callable[[Values], T]) -> once_property[T]:
     """`finished_property` that first records the checksum of the values, because callers may write into the array."""
 
     @wraps(make)
@@ -99,7 +100,7 @@ class Values:
         *bounds, found = summary(self.each)
         return (bounds[0], bounds[1]), found
 
-    @cached_property
+    @once_property
     def _words(self) -> tuple[np.ndarray, np.ndarray]:
         assert self.each is not None
         return words_of(self.each)
@@ -145,13 +146,13 @@ class Values:
     def to(self, device: Device, lists: Lists) -> Values:
         """A copy on another device, with all Boolean properties computed so far."""
         copy = Values(lists, None if self.each is None else moved(self.each, device))
-        copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
+        copy.__dict__.update({name: known for name, known in self.__dict__.copy().items() if isinstance(known, bool)})
         copy.are_private = device == "gpu"
         return copy
 
     def arrays(self) -> list[Array]:
         """The arrays held now."""
-        return [part for part in self.__dict__.values() if isinstance(part, array_module(part).ndarray)]
+        return [part for part in self.__dict__.copy().values() if isinstance(part, array_module(part).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name != "_words"} | {"noted": None}
+        return {name: part for name, part in self.__dict__.copy().items() if name != "_words"} | {"noted": None}

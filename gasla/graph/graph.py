@@ -1166,10 +1166,8 @@ class Graph(Whole):
         self.edge_attributes.require(attribute)
         found = self._weighted.get(attribute)
         if found is None:
-            found = self.with_values(self.edge_attributes.numbers(attribute))
-            if not self._weighted:
-                self._weighted = {}
-            found = self._weighted.setdefault(attribute, found)  # type: ignore[attr-defined]
+            made = self.with_values(self.edge_attributes.numbers(attribute))
+            found = self.__dict__.setdefault("_weighted", {}).setdefault(attribute, made)
         return found
 
     def notice_values(self) -> None:
@@ -1781,7 +1779,7 @@ class Graph(Whole):
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
         left = ("_copy", "_original", "_known", "_weighted", "files")  # a pickle holds the arrays of files themselves
-        return {name: part for name, part in self.__dict__.items() if name not in left}
+        return {name: part for name, part in self.__dict__.copy().items() if name not in left}
 
     # --- cached with the graph --------------------------------------------------------------------------------------
 
@@ -1828,7 +1826,8 @@ class Graph(Whole):
         held = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
         held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        made = {id(part): part for graph in graphs for part in graph._known.values()}.values()  # may have several keys
+        known = [graph._known.copy() for graph in graphs]  # other threads may add to them
+        made = {id(part): part for each in known for part in each.values()}.values()  # may have several keys
         own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 

@@ -7,12 +7,12 @@ positions, ``ids``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import index_dtype
+from gasla.once import once_property
 
 Array = np.ndarray[Any, Any]
 
@@ -80,22 +80,22 @@ class Properties:
     def __init__(self, indptr: Array, indices: Array) -> None:
         self._lists = indptr, indices
 
-    @cached_property
+    @once_property
     def ascend(self) -> bool:
         """Whether every list ascends."""
         return ascends_within(*self._lists)
 
-    @cached_property
+    @once_property
     def repeat(self) -> bool:
         """Whether any list holds a neighbor twice, given that all lists ascend."""
         return not ascends_within(*self._lists, strictly=True)
 
-    @cached_property
+    @once_property
     def have_loops(self) -> bool:
         """Whether any vertex is in its own list."""
         return has_self_loops(*self._lists)
 
-    @cached_property
+    @once_property
     def are_symmetric(self) -> bool:
         """Whether j is in i's list as often as i in j's, for all i and j."""
         return is_symmetric(*self._lists)

@@ -6,7 +6,7 @@ All are computed at first use and cached. Graphs that differ only in values shar
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from gasla.arrays import Device, any_true, array_module, converted, finish, index_dtype, module_of, moved
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.mapped_files import MappedFiles
+from gasla.once import once_property
 from semirings.types import computed
 
 T = TypeVar("T")
@@ -28,8 +29,8 @@ _SWAPPED = {  # these properties swap when the graph is reversed
 _UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "reverse_edge_ids")
 
 
-def finished_property(make: Callable[[Any], T]) -> cached_property[T]:
-    """A cached property that waits for its CUDA stream, as another thread may read the arrays on another stream."""
+def finished_property(make: Callable[[Any], T]) -> once_property[T]:
+    """A property made once that waits for its CUDA stream, as another thread may read the arrays on another stream."""
 
     @wraps(make)
     def made(part: Any) -> T:
@@ -38,7 +39,7 @@ def finished_property(make: Callable[[Any], T]) -> cached_property[T]:
             finish("gpu")
         return result
 
-    return cached_property(made)
+    return once_property(made)
 
 
 class Lists:
@@ -180,7 +181,7 @@ class Lists:
             return self.in_.transposed()
         return self.out if self.out.is_sorted else self.in_.transposed()
 
-    @cached_property
+    @once_property
     def is_symmetric(self) -> bool:
         """`Graph.is_symmetric`."""
         return bool(self.given.properties.are_symmetric)
@@ -205,12 +206,12 @@ class Lists:
         """`Graph.in_degrees`."""
         return self._degrees(self.columns, "in_", self.rows)
 
-    @cached_property
+    @once_property
     def max_out_degree(self) -> int:
         """`Graph.max_out_degree`."""
         return int(self.out_degrees.max()) if self.n else 0
 
-    @cached_property
+    @once_property
     def max_in_degree(self) -> int:
         """`Graph.max_in_degree`."""
         return int(self.in_degrees.max()) if self.n else 0
@@ -227,7 +228,7 @@ class Lists:
             ids = self.ends[0 if name == "out" else 1]
         return lists_on(ids).count_ids(ids, self.n).astype(self.offset_dtype)
 
-    @cached_property
+    @once_property
     def has_self_loops(self) -> bool:
         """`Graph.has_self_loops`."""
         if self.ends is not None:
@@ -236,7 +237,7 @@ class Lists:
         assert lists is not None
         return bool(lists.properties.have_loops)
 
-    @cached_property
+    @once_property
     def has_parallel_edges(self) -> bool:
         """`Graph.has_parallel_edges`."""
         lists = self.given
@@ -244,7 +245,7 @@ class Lists:
             lists = self.sorted_out
         return bool(lists.properties.repeat)
 
-    @cached_property
+    @once_property
     def is_simple(self) -> bool:
         """`Graph.is_simple`."""
         return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
@@ -319,16 +320,20 @@ class Lists:
         )
         ends = None if self.ends is None else (moved(self.ends[0], device), moved(self.ends[1], device))
         copy = Lists(self.n, device, rows, columns, ends)
-        copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
+        copy.__dict__.update({name: known for name, known in self._made().items() if isinstance(known, bool)})
         return copy
 
+    def _made(self) -> dict[str, Any]:
+        """Return a copy of what there is now, as other threads may add properties while a loop runs over it."""
+        return self.__dict__.copy()
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "files": None}  # a pickle holds the arrays themselves
+        return self._made() | {"files": None}  # a pickle holds the arrays themselves
 
     def arrays(self) -> list[Array]:
         """The arrays held now."""
         held: list[Array] = [] if self.ends is None else [*self.ends]
-        for part in self.__dict__.values():
+        for part in self._made().values():
             if isinstance(part, Adjacency):
                 held += part.arrays()
             elif isinstance(part, array_module(part).ndarray):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
 from types import MappingProxyType
@@ -23,6 +22,7 @@ from gasla.graph.exchange.two_sides import SIDES, sides
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array
+from gasla.once import once_property
 
 Relation = tuple[str, str, str]  # source type, name, target type
 MOST = 2**62  # vertices of a type, so that sums of two sizes fit an id
@@ -315,12 +315,12 @@ class TypedGraph:
         source, _, target = relation
         return 0, 0 if source == target else self.sizes[source]
 
-    @cached_property
+    @once_property
     def offsets(self) -> Mapping[str, int]:
         """Where each type begins if the vertices of all types are numbered through, as in `gasla.metapath_walks`."""
         return dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))
 
-    @cached_property
+    @once_property
     def id_dtype(self) -> np.dtype[Any]:
         """The type of vertex ids in results: that of all relations."""
         return np.result_type(*(graph.id_dtype for graph in self.relations.values()))

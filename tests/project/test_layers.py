@@ -34,7 +34,7 @@ LAYERS = [
     "gasla.cpu.runtime gasla.gpu.runtime",
     "gasla.compiler",
     "gasla gasla.apart gasla.arrays gasla.cache gasla.cgroups gasla.deprecation gasla.host_memory gasla.log "
-    "gasla.names gasla.output gasla.progress gasla.rows",
+    "gasla.names gasla.once gasla.output gasla.progress gasla.rows",
     "semirings",
 ]
 LEVELS = {layer: -number for number, names in enumerate(LAYERS) for layer in names.split()}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import islice
 from operator import index
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ import numpy as np
 from gasla.arrays import Device, array_module, moved
 from gasla.graph.adjacency import Array
 from gasla.names import meant
+from gasla.once import once_property
 
 _FEW = 10_000  # names that an error compares with an unknown one
 _MANY = 1_000_000  # number of names among which it looks for these few
@@ -48,7 +48,7 @@ class Names:
     def __init__(self, each: Array) -> None:
         self.each = each
 
-    @cached_property
+    @once_property
     def _numbers(self) -> dict[Any, int]:
         names = self.each.tolist()
         numbers = {name: v for v, name in enumerate(names)}
@@ -59,11 +59,11 @@ class Names:
             )
         return numbers
 
-    @cached_property
+    @once_property
     def _kinds(self) -> set[type]:
         return set(map(type, (self.each if self.each.dtype == object else self.each[:1]).tolist()))
 
-    @cached_property
+    @once_property
     def have_integers(self) -> bool:
         """Whether any name is an integer, which might also be the number of a vertex."""
         return len(self.each) > 0 and any(issubclass(k, _INTEGER) and not issubclass(k, _BOOL) for k in self._kinds)

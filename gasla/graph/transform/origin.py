@@ -6,7 +6,6 @@ Only the old number of each new vertex or edge is stored; both directions are co
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.attributes import Attributes
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.neighbor_lists import Lists, finished_property
+from gasla.once import once_property
 
 
 class IdMap:
@@ -120,7 +120,7 @@ class LazyIdMap(IdMap):
     def new_ids(self) -> Array:
         return self._found.new_ids
 
-    @cached_property
+    @once_property
     def _found(self) -> IdMap:
         return self._find()
 

@@ -1,0 +1,91 @@
+"""What several threads need at the same time is made once: the others wait for the first, and get the same object.
+
+`functools.cached_property` lets each thread make a value of its own. In Python 3.11 it has one lock for all objects
+instead, with which two threads can wait for each other forever. `functools.cache` calls its function once for each
+thread as well.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_locks: dict[tuple[int, Hashable], Any] = {}  # of what is being made now, by the id of its owner and a name
+_planning = threading.RLock()
+
+
+@contextmanager
+def only_one(owner: object, name: Hashable) -> Iterator[None]:
+    """Let a thread make something, named so, of an object, while others that need it wait.
+
+    After waiting, a thread has to look whether the value is there. The same thread may enter again.
+    """
+    key = id(owner), name
+    lock = _locks.setdefault(key, threading.RLock())
+    try:
+        with lock:
+            yield
+    finally:
+        _locks.pop(key, None)  # those that wait have the lock; later ones find the value
+
+
+class once_property(Generic[T]):
+    """A property that is made when it is first read, by one thread, and kept in the object's `__dict__`.
+
+    Examples
+    --------
+    >>> class Circle:
+    ...     radius = 2
+    ...     @once_property
+    ...     def area(self): return 3.14 * self.radius**2
+    >>> circle = Circle()
+    >>> circle.area, vars(circle)
+    (12.56, {'area': 12.56})
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, owner: object, kind: type | None = None) -> T: ...
+    def __get__(self, owner: Any, kind: type | None = None) -> Self | T:
+        if owner is None:
+            return self
+        made: dict[str, T] = owner.__dict__
+        with only_one(owner, self.name):
+            if self.name not in made:
+                return made.setdefault(self.name, self.make(owner))
+            return made[self.name]
+
+
+def once(cached: Function) -> Function:
+    """Let one thread at a time call a function with a cache of `functools`, so that it makes each result once."""
+
+    @wraps(cached)
+    def result(*given: Any, **named: Any) -> Any:
+        with _planning:
+            return cached(*given, **named)
+
+    return result  # type: ignore[return-value]
+
+
+def _after_fork() -> None:
+    global _planning
+    _planning = threading.RLock()  # a thread of the parent process may hold the old one
+    _locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
