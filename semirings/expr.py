@@ -16,9 +16,11 @@ its arguments are the value of the first lane, the body, and the combination of 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import RLock
 from typing import Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
@@ -28,6 +30,7 @@ from semirings import advice
 from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+_making = RLock()  # held while a node is looked up or made, so that two threads never make it twice
 
 _READING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a function is being traced
 
@@ -281,12 +284,22 @@ class Symbol(Expr):
 def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
     """The unique node with this operation, type, arguments and payload."""
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
-    found = _NODES.get(key)
-    if found is None:
-        found = object.__new__(Symbol if op == "symbol" else Expr)
-        found.op, found.type, found.args, found.payload = op, type, args, payload
-        _NODES[key] = found
-    return found
+    with _making:
+        found = _NODES.get(key)
+        if found is None:
+            found = object.__new__(Symbol if op == "symbol" else Expr)
+            found.op, found.type, found.args, found.payload = op, type, args, payload
+            _NODES[key] = found
+        return found
+
+
+def _after_fork() -> None:
+    global _making
+    _making = RLock()  # a thread of the parent process may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
