@@ -42,6 +42,7 @@ from gasla.compiler.kernel_types import (
 from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
 from gasla.log import LOG
+from gasla.once import once
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
@@ -121,13 +122,15 @@ class Compiled:
         found = self._kernels.get(takes)
         if found is None:
             with _compiling:
-                target = self._target
-                found = self._loaded(takes, _stored(self._key(takes, target)))
-                found = found or self._loaded(takes, self._compile(takes, target))
-                assert found is not None
-                for follow in on_new_kernel:
-                    follow(self, takes)
-                found = self._kernels.setdefault(takes, found)
+                found = self._kernels.get(takes)  # another thread may have compiled it meanwhile
+                if found is None:
+                    target = self._target
+                    found = self._loaded(takes, _stored(self._key(takes, target)))
+                    found = found or self._loaded(takes, self._compile(takes, target))
+                    assert found is not None
+                    for follow in on_new_kernel:
+                        follow(self, takes)
+                    self._kernels[takes] = found
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
@@ -209,7 +212,8 @@ class Compiled:
         """What is compiled of templates for some types, as source: callees, and then their callers."""
         unit = Unit(host()[0], self.plan)
         unit.shown = []
-        unit.export(self.kernel_function, takes)
+        with _compiling:
+            unit.export(self.kernel_function, takes)
         return unit.shown
 
     def __call__(self, *arguments: Any) -> Any:
@@ -231,6 +235,7 @@ class Compiled:
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
+    @once
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - templates are never freed
     def of(self, plan: Any) -> Compiled:
         """The function, a template, for a plan."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gasla.once import once
+
 __all__ = ["option"]
 
 
@@ -104,6 +106,7 @@ def specialized(program: type, options: Mapping[str, Option], given: Mapping[str
         raise
 
 
+@once
 @functools.lru_cache(maxsize=None, typed=True)
 def _made(program: Any, *values: Any) -> type:
     chosen = dict(zip(program.options, values, strict=True))

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from gasla.once import once
 from gasla.program.fields import (
     Declared,
     Order,
@@ -197,6 +198,7 @@ def in_order(program: VertexProgram, order: Any) -> VertexProgram:
     return made
 
 
+@once
 @functools.cache
 def _ordered(program: type[VertexProgram], order: str) -> type[VertexProgram]:
     return type(program.__name__, (program,), {"order": order})

@@ -19,6 +19,7 @@ from gasla.cpu.program.decisions import literal
 from gasla.cpu.program.fingerprint import fingerprint_of_product
 from gasla.cpu.runtime import modules, simd4, vector_math
 from gasla.names import title
+from gasla.once import once
 from gasla.program.terms import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import in_order, make_tuple
@@ -360,11 +361,12 @@ class SparsePlan(ProductPlan):
         return found if terms.merged is None else [*found, printer.function("merge", self.merged[1:], terms.merged)]
 
 
+@once
 @functools.lru_cache(maxsize=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
     """The plan of a product of a matrix and a vector, cached; with a `height` of slots, that of a batched product."""
     return BatchedPlan(terms, masked, height) if height else VectorPlan(terms, masked)
 
 
-dense_plan = functools.lru_cache(maxsize=1024)(DensePlan)
-sparse_plan = functools.lru_cache(maxsize=1024)(SparsePlan)
+dense_plan = once(functools.lru_cache(maxsize=1024)(DensePlan))
+sparse_plan = once(functools.lru_cache(maxsize=1024)(SparsePlan))

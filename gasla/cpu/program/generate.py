@@ -13,6 +13,7 @@ from gasla.cpu.kernels import apply, loop, pull, push, scatter, scheduled, start
 from gasla.cpu.program.decisions import FEW, CpuPlan
 from gasla.cpu.program.fingerprint import fingerprint
 from gasla.cpu.runtime import modules
+from gasla.once import once
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol
 from semirings.expr import as_expr, in_order, rebuilt
@@ -42,6 +43,7 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
     return Module(traced, deterministic).source_text
 
 
+@once
 @functools.cache
 def plan(
     program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False

@@ -15,6 +15,7 @@ from gasla.cpu.kernels.walk_steps import TRIES
 from gasla.cpu.program.decisions import array_of
 from gasla.cpu.program.walk_decisions import WalkDecisions
 from gasla.cpu.runtime.blocks import run, threads_for
+from gasla.once import once
 from gasla.program.walk_plan import WalkBinding, WalkPlan
 from semirings.printers import python as printer
 
@@ -69,6 +70,7 @@ def walk(
     return walks
 
 
+@once
 @functools.cache
 def _kernel(plan: WalkPlan) -> Compiled:
     """The compiled `walk` of a plan."""
