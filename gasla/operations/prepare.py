@@ -2,6 +2,7 @@
 
 import reprlib
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -131,7 +132,7 @@ class Prepared:
     ) -> None:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
-        self._is_running = False
+        self._is_running = Lock()  # held during a call
         self._settle()
         self._runs.compile_ahead(program, self._graph)
 
@@ -178,17 +179,16 @@ class Prepared:
         RuntimeError
             If another call has not returned yet, in another thread or as the caller of this callback.
         """
-        if self._is_running:
+        if not self._is_running.acquire(blocking=False):
             raise RuntimeError(
                 f"a prepared run of {type(self._program).__name__} was called while another call of it is under way; "
                 "prepare one for each thread, and for use in a callback"
             )
-        if self._variant.scheduled is (schedule is None):
-            words = ("with", "without") if self._variant.scheduled else ("without", "with")
-            name = type(self._program).__name__
-            raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
-        self._is_running = True
         try:
+            if self._variant.scheduled is (schedule is None):
+                words = ("with", "without") if self._variant.scheduled else ("without", "with")
+                name = type(self._program).__name__
+                raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
             if self._notices:
                 self._given.notice_values()
                 if self._given.known("values") is not self._mark:  # values were written to since
@@ -199,7 +199,7 @@ class Prepared:
             course = Course(max_iterations, delta, trace, callback, progress, wait)
             return run_once(self._runs, self._program, self._graph, begin, course)
         finally:
-            self._is_running = False
+            self._is_running.release()
 
 
 def runs_alone(given: Any, order: Order | None) -> VertexProgram:
