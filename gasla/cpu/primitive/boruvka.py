@@ -47,7 +47,7 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
     left, ends = np.empty(m, np.int64), np.empty((2, m), id_type)
     given = lists.indptr, lists.indices, weights, _limit(n, weights)
     own = parents, np.arange(n, dtype=id_type), best, left, *ends, np.zeros(8 * team, np.int64)
-    run(_grow, n + m, *given, *own, taken, most=_ROUNDS * (n + m))
+    run(_grow, n + m, *given, *own, taken, most=_ROUNDS * (n + m), team=team)
     return taken[taken >= 0]
 
 

@@ -52,7 +52,7 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path
 
     def search(*given: Any) -> None:
-        run(_search, work, *given, *inputs, most=1 << 62, loose=True)
+        run(_search, work, *given, *inputs, most=1 << 62, loose=True, team=threads)
 
     rows_found = RowSearch(search, -(-graph.n // _GRAIN), graph.id_dtype, threads)
     if is_counting:

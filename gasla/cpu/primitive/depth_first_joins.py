@@ -13,6 +13,7 @@ from gasla.cpu.kernels import join
 from gasla.cpu.primitive.join_decisions import Decisions, mark_type, slot
 from gasla.cpu.runtime.blocks import run, threads_for
 from gasla.graph.adjacency import Adjacency
+from gasla.once import once
 from gasla.program.join_plan import JoinPlan
 
 Array = np.ndarray[Any, Any]
@@ -22,6 +23,7 @@ _LOOKS = 64  # work per edge, roughly, in units of one edge that is read
 _GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many blocks for each thread
 
 
+@once
 @functools.cache
 def kernel(plan: JoinPlan, way: str) -> Compiled:
     """The compiled `join` of a plan."""
@@ -42,7 +44,8 @@ class Joined:
         first = self.n * slot(plan, plan.joins[1].within[0])
         self.edges = int(lists.indptr[first + self.n] - lists.indptr[first])
         self.work = _LOOKS * (self.n + self.edges)
-        self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * threads_for(self.work))))
+        self.team = threads_for(self.work)  # of all runs, also if another thread sets the number meanwhile
+        self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * self.team)))
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
@@ -57,7 +60,7 @@ class Joined:
 
     def tally(self) -> Array:
         """The number of matches that each vertex is in."""
-        tallies = np.zeros((threads_for(self.work), self.n), np.int64)
+        tallies = np.zeros((self.team, self.n), np.int64)
         self._run("tally", 0, np.full((self.blocks, 3), NO_LIMIT), tallies=tallies)
         found: Array = tallies.sum(axis=0)
         return found
@@ -71,7 +74,7 @@ class Joined:
         self, way: str, first: int, wanted: Array, found: Array | None = None, tallies: Array | None = None
     ) -> Array:
         """Run the kernel on as many blocks as `wanted` has rows; returns the counts of each, in two words."""
-        plan, n, lists, team = self.plan, self.n, self.lists, threads_for(self.work)
+        plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))
         skips, takes, places = (np.ascontiguousarray(wanted[:, k], np.uint64) for k in range(3))
         counts = np.zeros((len(wanted), 2), np.uint64)
@@ -88,5 +91,6 @@ class Joined:
             *(np.uint64(first), np.uint64(self.edges), np.uint64(self.grain), skips, takes, places, counts),
             most=1 << 62,
             loose=True,
+            team=team,
         )
         return counts

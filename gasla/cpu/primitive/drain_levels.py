@@ -35,7 +35,7 @@ def peel(graph: Graph) -> Array:
     team = threads_for(work)
     degrees, stay, stacks = (np.empty(shape, graph.id_dtype) for shape in (n, n, (team, n)))
     words = np.zeros(8 * team, np.int64)
-    run(_peel, work, graph.out.indptr, graph.out.indices, degrees, stay, stacks, words, most=_LOOKS * work)
+    run(_peel, work, graph.out.indptr, graph.out.indices, degrees, stay, stacks, words, most=_LOOKS * work, team=team)
     return degrees
 
 

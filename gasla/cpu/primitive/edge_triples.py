@@ -44,7 +44,7 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
     src, dst, times, ends = (np.ascontiguousarray(each, np.int64) for each in (src, dst, times, ends))
     events, places = _events(n, src, dst, times)
     orders = [each for order in events for each in order]
-    run(_count, work, src, dst, times, ends, places, *orders, totals, most=m * m, loose=True)
+    run(_count, work, src, dst, times, ends, places, *orders, totals, most=m * m, loose=True, team=len(totals))
     return [sum(low + (high << 64) for low, high in of_kind) for of_kind in totals.swapaxes(0, 1).tolist()]
 
 

@@ -71,7 +71,7 @@ def number(parents: Array) -> int:
     """Replace parents by numbers of trees, in place and in the order of roots; returns the number of trees."""
     counts = np.zeros(threads_for(len(parents)), np.int64)
     with _packed(parents) as flat:
-        run(_number, len(flat), flat, counts)
+        run(_number, len(flat), flat, counts, team=len(counts))
     return sum(counts.tolist())
 
 
@@ -89,7 +89,7 @@ def label_components(graph: Graph) -> tuple[int, Array]:
     counts, sides = np.zeros(threads_for(work), np.int64), graph.lists.available
     grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
     edges = [array for lists in (sides[0], sides[-1]) for array in (lists.indptr, lists.indices)]
-    run(_label, work, *edges, parents, graph.is_symmetric, len(sides) == 2, largest, counts, grain)
+    run(_label, work, *edges, parents, graph.is_symmetric, len(sides) == 2, largest, counts, grain, team=len(counts))
     return sum(counts.tolist()), parents
 
 

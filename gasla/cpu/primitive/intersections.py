@@ -46,7 +46,8 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[:count]
     once = order[is_first]  # one of equal pairs, as a pair of hubs takes a pass over a long list
-    run(_mark, work, lists.indptr, lists.indices, longer, shorter, once, weights, found, marks, most=most, loose=True)
+    args = lists.indptr, lists.indices, longer, shorter, once, weights, found, marks
+    run(_mark, work, *args, most=most, loose=True, team=len(marks))
     if len(once) < count:
         found[order] = found[once][is_first.cumsum() - 1]
     return found

@@ -179,7 +179,8 @@ def _contracted(level: Level, groups: Array, community: Array, count: int) -> tu
     totals = np.zeros((team, count), np.int32 if level.values is None else np.float64)
     near = np.empty((team, count + 1), ids)
     indices, values = np.empty(m, ids), np.empty(m)
-    run(_contract, n + m, *level, groups, order, bounds, places, totals, near, ends, indices, values, most=n + m)
+    own = order, bounds, places, totals, near, ends, indices, values
+    run(_contract, n + m, *level, groups, *own, most=n + m, team=team)
     return Level(places[:-1], ends, indices, values), above
 
 

@@ -95,7 +95,7 @@ def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np
     counts = np.zeros((team, n), np.int64) if per_vertex else None
     grain = block_size(n, team) if shares == _ONE else _GRAIN  # shares are the same on any number of threads
     given = lists.indptr, lists.indices, totals, counts, grain, share, shares
-    run(_merge, work, *given, most=_most(m), loose=True)
+    run(_merge, work, *given, most=_most(m), loose=True, team=team)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
@@ -113,11 +113,12 @@ def by_degree(graph: Graph) -> ByDegree:
         rest_starts=np.empty(n + 1, np.int64),
         rests=np.empty(m // 2, np.uint64),
     )
-    parts = min(threads_for(work), _PARTS)
+    team = threads_for(work)
+    parts = min(team, _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
     of_degree = np.zeros(graph.max_out_degree + 2, np.int64)
     bounds = np.empty(parts + 1, np.int64)
-    run(_orient, work, lists.indptr, lists.indices, of_degree, ranks, places, bounds, *result)
+    run(_orient, work, lists.indptr, lists.indices, of_degree, ranks, places, bounds, *result, team=team)
     return result
 
 
@@ -128,7 +129,7 @@ def _by_marking(lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.
     totals, marks = np.zeros(team, np.int64), np.zeros((team, n), np.uint8)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
     closed = np.zeros(len(lists.indices), np.int32) if per_vertex else None
-    run(_probe, work, *lists[1:], marks, totals, counts, closed, share, shares, most=_most(m))
+    run(_probe, work, *lists[1:], marks, totals, counts, closed, share, shares, most=_most(m), team=team)
     if counts is None:
         return sum(totals.tolist()), None
     result = np.empty(n, np.int64)

@@ -63,7 +63,7 @@ def count_paths(graph: Graph, sources: Array, targets: Array, least: int, most: 
     closing = np.zeros((searches.threads, graph.n), np.int32 if graph.n < _OFF else np.int64)
     counts = np.zeros((searches.threads, 16), np.int64)
     inputs = *searches.inputs, least, most, deep, _SHARE, *searches.memory, closing, counts
-    run(_count, searches.work, *inputs, most=_CARRY, loose=True)
+    run(_count, searches.work, *inputs, most=_CARRY, loose=True, team=searches.threads)
     return sum(low + high * _CARRY for low, high in counts[:, :2].tolist())
 
 
@@ -83,7 +83,7 @@ def list_paths(
     inputs = *searches.inputs, one_way, least, most, deep, _SHARE, *searches.memory
 
     def search(*rows: Any) -> None:
-        run(_list, searches.work, *rows, *inputs, most=_CARRY, loose=True)
+        run(_list, searches.work, *rows, *inputs, most=_CARRY, loose=True, team=searches.threads)
 
     return RowSearch(search, -(-searches.count // searches.grain), graph.id_dtype, searches.threads).rows(limit)
 

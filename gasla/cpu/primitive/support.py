@@ -45,7 +45,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
         tallies = np.zeros((team, n), graph.id_dtype)
         counters = np.zeros((min(team, MOST_COUNTING), m // 2), graph.id_dtype)
         most = m * math.isqrt(m)
-        run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
+        run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most, team=team)
     total = int(counts.sum()) // 6  # each counts at three edges, which are stored twice
     return total, by.by_edge(counts)
 

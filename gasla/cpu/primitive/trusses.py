@@ -68,7 +68,7 @@ def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
         lists.indptr, lists.indptr[1:].copy(), lists.indices.copy(), ids.copy(),  # removed edges are taken out
         *ends, support, np.zeros(m // 2, np.uint8),
         np.zeros((team, n), number_type), np.empty((2, m // 2), number_type),
-        words, grain, first, last, most=m * math.isqrt(m),
+        words, grain, first, last, most=m * math.isqrt(m), team=team,
     )  # fmt: skip
     return lists.by_edge(np.minimum(support, min(last + 1, np.iinfo(id_type).max))[ids])
 

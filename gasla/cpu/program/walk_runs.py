@@ -62,7 +62,7 @@ def walk(
     drawing = starts, np.uint64(first), np.uint64(key), bound
     args = lists.indptr, lists.indices, weights, *near, *drawing, walks, scratch, marks, ids
     most = work * (1 + int(TRIES) * plan.accepts)
-    run(_kernel(plan), work, *args, complaints, *walking.arrays(), most=most, loose=True)
+    run(_kernel(plan), work, *args, complaints, *walking.arrays(), most=most, loose=True, team=team)
     made = complaints[complaints[:, 0] >= 0]
     if len(made):
         walker, step, function, value = made[made[:, 0].argmin()].tolist()

@@ -29,15 +29,16 @@ SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # words of `blocks` and `go
 SMALL = 1 << 18  # vertices and edges below which one thread runs: waking another takes as long
 
 
-def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False) -> None:
+def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, team: int | None = None) -> None:
     """Call `kernel(thread, threads, control, *args)` on a number of threads that suits `work` vertices and edges.
 
     If `work` or `most`, a bound for its steps, is large, the calling thread takes no part, so that it can react to
-    Ctrl-C. `loose` is as for `launch`.
+    Ctrl-C. `loose` is as for `launch`. `team`, from `threads_for`, is the number of threads that arrays of `args` are
+    made for; the number may change meanwhile, as another thread of Python may set it.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
-    team = threads_for(work)  # as many as the caller's arrays are made for; fewer may run
+    team = threads_for(work) if team is None else team  # fewer may run
     if team > 1 and work < SMALL * least_factor(team):
         team = 1
     run_parallel(kernel, control, args, team, short=max(work, most) <= SHORT, loose=loose)
