@@ -27,14 +27,15 @@ class _Open:
 
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
-        self.count: Callable[[], tuple[int, int]] | None = None
-        self.unit = ""
+        self.counted: tuple[Callable[[], tuple[int, int]], str] | None = None  # a function, and the unit of its count
         self.is_held = False  # by `track`: counts inside its loop are ignored
 
     def look(self) -> None:
-        if self.count is not None:
-            self.drawn.n, total = self.count()
-            self.drawn.total, self.drawn.unit = total or None, self.unit
+        counted = self.counted  # read once: the thread that computes replaces it at any time
+        if counted is not None:
+            count, unit = counted
+            self.drawn.n, total = count()
+            self.drawn.total, self.drawn.unit = total or None, unit
             self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
             self.drawn.last_print_n = self.drawn.n  # the next count may be lower than the last
         self.drawn.update(0)
@@ -109,7 +110,7 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
     """
     shown = _open.get()
     if shown is not None and not shown.is_held:
-        shown.count, shown.unit = count, unit
+        shown.counted = count, unit
 
 
 def is_watched() -> bool:
