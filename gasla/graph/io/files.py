@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import re
+import threading
 import warnings
 import zlib
 from codecs import BOM_UTF8
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
+_filtering = threading.Lock()
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
     ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # does not store the name of the temporary file
     ".bz2": bz2.open,
@@ -214,6 +216,16 @@ def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
         yield packed
 
 
+@contextmanager
+def warning_filters() -> Iterator[None]:
+    """`warnings.catch_warnings`, for one thread at a time, because all threads of a process share the filters.
+
+    Of two threads that change and restore them at once, one would restore those of the other.
+    """
+    with _filtering, warnings.catch_warnings():
+        yield
+
+
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
     """Return the rest of a stream as one record per line; None if any line does not have exactly these fields.
 
@@ -223,7 +235,7 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
     for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
         types = [(name, number if kind == "number" else kind) for name, kind in fields]
         try:
-            with warnings.catch_warnings():
+            with warning_filters():
                 warnings.simplefilter("error", DeprecationWarning)  # raised when 1.5 is parsed as an integer
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 return np.loadtxt(StringIO(text), dtype=types, comments=None, ndmin=1)

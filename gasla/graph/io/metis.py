@@ -17,7 +17,17 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.io.files import Array, FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_graph
+from gasla.graph.io.files import (
+    Array,
+    FormatError,
+    edge_blocks,
+    has_weights,
+    is_count,
+    is_whole,
+    open_text,
+    to_graph,
+    warning_filters,
+)
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
@@ -151,7 +161,7 @@ def _numbers(text: str) -> Array | None:
     if not text or text.isspace():
         return np.empty(0, np.int64)
     try:
-        with warnings.catch_warnings():
+        with warning_filters():
             warnings.simplefilter("error", DeprecationWarning)
             numbers = np.fromstring(text, np.int64, sep=" ")
     except (ValueError, DeprecationWarning):

@@ -32,6 +32,7 @@ from gasla.graph.io.files import (
     require_version,
     rows_of,
     to_graph,
+    warning_filters,
     weights,
 )
 from gasla.graph.io.mapped_csr import OF_GASLA, read_header
@@ -146,7 +147,7 @@ def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
 def _translated(path: Path) -> Iterator[None]:
     """Convert the exceptions of damaged archives, compression and headers to FormatError: there are many types."""
     try:
-        with warnings.catch_warnings():
+        with warning_filters():
             warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
             yield
     except (MemoryError, FormatError):
