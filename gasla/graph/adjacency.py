@@ -132,6 +132,9 @@ class Adjacency:
         in_order[self.edge_ids] = values
         return in_order
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # other threads may add to it while it is pickled
+
     def __iter__(self) -> Iterator[Array | None]:
         return iter((self.indptr, self.indices, self.edge_ids))
 

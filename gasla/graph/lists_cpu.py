@@ -80,6 +80,9 @@ class Properties:
     def __init__(self, indptr: Array, indices: Array) -> None:
         self._lists = indptr, indices
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # other threads may add to it while it is pickled
+
     @once_property
     def ascend(self) -> bool:
         """Whether every list ascends."""

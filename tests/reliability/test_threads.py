@@ -189,7 +189,7 @@ def test_sizes_and_copies_while_others_add() -> None:
 
     def work(number: int) -> int:
         if number < 4:
-            for k in range(300):
+            for k in range(50):
                 graph.kept((number, k), lambda _: np.zeros(1))
                 other = gasla.Graph(A)
                 for name in MADE:

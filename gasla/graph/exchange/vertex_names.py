@@ -48,6 +48,9 @@ class Names:
     def __init__(self, each: Array) -> None:
         self.each = each
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # other threads may add to it while it is pickled
+
     @once_property
     def _numbers(self) -> dict[Any, int]:
         names = self.each.tolist()
