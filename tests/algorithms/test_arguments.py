@@ -70,6 +70,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "through": ["a", True, NAN, 0.5, [1], (0, 2), (1, 1), {}, -1, HUGE],
     "start": ["a", True, NAN, 2, [1]],
     "at": ["a", True, NAN, ["a"], [1, 2, 3], {}, object()],
+    "key": ["a", True, NAN, 2, [1], {}, object()],
     "function": ["a", 3, None, [len]],
     "bands": ["a", True, 7, NAN, ["a"], [None], [2, 1], object()],
     "k": ["a", 1.5, -1, True, [2, -1], [2.5], []],

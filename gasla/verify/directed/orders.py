@@ -20,11 +20,14 @@ from gasla.verify._common import (
 
 
 @verifier()
-def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = None) -> None:
+def topological_order(
+    graph: Any, order: ArrayLike, levels: ArrayLike | None = None, *, key: ArrayLike | None = None
+) -> None:
     """Verify `order` of `gasla.topological_order`, and `levels` if given.
 
     Every vertex is there once, and every edge leads forward. Levels rise along each edge, by one along some edge to
-    each vertex that is not at level 0.
+    each vertex that is not at level 0. With `key`, no vertex of a larger key stands between a vertex and the last of
+    its in-neighbors.
 
     Examples
     --------
@@ -46,14 +49,33 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
         before < after,
         lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
     )
+    if key is not None:
+        _smallest_first(edges, given, place, key)
     if levels is None:
         return
     level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
     _levels(edges, level)
+    if key is not None:
+        return
     require(
         np.lexsort((np.arange(edges.n), level)) == given,
         lambda i: f"place {i} of the order holds vertex {given[i]}; expected levels to ascend, and ids within a level",
     )
+
+
+def _smallest_first(edges: Edges, order: Array, place: Array, key: ArrayLike) -> None:
+    """Verify that each vertex comes as soon as no vertex of a smaller key can."""
+    rank = np.empty(edges.n, np.int64)
+    rank[np.argsort(np.asarray(key), kind="stable")] = np.arange(edges.n)
+    ready = np.full(edges.n, -1)  # the place of the last in-neighbor
+    np.maximum.at(ready, edges.dst, place[edges.src])
+    larger: list[int] = []  # of the vertices so far, those after which no larger one came
+    for v in order.tolist():
+        while larger and rank[larger[-1]] < rank[v]:
+            larger.pop()
+        if larger and place[larger[-1]] > ready[v]:
+            raise VerificationError(f"vertex {larger[-1]} comes before {v}, which could come, and has a smaller key")
+        larger.append(v)
 
 
 def _levels(edges: Edges, level: Array) -> None:

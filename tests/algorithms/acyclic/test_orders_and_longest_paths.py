@@ -74,6 +74,38 @@ def test_levels_are_the_generations_of_networkx(shape: str, device: Any) -> None
     np.testing.assert_array_equal(on_host(gasla.topological_order(gasla.Graph(matrix).to(device))), order)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_orders_by_a_key_are_those_of_networkx(shape: str, device: Any) -> None:
+    matrix = SHAPES[shape]()
+    graph, n = gasla.Graph(matrix).to(device), matrix.shape[0]
+    rng = np.random.default_rng(n)
+    for key in (rng.random(n), rng.integers(0, 3, n), rng.permutation(n).astype(str), -np.arange(n)):
+        order, levels = on_host(gasla.topological_order(graph, levels=True, key=key))
+        verify.topological_order(matrix, order, levels, key=key)
+        rank = np.empty(n, int)
+        rank[np.argsort(key, kind="stable")] = np.arange(n)
+        assert order.tolist() == [*nx.lexicographical_topological_sort(as_networkx(matrix), rank.__getitem__)]
+        assert order.dtype == np.int32
+        np.testing.assert_array_equal(on_host(gasla.topological_order(graph, key=key.tolist())), order)
+
+
+def test_keys_that_are_none_are_refused() -> None:
+    graph = gasla.Graph(path(3))
+    for key, message in (
+        ([1, 2], r"key has shape \(2,\); expected \(3,\), a number or text per vertex"),
+        ([1, np.nan, 2], "the key of vertex 1 is NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gasla.topological_order(graph, key=key)
+    with pytest.raises(TypeError, match="key has entries that can't be compared"):
+        gasla.topological_order(graph, key=np.array([1, "a", None], object))
+    ring = gasla.Graph.from_edges([0, 1], [1, 0])
+    with pytest.raises(ValueError, match="the graph has the cycle 0 → 1 → 0"):
+        gasla.topological_order(ring, key=[0, 1])
+    assert gasla.topological_order(gasla.Graph.from_edges([], [], n=0), key=[]).tolist() == []
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
@@ -238,6 +270,9 @@ def test_the_verifier_rejects_wrong_orders() -> None:
     for level in (levels + 1, changed(levels, deep, levels[deep] + 1), changed(levels, deep, 0), -levels, levels[1:]):
         with pytest.raises(VerificationError):
             verify.topological_order(matrix, order, level)
+    with pytest.raises(VerificationError, match="vertex 1 comes before 0, which could come"):
+        verify.topological_order(csr_array((2, 2)), [1, 0], key=[1, 2])
+    verify.topological_order(csr_array((2, 2)), [1, 0], [0, 0], key=[2, 1])
     with pytest.raises(VerificationError, match="ids within a level"):
         verify.topological_order(csr_array((2, 2)), [1, 0], [0, 0])
 
