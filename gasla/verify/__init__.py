@@ -50,6 +50,7 @@ from gasla.verify.spot_checks import (
     similarity,
     triangles,
 )
+from gasla.verify.undirected.chains_and_bases import chain_decomposition, cycle_basis
 from gasla.verify.undirected.clique_lists import maximal_cliques
 from gasla.verify.undirected.cycles import (
     articulation_points,
@@ -81,12 +82,14 @@ __all__ = [
     "biconnected_components",
     "bipartite",
     "bridges",
+    "chain_decomposition",
     "closeness",
     "clustering",
     "complement",
     "components",
     "condensation",
     "core_number",
+    "cycle_basis",
     "depth_first_order",
     "dominators",
     "earliest_arrival",

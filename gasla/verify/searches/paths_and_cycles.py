@@ -43,7 +43,7 @@ def simple_paths(
     near = neighbors_of(graph, directed=True)
     source, target = check_source(source, len(near)), check_source(target, len(near))
     rows = rows_of(paths, len(near))
-    _check_edges(near, rows, min_length, max_length + 1, closed=False)
+    check_edges(near, rows, min_length, max_length + 1, closed=False)
     for row in rows:
         if (row[0], row[-1]) != (source, target):
             raise VerificationError(f"the path {list(row)} does not lead from {source} to {target}")
@@ -77,7 +77,7 @@ def simple_cycles(
     gasla.verify.VerificationError: a path that begins with [0, 1], and then goes to 2, is missing
     """
     near, rows = neighbors_of(graph, directed), rows_of(cycles, edges_of(graph).n)
-    _check_edges(near, rows, min_length, max_length, closed=True)
+    check_edges(near, rows, min_length, max_length, closed=True)
     for row in rows:
         if row[0] != min(row) or (not directed and len(row) > 1 and not (len(row) > 2 and row[1] < row[-1])):
             raise VerificationError(f"the cycle {list(row)} is in another form; expected its smallest vertex first")
@@ -115,7 +115,7 @@ def find_cycle(graph: Any, cycle: ArrayLike | None, *, directed: bool = True) ->
     near = neighbors_of(graph, directed)
     if cycle is not None and np.size(cycle):
         rows = rows_of([cycle], len(near))
-        _check_edges(near, rows, 1, len(near), closed=True)
+        check_edges(near, rows, 1, len(near), closed=True)
         if not directed and len(rows[0]) == 2:
             raise VerificationError(f"{list(rows[0])} is one undirected edge, no cycle")
         return
@@ -154,7 +154,7 @@ def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
     return rows
 
 
-def _check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, closed: bool) -> None:
+def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, closed: bool) -> None:
     """Check that lists are of different vertices, along edges, of a length in range, and each there once."""
     for row in rows:
         if not (least if closed else least + 1) <= len(row) <= most:

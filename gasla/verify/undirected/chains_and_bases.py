@@ -1,0 +1,96 @@
+"""Verifiers of chain decompositions and of cycle bases, read as undirected."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import VerificationError, components_of, edges_of, sparse, verifier
+from gasla.verify.searches.paths_and_cycles import Path, check_edges, neighbors_of, rows_of
+
+Pair = tuple[int, int]
+
+
+@verifier()
+def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
+    """Verify `chains` of `gasla.chain_decomposition`.
+
+    Each is a cycle, or a path between vertices of earlier chains; inside, it passes no vertex of an earlier chain.
+    There are as many as independent cycles in the graph, and in the edges of all chains.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> house = Graph.from_edges([0, 1, 2, 3, 0, 3], [1, 2, 3, 0, 4, 4])
+    >>> chain_decomposition(house, [[0, 3, 2, 1, 0], [0, 4, 3]])
+    >>> chain_decomposition(house, [[0, 3, 2, 1, 0]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: there are 1 chains; expected 2, the number of independent cycles
+    """
+    near, rows = neighbors_of(graph, directed=False), rows_of(chains, edges_of(graph).n)
+    for v, some in enumerate(near):
+        some.discard(v)
+    seen: set[int] = set()
+    covered: set[Pair] = set()
+    for row in rows:
+        is_cycle = row[0] == row[-1]
+        check_edges(near, [row[:-1] if is_cycle else row], 3 if is_cycle else 1, len(near), closed=is_cycle)
+        if again := seen.intersection(row[1:-1]):
+            raise VerificationError(f"the chain {list(row)} passes vertex {min(again)}, which an earlier one visited")
+        if not is_cycle and not seen.issuperset((row[0], row[-1])):
+            raise VerificationError(f"the chain {list(row)} is no cycle, and does not end at earlier chains")
+        steps = _steps(row)
+        if again_covered := covered.intersection(steps):
+            raise VerificationError(f"the edge {min(again_covered)} is in two chains")
+        covered.update(steps)
+        seen.update(row)
+    expected = _independent({(u, v) for u, some in enumerate(near) for v in some if u < v}, len(near))
+    if len(rows) != expected:
+        raise VerificationError(f"there are {len(rows)} chains; expected {expected}, the number of independent cycles")
+    if (found := _independent(covered, len(near))) != expected:
+        raise VerificationError(f"the chains have {found} independent cycles; expected {expected}, as the graph has")
+
+
+@verifier()
+def cycle_basis(graph: Any, cycles: Iterable[ArrayLike]) -> None:
+    """Verify `cycles` of `gasla.cycle_basis`.
+
+    Each is a cycle whose last edge is in no other, so that they are independent; and there are enough of them.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> square = Graph.from_edges([0, 1, 2, 3, 0], [1, 2, 3, 0, 2])
+    >>> cycle_basis(square, [[1, 0, 2], [2, 0, 3]])
+    >>> cycle_basis(square, [[1, 0, 2]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: there are 1 cycles; expected 2
+    """
+    near, rows = neighbors_of(graph, directed=False), rows_of(cycles, edges_of(graph).n)
+    check_edges(near, rows, 1, len(near), closed=True)
+    counts: Counter[Pair] = Counter()
+    for row in rows:
+        if len(row) == 2:
+            raise VerificationError(f"{list(row)} is one undirected edge, no cycle")
+        counts.update(_steps((*row, row[0])))
+    for row in rows:
+        (last,) = _steps((row[-1], row[0]))
+        if counts[last] > 1:
+            raise VerificationError(f"the last edge of the cycle {list(row)} is also in another cycle")
+    expected = _independent({(u, v) for u, some in enumerate(near) for v in some if u <= v}, len(near))
+    if len(rows) != expected:
+        raise VerificationError(f"there are {len(rows)} cycles; expected {expected}")
+
+
+def _steps(row: Path) -> list[Pair]:
+    """Return the edges along a list of vertices."""
+    return [(min(u, v), max(u, v)) for u, v in pairwise(row)]
+
+
+def _independent(pairs: set[Pair], n: int) -> int:
+    """Return how many cycles of some edges are independent."""
+    src, dst = np.array([*pairs], np.int64).reshape(-1, 2).T
+    return len(pairs) - n + int(components_of(sparse(n, src, dst), "weak").max(initial=-1)) + 1
