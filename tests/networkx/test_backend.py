@@ -572,6 +572,34 @@ def test_flows_as_networkx(kind: type) -> None:
     assert not asked(flow_func=nx.algorithms.flow.edmonds_karp, cutoff=1)
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_flows_are_maximum_flows(kind: type) -> None:
+    """Each is within capacities, goes one way along an undirected edge, and comes to NetworkX's value."""
+    for seed in range(12):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=("int", "float", "zero")[seed % 3])
+        for _, _, data in G.edges(data=True):
+            data.setdefault("weight", 1)
+        G.add_nodes_from(["s", "t"][len(G) :])
+        s, t = list(G)[:2]
+        value, flow = nx.maximum_flow(G, s, t, capacity="weight", backend="gasla")
+        theirs, other = nx.maximum_flow(G, s, t, capacity="weight", backend="networkx")
+        assert type(value) is type(theirs) and value == pytest.approx(theirs)
+        assert [(u, [*row]) for u, row in flow.items()] == [(u, [*row]) for u, row in other.items()]
+        excess = dict.fromkeys(G, 0.0)
+        for u, row in flow.items():
+            for v, along in row.items():
+                assert 0 <= along <= max(G[u][v]["weight"], 0) and (u == v or not (along and flow[v].get(u)))
+                assert type(along) in ((int,) if along == 0 else (int, float)) and (u != v or along == 0)
+                excess[u], excess[v] = excess[u] - along, excess[v] + along
+        for v in G:
+            assert excess[v] == pytest.approx({s: -theirs, t: theirs}.get(v, 0), abs=1e-9)
+    for nodes in ((0, 0), (0, "nobody")):
+        with pytest.raises(nx.NetworkXError):
+            nx.maximum_flow(kind([(0, 1)]), *nodes, backend="gasla")
+    with pytest.raises(nx.NetworkXUnbounded):
+        nx.maximum_flow(kind([(0, 1)]), 0, 1, backend="gasla")
+
+
 SEEDED = ("maximal_independent_set", "fiedler_vector")  # NetworkX makes generators of seeds; here there is none
 
 
@@ -652,6 +680,7 @@ OFTEN_LEFT = {  # where fewer than nine calls of ten are served: what the others
     "hits": "not settled",
     "louvain_communities": "a directed graph",
     "louvain_partitions": "a directed graph",
+    "maximum_flow": "residual",
     "maximum_flow_value": "residual",
     "maximum_spanning_edges": "algorithm",
     "maximum_spanning_tree": "algorithm",

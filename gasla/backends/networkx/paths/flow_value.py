@@ -1,5 +1,6 @@
-"""Maximum flow values and minimum cuts, on which all of NetworkX's algorithms agree."""
+"""Maximum flow values and minimum cuts, on which all of NetworkX's algorithms agree; and maximum flows."""
 
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -74,6 +75,26 @@ def _offer(name: str, solve: Any) -> None:
 
 _offer("maximum_flow_value", gasla.maximum_flow)
 _offer("minimum_cut_value", gasla.minimum_cut)
+
+
+@register(*CONDITIONS, least=5_000, choice="of many maximum flows NetworkX's is its algorithm's")
+def maximum_flow(
+    flowG: Converted,
+    _s: Any,
+    _t: Any,
+    capacity: Any = "capacity",
+    flow_func: Any = None,
+    *,
+    residual: Any = MISSING,
+    cutoff: Any = MISSING,
+) -> tuple[float | int, dict[Any, dict[Any, float | int]]]:
+    """The value of a maximum flow, and for each node the flow to each neighbor: one of many, not NetworkX's."""
+    value, found = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
+    out = flowG.plain().out
+    heads, ends = flowG.called(out.indices), out.indptr.tolist()
+    flows = [along or 0 for along in moved(found.flow, "cpu").tolist()]  # NetworkX's zeros are integers
+    rows = (dict(zip(heads[first:last], flows[first:last])) for first, last in pairwise(ends))
+    return value, dict(zip(flowG.names, rows))
 
 
 @register(*CONDITIONS, least=5_000)
