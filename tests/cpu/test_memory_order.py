@@ -1,7 +1,7 @@
 """Each pattern by which threads share memory is right under C's memory model, and needs the orders that it has.
 
-The patterns are written as litmus tests of herd7, which searches all executions that the model RC11 allows. LLVM compiles atomics
-to what keeps this model on every processor. `docs/cpu-engine.md` explains the patterns.
+The patterns are written as litmus tests of herd7, which searches all executions that the model RC11 allows. LLVM
+compiles atomics to what keeps this model on every processor. `docs/cpu-engine.md` explains the patterns.
 """
 
 from __future__ import annotations
