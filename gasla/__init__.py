@@ -90,6 +90,7 @@ _HOMES = {
     "fiedler_vector": "algorithms.spectral.fiedler_vector",
     "geolocate": "algorithms.neighborhood.geolocate",
     "modularity": "algorithms.community.modularity",
+    "partition": "algorithms.community.balanced_partition",
     "partition_table": "algorithms.community.partition_table",
     "partition_quality": "algorithms.community.partition_quality",
     "label_propagation": "algorithms.community.label_propagation",

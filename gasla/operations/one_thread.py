@@ -16,10 +16,12 @@ from gasla.engines import HostOnly, chooses_kernels, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import (
     MOST_SEED,
+    check_choice,
     check_flags,
     check_weights,
     in_host_memory,
     real_number,
+    vertex_numbers,
     whole_number,
 )
 from gasla.graph.exchange.vertex_names import translate_vertex
@@ -145,6 +147,71 @@ def louvain_levels(
     return kernels().louvain_levels(lists, first, vertices, limits, seed, refine, iterations)
 
 
+def balanced_parts(
+    graph: Any,
+    k: int,
+    *,
+    objective: str = "cut",
+    node_weights: Any = None,
+    tolerance: float = 0.03,
+    seed: int = 0,
+) -> tuple[np.ndarray, float, int]:
+    """Divide the vertices into k parts of about equal weight with little between them, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine: `gasla.partition` calls it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        With symmetric values, which are not negative. Self loops are ignored.
+    k, objective, node_weights, tolerance, seed
+        As for `gasla.partition`.
+
+    Returns
+    -------
+    labels : (n,) array of the type of ids
+        The part of each vertex.
+    cut : float
+        The weight of the edges between parts.
+    volume : int
+        The sum over vertices of the number of other parts with a neighbor.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not in host memory, or an argument is out of range.
+
+    Notes
+    -----
+    Weights are rounded up to multiples of a power of two that is 2**-52 to 2**-51 of their sum, so that sums of them
+    are exact, in any order.
+
+    G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
+    Scientific Computing 20 (1998).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> path = Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 5]).symmetrized()
+    >>> labels, cut, volume = primitives.balanced_parts(path, 3)
+    >>> np.bincount(labels), cut, volume
+    (array([2, 2, 2]), 2.0, 4)
+    """
+    graph = in_host_memory("balanced_parts", graph)
+    check_choice("objective", objective, ("cut", "volume"))
+    k, seed = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
+    if k < 1:
+        raise ValueError(f"k is {k}; expected 1 or more")
+    tolerance = real_number("tolerance", tolerance)
+    weights = np.ones(graph.n)
+    if node_weights is not None:
+        weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
+    lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
+    found = kernels().divide(lists, weights, k, tolerance, objective == "volume", seed)
+    require_unchanged_files(graph)
+    return found
+
+
 def _exact_weights(graph: Graph) -> np.ndarray | None:
     """Return the weights of the edges as multiples of a power of two whose sums are exact; None if each is 1."""
     if graph.values is None:
@@ -152,11 +219,15 @@ def _exact_weights(graph: Graph) -> np.ndarray | None:
     weights = np.asarray(graph.out_values, np.float64)
     if not (weights >= 0).all():
         raise ValueError(f"a weight is {weights[~(weights >= 0)][0]}; expected weights of 0 or more")
-    total = float(weights.sum())
+    return None if (weights == 1).all() else _exact("the weights", weights)
+
+
+def _exact(name: str, weights: np.ndarray) -> np.ndarray:
+    """Return numbers of 0 or more, rounded up to multiples of a power of two whose sums are exact."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
     if total == np.inf:
-        raise ValueError("the weights sum to infinity; expected a finite sum: divide them by a power of two")
-    if total == len(weights) and (weights == 1).all():
-        return None
+        raise ValueError(f"{name} sum to infinity; expected a finite sum: divide them by a power of two")
     unit = int(np.frexp(total)[1]) - 52
     return np.ldexp(np.ceil(np.ldexp(weights, -unit)), unit)
 

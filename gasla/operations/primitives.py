@@ -10,7 +10,7 @@ Five primitives are whole algorithms, and built-in kernels of both engines: `lab
 (pivoting) and `peel` (core numbers). Each page names its paper.
 
 Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
-`list_paths` and `maximal_cliques` on all threads; and `louvain_levels`,
+`list_paths` and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`,
 `depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow` and
 `residual_sources` run on one thread for graphs of any size.
 
@@ -34,6 +34,7 @@ from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_gr
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
 from gasla.operations.one_thread import (
+    balanced_parts,
     depth_first,
     depth_first_order,
     dominators,
@@ -49,6 +50,7 @@ from gasla.operations.one_thread import (
 __all__ = [
     "Oriented",
     "Trees",
+    "balanced_parts",
     "common",
     "compress",
     "count_cliques",

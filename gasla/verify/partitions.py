@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.arguments import vertex_numbers
+from gasla.graph.graph import as_graph
 from gasla.verify._common import (
     Array,
     Edges,
@@ -436,6 +438,62 @@ def spectral_clustering(
         lambda v: f"vertex {v} has the label {label[v]}; expected at most {most[v]}, as no vertex before it is higher",
     )
     _check_table(edges, label, weighted, {"cut": cut, "conductance": conductance})
+
+
+@verifier("shares")
+def partition(
+    graph: Any,
+    labels: ArrayLike,
+    cut: float,
+    volume: int,
+    k: int,
+    *,
+    weighted: bool = True,
+    node_weights: Any = None,
+    tolerance: float = 0.03,
+) -> None:
+    """Verify `labels`, `cut` and `volume` of `gasla.partition`, but not that the cut or the volume is small.
+
+    Parts are numbered 0 to k - 1, none is too heavy, and none is empty if there are k vertices; the cut and the volume
+    are sums over the edges between parts.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+    >>> partition(path, [0, 0, 1, 1], 1.0, 2, 2)
+    >>> partition(path, [0, 0, 0, 1], 1.0, 2, 2)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: part 0 weighs 3; expected at most 2.5
+    """
+    edges = edges_of(graph)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    require((label >= 0) & (label < k), lambda v: f"vertex {v} is in part {label[v]}; expected 0 to {k - 1}")
+    sizes = np.bincount(label, minlength=k)
+    if edges.n >= k:
+        require(sizes > 0, lambda p: f"part {p} is empty; expected {k} parts")
+    each = np.ones(edges.n)
+    if node_weights is not None:
+        each = vertex_numbers(as_graph(graph), "node_weights", node_weights, least=0)
+    loads, mean = np.bincount(label, each, k), each.sum() / k
+    most = max((1 + tolerance) * mean, mean + (1 - 1 / k) * each.max(initial=0))
+    require(
+        loads <= most * (1 + 1e-12),
+        lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {most:.9g}",
+    )
+    between = label[edges.src] != label[edges.dst]
+    src, dst = edges.src[between].astype(np.int64), edges.dst[between].astype(np.int64)
+    sent = np.unique(np.r_[src, dst] * k + label[np.r_[dst, src]]).size
+    if volume != sent:
+        raise VerificationError(f"the volume is {sent}, not {volume}")
+    weight, power = _near_one(edges, weighted)
+    given = as_graph(graph)
+    is_symmetric = given.has_symmetric_values if weighted else given.is_symmetric
+    scaled = float(weight[between].sum()) / (2 if is_symmetric else 1)
+    with np.errstate(over="ignore", under="ignore"):
+        close, right = float(np.ldexp(cut, -power)), float(np.ldexp(scaled, power))
+    if not (abs(close - scaled) <= 1e-9 * scaled + 1e-12 * weight.sum() or cut == right):
+        raise VerificationError(f"the cut is {right:.9g}, not {cut:.9g}")
 
 
 @verifier()

@@ -131,13 +131,13 @@ def _find_levels(
             yield
             groups = _single_parts(community, known.fixed)
             _move_vertices(level, groups, community, known, limits, seed)
-            _renumber(community, np.empty_like(community))
-        count = _renumber(groups, np.empty_like(groups))
+            renumber(community, np.empty_like(community))
+        count = renumber(groups, np.empty_like(groups))
         if count == len(groups):
             return
         levels.append(groups[levels[-1]] if levels else groups)
         yield
-        level, community = _contracted(level, groups, community, count)
+        level, community = contracted(level, groups, community, count)
         known = known.contracted(groups, count)
 
 
@@ -169,7 +169,7 @@ def _move_vertices(
     _move(*level, *known, label, within, *limits, *order, *own, *sums)
 
 
-def _contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
+def contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
     """Return the next level, whose vertices are groups, and the community of each."""
     n, m, ids = len(groups), len(level.indices), groups.dtype
     team = threads_for(n + m)
@@ -225,7 +225,7 @@ def _carry(each, sums, v, old, new):
 
 
 @compiled
-def _visits(n, first, step, runs):
+def visits(n, first, step, runs):
     """The vertices by runs of adjacent ones; the runs are scattered, since hubs often have the smallest ids."""
     run = first
     for _ in range(runs):
@@ -250,7 +250,7 @@ def _move(
     spare = _count(label, members, empty)
     for _sweep in range(MOST_SWEEPS):
         moved = _ZERO
-        for v in _visits(n, first, step, runs):
+        for v in visits(n, first, step, runs):
             own, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
             if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[own] == 1):
                 due[v] = 0
@@ -326,7 +326,7 @@ def _notify(indices, label, fixed, low, high, best, due):
 
 
 @compiled
-def _renumber(label, number):
+def renumber(label, number):
     """Number labels from 0 in the order of the smallest vertex of each; returns how many there are."""
     n, count = np.uint64(len(label)), 0
     for v in range(n):

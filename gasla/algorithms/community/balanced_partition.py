@@ -1,0 +1,142 @@
+"""Balanced partitions: k parts of about equal weight, with few edges between them, or few values to send.
+
+Levels of ever larger groups of vertices are made, the coarsest is divided, and the parts are improved on each level: a
+whole algorithm of the CPU engine (`primitives.balanced_parts`).
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gasla.algorithms.community.community_programs import both_ways, counted
+from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, in_host_memory, real_number, whole_number
+from gasla.graph.weights import takes_weight
+from gasla.operations.primitives import balanced_parts
+from gasla.rows import UNWEIGHTED, Command, Row, Task
+
+Objective = Literal["cut", "volume"]
+MOST_PARTS = 1 << 24
+
+
+class PartitionResult(NamedTuple):
+    """The part of each vertex, the weight of the edges between parts, and the communication volume."""
+
+    labels: np.ndarray[Any, Any]
+    cut: float
+    volume: int
+
+
+@takes_weight
+def partition(
+    graph: Any,
+    k: int,
+    *,
+    weighted: bool = True,
+    objective: Objective = "cut",
+    node_weights: Any = None,
+    tolerance: float = 0.03,
+    seed: int = 0,
+) -> PartitionResult:
+    """Divide the vertices into k parts of about equal weight with little between them, by a multilevel method.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy sparse array or matrix
+        `A[i, j]` is an edge between i and j, read as undirected. If `A` is not symmetric, parts are those of
+        ``A + A.T``. Self loops are ignored. In host memory.
+    k : int
+        The number of parts, 1 to 2**24.
+    weighted : bool, default True
+        Whether edges count by their values, which must be finite and not negative. Otherwise each counts 1.
+    objective : "cut" or "volume"
+        What is made small: the weight of the edges between parts, or the number of values that vertices send if each
+        sends one to each other part where it has a neighbor.
+    node_weights : (n,) array of numbers, or dict of vertex to number, optional
+        What vertices weigh, 0 or more; 1 by default. A dict gives 0 to all others.
+    tolerance : float
+        How much heavier than the mean a part may be, as a fraction of the mean, 0 or more.
+    seed : int
+        Seed of the order in which vertices are grouped, and of those around which parts grow: 0 to 2**64 - 1.
+
+    Returns
+    -------
+    PartitionResult
+        A named tuple ``(labels, cut, volume)``. `labels`, shape (n,), is the part of each vertex, 0 to k - 1; no part
+        is empty if there are k vertices. `cut` is the weight of all edges between parts, `volume` the sum over vertices
+        of the number of other parts with a neighbor. One of many possible results; deterministic, and the same for any
+        number of threads.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is on a GPU or over ranks, a weight is negative, infinite or NaN, or an argument is out of range.
+
+    See Also
+    --------
+    gasla.leiden_communities : finds groups of any size, as many as there are.
+    gasla.spectral_clustering : k clusters that need not be balanced.
+    gasla.partition_table : the size and the cut of each part.
+
+    Notes
+    -----
+    A part weighs at most ``(1 + tolerance) * mean``, or ``mean + (1 - 1 / k) * heaviest`` if that is more, where `mean`
+    is the weight of all vertices divided by k, and `heaviest` that of the heaviest vertex: with heavy vertices there
+    may be no better balance, and this one can always be reached. If vertices weigh 1, it is at most the mean, rounded
+    up, where the tolerance allows no more.
+
+    Stored zeros weigh 0 if `weighted`, and their ends are neighbors. Vertices join neighboring groups, level by level,
+    until about 30 groups per part are left. Their graph is divided by repeated bisection: halves grow around several
+    vertices, and the smallest cut is kept. On the way back, vertices at the boundary move to other parts as
+    Fiduccia and Mattheyses' method moves them, on one thread. The work of a level is O(m + n log n), and most is done
+    on the first.
+
+    References
+    ----------
+    G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
+    Scientific Computing 20 (1998).
+
+    H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014.
+
+    Examples
+    --------
+    Two triangles, joined by an edge:
+
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3])
+    >>> labels, cut, volume = gasla.partition(graph, 2)
+    >>> cut, volume
+    (1.0, 2)
+    >>> labels[0] == labels[1] == labels[2] != labels[3]
+    np.True_
+    """
+    graph = in_host_memory("partition", graph)
+    check_flags(weighted=weighted)
+    check_choice("objective", objective, get_args(Objective))
+    parts, begin = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
+    if parts < 1:
+        raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
+    tolerance = real_number("tolerance", tolerance)
+    graph, exponent = counted(graph, weighted)
+    labels, cut, volume = balanced_parts(
+        both_ways(graph), parts, objective=objective, node_weights=node_weights, tolerance=tolerance, seed=begin
+    )
+    with np.errstate(over="ignore"):  # a sum beyond the largest float64 is infinite
+        return PartitionResult(labels, float(np.ldexp(cut, exponent)), volume)
+
+
+def _lines(f: Any) -> Iterator[str]:
+    """Describe the parts."""
+    yield f"the edges between parts weigh {f['cut']:,.6g}, the communication volume is {f['volume']:,}"
+    yield from f.groups()
+
+
+ROW = Row(
+    partition,
+    Command(
+        *("partition", {"labels": "part"}, lambda f: f.grouped("parts"), _lines),
+        options=UNWEIGHTED,
+        defaults={"k": 2},
+    ),
+    Task(options={"k": 8}, form="nothing"),
+)

@@ -1,0 +1,549 @@
+"""Balanced parts with a small cut: vertices are grouped, the graph of groups is divided, and each level is improved.
+
+Vertices join a neighboring group, level by level, until few groups are left. Their graph is halved again and again:
+each half grows around a vertex, from several of which the best is taken. Then the parts are carried back to each
+level, and vertices on the boundary move to the part that gains most, and on for a while if none gains; the best state
+on the way is kept.
+
+In skewed graphs a dense core has most edges, and groups hide it. There the given graph is halved as well: one half
+loses vertices, those first that lose least, until it has its share.
+
+Moves run on one thread, contraction on all. Sums of weights are exact if the weights are multiples of one number and
+their sum is at most 2**53 times as large: then results do not depend on the number of threads.
+
+G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
+Scientific Computing 20 (1998).
+H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014.
+C. M. Fiduccia, R. M. Mattheyses: A linear-time heuristic for improving network partitions. DAC 1982.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from collections.abc import Iterator
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from gasla.apart import run_apart
+from gasla.compiler.function import compiled
+from gasla.cpu.kernels.draws import mixed
+from gasla.cpu.primitive.louvain import APART, Level, contracted, renumber, visits
+from gasla.cpu.runtime.blocks import inlined
+
+Array = np.ndarray[Any, Any]
+
+FEW = 30  # groups per part at which grouping ends
+FEWEST = 120  # groups at which it ends in any case
+GROWTH = 4.0  # most vertices, of average weight, that one level groups
+SHRINKS = 0.95  # a level that has more of the vertices of the one before is the last
+SKEWED = 10  # how many times as many edges as the mean the vertex with most has in a skewed graph
+STARTS = 12  # vertices from which a half grows
+PASSES = 6  # over the boundary of a level
+PATIENCE = 150  # moves without a new best cut after which a pass ends
+_NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+
+
+def divide(
+    lists: tuple[Array, Array, Array | None], weights: Array, k: int, tolerance: float, by_volume: bool, seed: int
+) -> tuple[Array, float, int]:
+    """A part for each vertex, the cut and the communication volume; see `gasla.engines.HostOnly`."""
+    indptr, indices, values = lists
+    n, level, found = len(weights), Level(indptr[:-1], indptr[1:], indices, values), list[Array]()
+
+    def search() -> Iterator[None]:
+        if n <= k:
+            found.append(np.arange(n, dtype=indices.dtype))
+        else:
+            yield from _divide(level, weights, k, (1 + tolerance) * float(weights.sum()) / k, seed, found)
+        yield
+
+    if len(indices) <= APART:
+        for _ in search():
+            pass
+    else:
+        run_apart(search())
+    cut = np.zeros(1)
+    volume = _measure(*level, found[0], np.full(k, -1, indices.dtype), cut)
+    return found[0], float(cut[0]), volume
+
+
+def _divide(level: Level, weights: Array, k: int, most: float, seed: int, found: list[Array]) -> Iterator[None]:
+    """Append the part of every vertex to `found`. Parts weigh `most`, or what the heaviest vertex demands."""
+    levels = [(level, weights)]
+    groups = list[Array]()
+    yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
+    part = np.zeros(len(levels[-1][1]), levels[-1][0].indices.dtype)
+    yield
+    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed)
+    while True:
+        level, weights = levels.pop()
+        share = np.full(k, float(weights.sum()) / k)
+        limits = np.maximum(most, share + (1 - 1 / k) * weights.max())
+        yield
+        cut = _improve(level, weights, part, limits)
+        if not groups:
+            break
+        part = part[groups.pop()]
+    lengths = level.ends - level.starts
+    if lengths.max() > SKEWED * lengths.mean():
+        yield
+        other = np.zeros_like(part)
+        _halve(level, weights, np.arange(len(part)), other, 0, k, most, seed, peeled=True)
+        yield
+        if _improve(level, weights, other, limits) < cut:
+            part = other
+    _fill(part, k)
+    found.append(part)
+
+
+def _fill(part: Array, k: int) -> None:
+    """Give each empty part a vertex of a part that has several."""
+    empty = np.flatnonzero(np.bincount(part, minlength=k) == 0)
+    if len(empty):
+        is_spare = np.ones(len(part), bool)
+        is_spare[np.unique(part, return_index=True)[1]] = False
+        part[np.flatnonzero(is_spare)[: len(empty)]] = empty
+
+
+def _group(levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int) -> Iterator[None]:
+    """Append coarser levels, and the groups of each, until one has few vertices."""
+    total = float(levels[0][1].sum())
+    while (n := len(levels[-1][1])) > enough:
+        yield
+        level, weights = levels[-1]
+        most = min(GROWTH * total / n, 1.5 * total / enough)
+        group, count = _grouped(level, weights, most, seed + len(groups))
+        if count > SHRINKS * n:
+            return
+        yield
+        edges = int((level.ends - level.starts).sum())
+        above, _ = contracted(level, group, group, count)
+        above = Level(above.starts, above.ends, above.indices[:edges], above.values[:edges])  # type: ignore[index]
+        groups.append(group)
+        levels.append((above, np.bincount(group, weights, count)))
+
+
+def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
+    """The group of each vertex, and how many there are."""
+    n, ids = len(weights), level.indices.dtype
+    label, loads, favorite = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
+    _join(*level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_order(n, seed))
+    _join_twins(weights, most, label, loads, favorite, np.full(n + 1, -1, ids))
+    return label, renumber(label, np.empty_like(label))
+
+
+def _order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """The arguments of `visits` for an order of the vertices that a seed determines."""
+    runs = max(-(-n // 64), 1)
+    first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
+    step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
+    return np.uint64(first % runs), np.uint64(step), np.uint64(runs)
+
+
+def _halve(
+    level: Level,
+    weights: Array,
+    vertices: Array,
+    part: Array,
+    first: int,
+    k: int,
+    most: float,
+    seed: int,
+    peeled: bool = False,
+) -> None:
+    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``."""
+    if k == 1 or len(vertices) == 0:
+        part[vertices] = first
+        return
+    total = float(weights.sum())
+    left = k // 2
+    share = total * np.array([left, k - left]) / k
+    slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
+    side = (_peeled if peeled else _two_sides)(level, weights, share, slack, seed)
+    for which, count in ((0, left), (1, k - left)):
+        (chosen,) = np.nonzero(side == which)
+        lists = _selected(level, side, which, len(chosen)) if count > 1 else level
+        start = first + which * left
+        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peeled)
+
+
+def _selected(level: Level, side: Array, which: int, count: int) -> Level:
+    """The graph of the vertices on one side."""
+    number = np.cumsum(side == which) - 1
+    m = int((level.ends - level.starts).sum())
+    ids = level.indices.dtype
+    starts, ends, indices = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(m, ids)
+    values = np.empty(m)
+    _select(*level, side, which, number, starts, ends, indices, values)
+    return Level(starts, ends, indices, values)
+
+
+def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
+    """The side, 0 or 1, of each vertex of a small graph, by grouping further and growing one side."""
+    levels, groups = [(level, weights)], list[Array]()
+    for _ in _group(levels, groups, FEWEST, seed):
+        pass
+    part = _grown(*levels[-1], share, slack, seed)
+    while groups:
+        part = part[groups.pop()]
+        levels.pop()
+        level, weights = levels[-1]
+        _improve(level, weights, part, _limits(weights, share, slack))
+    return part
+
+
+def _grown(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
+    """The sides with the smallest cut, of those that grow from several vertices in two ways, and are improved."""
+    best, least = np.zeros(len(weights), level.indices.dtype), np.inf
+    for start in range(STARTS):
+        side = np.ones_like(best)
+        first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(start))) % len(best)
+        if start % 2:
+            _grow(*level, weights, side, share[0], np.uint64(first), np.empty_like(best))
+        else:
+            side[first] = 0
+        cut = _improve(level, weights, side, _limits(weights, share, slack))
+        if cut < least:
+            best, least = side, cut
+    return best
+
+
+def _peeled(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
+    """The sides after vertices have left side 1 one after another, those first that lose least."""
+    side = np.ones(len(weights), level.indices.dtype)
+    side[seed % len(side)] = 0
+    _improve(level, weights, side, _limits(weights, share, slack))
+    return side
+
+
+def _limits(weights: Array, share: Array, slack: float) -> Array:
+    """What each of two sides may weigh: a vertex of a side that weighs more has room on the other."""
+    return np.maximum(slack * share, share + weights.max() / 2)
+
+
+def _improve(level: Level, weights: Array, part: Array, limits: Array) -> float:
+    """Bring all parts within their limits, and lessen the cut, in place; returns the cut."""
+    n, k, ids = len(weights), len(limits), level.indices.dtype
+    loads = np.bincount(part, weights, k)
+    own, total, keys = np.empty(n), np.empty(n), np.empty(n)
+    heap, place = np.empty(n, ids), np.full(n, _NONE, ids)
+    sums, near = np.zeros(k), np.empty(k + 1, ids)
+    _weigh_parts(*level, part, own, total)
+    held = part, loads, limits, own, total, sums, near, heap, place, keys
+    if (loads > limits).any():
+        _relieve(*level, weights, *held)
+    _climb(*level, weights, *held, np.empty(n, ids), np.empty(n, ids), np.int64(PASSES), np.int64(PATIENCE))
+    return float((total - own).sum()) / 2
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _join(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
+    """Let each vertex that is alone join the group to which its edges weigh most, compared with the group."""
+    n, one = np.uint64(len(label)), 1.0
+    for v in visits(n, first, step, runs):
+        favorite[v] = n
+        if np.uint64(label[v]) == v and loads[v] == weights[v]:
+            count = _ZERO
+            for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                u = np.uint64(indices[k])
+                if u != v:
+                    c = np.uint64(label[u])
+                    total, weight = sums[c], one if values is None else values[k]
+                    near[count] = c
+                    count += np.uint64((total == 0) & (weight > 0))
+                    sums[c] = total + weight
+            best, most_wanted, wanted, liked = v, n, 0.0, 0.0
+            for j in range(count):
+                c = np.uint64(near[j])
+                rating = sums[c] / max(loads[c], 1e-300)
+                sums[c] = 0.0
+                if rating > liked:
+                    most_wanted, liked = c, rating
+                if rating > wanted and loads[c] + weights[v] <= most:
+                    best, wanted = c, rating
+            if best != v:
+                label[v] = best
+                loads[best] += weights[v]
+                loads[v] = 0.0
+            else:
+                favorite[v] = most_wanted
+
+
+@compiled
+def _join_twins(weights, most, label, loads, favorite, waiting):
+    """Let vertices join that are alone and would have joined the same full group, or have no neighbors."""
+    for v in range(np.uint64(len(label))):
+        if np.uint64(label[v]) == v and loads[v] == weights[v]:
+            f = np.uint64(favorite[v])
+            w = np.int64(waiting[f])
+            if w >= 0 and loads[np.uint64(w)] + weights[v] <= most:
+                label[v] = w
+                loads[np.uint64(w)] += weights[v]
+                loads[v] = 0.0
+            else:
+                waiting[f] = v
+
+
+@compiled
+def _select(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
+    """Copy the lists of the vertices on one side, without the others."""
+    end = _ZERO
+    for v in range(np.uint64(len(side))):
+        if side[v] == which:
+            i = np.uint64(number[v])
+            to_starts[i] = end
+            for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                u = np.uint64(indices[k])
+                if side[u] == which and u != v:
+                    to_indices[end] = number[u]
+                    to_values[end] = 1.0 if values is None else values[k]
+                    end += _ONE
+            to_ends[i] = end
+
+
+@compiled
+def _grow(starts, ends, indices, values, weights, side, share, first, queue):
+    """Move vertices to side 0, breadth-first from one, until it has its share. `side` is 1 everywhere."""
+    n, head, tail, load, next_one = np.uint64(len(side)), _ZERO, _ZERO, 0.0, first
+    for _ in range(n):
+        if head == tail:
+            while side[next_one] == 0:
+                next_one = (next_one + _ONE) % n
+            side[next_one] = 0
+            queue[tail] = next_one
+            tail += _ONE
+        v = np.uint64(queue[head])
+        if load + weights[v] / 2 > share:
+            break
+        head += _ONE
+        load += weights[v]
+        for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+            u = np.uint64(indices[k])
+            if side[u] == 1:
+                side[u] = 0
+                queue[tail] = u
+                tail += _ONE
+    for i in range(head, tail):
+        side[np.uint64(queue[i])] = 1
+
+
+@compiled
+def _weigh_parts(starts, ends, indices, values, part, own, total):
+    """Add up the weights of each vertex's edges, and of those within its part, without loops."""
+    for v in range(np.uint64(len(part))):
+        inside, all_of_it = 0.0, 0.0
+        for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+            u = np.uint64(indices[k])
+            weight = 1.0 if values is None else values[k]
+            weight = weight if u != v else 0.0
+            all_of_it += weight
+            inside += weight if part[u] == part[v] else 0.0
+        own[v], total[v] = inside, all_of_it
+
+
+@inlined
+def _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v):
+    """The neighboring part with room that gains most from a vertex, and the gain; the vertex's own if there is none."""
+    mine, count, weight = np.uint64(part[v]), _ZERO, weights[v]
+    for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+        p = np.uint64(part[np.uint64(indices[k])])
+        before, more = sums[p], 1.0 if values is None else values[k]
+        near[count] = p
+        count += np.uint64((before == 0) & (more > 0))
+        sums[p] = before + more
+    best, most = mine, -1.0
+    for j in range(count):
+        p = np.uint64(near[j])
+        has_room = p != mine and loads[p] + weight <= limits[p]
+        if has_room and (sums[p] > most or (sums[p] == most and loads[p] < loads[best])):
+            best, most = p, sums[p]
+        sums[p] = 0.0
+    return best, most - own[v]
+
+
+@inlined
+def _move(starts, ends, indices, values, weights, part, loads, own, total, v, to):
+    """Move a vertex to another part; its neighbors keep the weight of their edges within their parts."""
+    mine, inside = np.uint64(part[v]), 0.0
+    loads[mine] -= weights[v]
+    loads[to] += weights[v]
+    part[v] = to
+    for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+        u = np.uint64(indices[k])
+        weight = 1.0 if values is None else values[k]
+        if u != v:
+            p = np.uint64(part[u])
+            if p == mine:
+                own[u] -= weight
+            elif p == to:
+                own[u] += weight
+                inside += weight
+    own[v] = inside
+
+
+@compiled
+def _rise(heap, place, keys, at):
+    """Move the entry at a place of the heap up until none above it is less."""
+    v = np.uint64(heap[at])
+    while at > _ZERO:
+        above = (at - _ONE) // _TWO
+        u = np.uint64(heap[above])
+        if keys[u] >= keys[v]:
+            break
+        heap[at] = u
+        place[u] = at
+        at = above
+    heap[at] = v
+    place[v] = at
+
+
+@compiled
+def _sink(heap, place, keys, at, size):
+    """Move the entry at a place of the heap down until none below it is greater."""
+    v = np.uint64(heap[at])
+    while _TWO * at + _ONE < size:
+        below = _TWO * at + _ONE
+        if below + _ONE < size:
+            below += np.uint64(keys[np.uint64(heap[below + _ONE])] > keys[np.uint64(heap[below])])
+        u = np.uint64(heap[below])
+        if keys[v] >= keys[u]:
+            break
+        heap[at] = u
+        place[u] = at
+        at = below
+    heap[at] = v
+    place[v] = at
+
+
+@compiled
+def _push(heap, place, keys, size, v, key):
+    """Put a vertex on the heap; returns the new size."""
+    keys[v] = key
+    heap[size] = v
+    _rise(heap, place, keys, size)
+    return size + _ONE
+
+
+@compiled
+def _pop(heap, place, keys, size, mark):
+    """Take the first vertex from the heap, and put a mark in its place; returns the new size."""
+    place[np.uint64(heap[_ZERO])] = mark
+    size -= _ONE
+    if size > _ZERO:
+        heap[_ZERO] = heap[size]
+        _sink(heap, place, keys, _ZERO, size)
+    return size
+
+
+@compiled
+def _climb(
+    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came,
+    passes, patience,
+):  # fmt: skip
+    """Move vertices, the one of the largest gain first, each once in a pass, and go back to the best state.
+
+    Keys on the heap are upper bounds of gains: the gain is computed again when a vertex comes first.
+    """
+    n = np.uint64(len(part))
+    for _pass in range(passes):
+        size = _ZERO
+        for v in range(n):
+            place[v] = _NONE
+            if total[v] > own[v]:
+                size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
+        gained, best, count, kept = 0.0, 0.0, np.int64(0), np.int64(0)
+        while size > _ZERO and count - kept < patience:
+            v = np.uint64(heap[_ZERO])
+            to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
+            if to == np.uint64(part[v]):
+                size = _pop(heap, place, keys, size, _NONE)
+            elif gain < keys[v]:
+                keys[v] = gain
+                _sink(heap, place, keys, _ZERO, size)
+            else:
+                size = _pop(heap, place, keys, size, _LOCKED)
+                mine = np.uint64(part[v])
+                moved[np.uint64(count)], came[np.uint64(count)] = v, mine
+                count += 1
+                gained += gain
+                _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
+                if gained > best:
+                    best, kept = gained, count
+                for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                    u = np.uint64(indices[k])
+                    weight = 1.0 if values is None else values[k]
+                    p = np.uint64(part[u])
+                    if place[u] >= 0:
+                        if p == to:
+                            keys[u] -= weight
+                            keys[u] -= weight
+                            _sink(heap, place, keys, np.uint64(place[u]), size)
+                        else:
+                            keys[u] += weight
+                            if p == mine:
+                                keys[u] += weight
+                            _rise(heap, place, keys, np.uint64(place[u]))
+                    elif np.int64(place[u]) == _NONE and p != to:
+                        size = _push(heap, place, keys, size, u, total[u] - own[u] - own[u])
+        while count > kept:
+            count -= 1
+            v = np.uint64(moved[np.uint64(count)])
+            _move(starts, ends, indices, values, weights, part, loads, own, total, v, np.uint64(came[np.uint64(count)]))
+        if best <= 0:
+            break
+
+
+@compiled
+def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys):
+    """Move vertices out of the parts that are too heavy, those first that lose least.
+
+    It ends well: if a part is too heavy, the one that is farthest below its limit has room for any of its vertices.
+    """
+    n, parts, size = np.uint64(len(part)), np.uint64(len(loads)), _ZERO
+    for v in range(n):
+        p = np.uint64(part[v])
+        if loads[p] > limits[p] and weights[v] > 0:
+            size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
+    while size > _ZERO:
+        v = np.uint64(heap[_ZERO])
+        mine = np.uint64(part[v])
+        if loads[mine] <= limits[mine]:
+            size = _pop(heap, place, keys, size, _LOCKED)
+        else:
+            to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
+            if to == mine:
+                gain = -own[v]
+                for p in range(parts):
+                    if limits[p] - loads[p] > limits[to] - loads[to]:
+                        to = p
+            if gain < keys[v]:
+                keys[v] = gain
+                _sink(heap, place, keys, _ZERO, size)
+            else:
+                size = _pop(heap, place, keys, size, _LOCKED)
+                _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
+                for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                    u = np.uint64(indices[k])
+                    if place[u] >= 0:
+                        weight = 1.0 if values is None else values[k]
+                        keys[u] += weight if np.uint64(part[u]) != mine else weight + weight
+                        _rise(heap, place, keys, np.uint64(place[u]))
+
+
+@compiled
+def _measure(starts, ends, indices, values, part, mark, cut):
+    """Set the cut, and return the communication volume. `mark` has no vertex yet for each part."""
+    twice, volume = 0.0, 0
+    for v in range(np.uint64(len(part))):
+        for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+            p = np.uint64(part[np.uint64(indices[k])])
+            if p != np.uint64(part[v]):
+                twice += 1.0 if values is None else values[k]
+                volume += np.uint64(mark[p]) != v
+                mark[p] = v
+    cut[0] = twice / 2
+    return volume
