@@ -115,6 +115,7 @@ _HOMES = {
     "transitive_reduction": "algorithms.acyclic.transitive_reduction",
     "maximum_flow": "algorithms.flows.maximum_flow",
     "minimum_cut": "algorithms.flows.minimum_cut",
+    "global_minimum_cut": "algorithms.flows.global_minimum_cut",
     "fastrp": "algorithms.neighborhood.fastrp",
     "aggregate_features": "algorithms.neighborhood.aggregate_features",
     "random_walks": "algorithms.walks.random_walks",

@@ -358,6 +358,9 @@ class HostOnly(Protocol):
     def strong_components(self, graph: Graph) -> Any:
         """Return the smallest vertex of each vertex's strong component."""
 
+    def adjacency_order(self, lists: Adjacency, weights: Any, most: int) -> tuple[Any, Any]:
+        """Return a maximum adjacency order, and the weight from each vertex to those before it. Weights are int64."""
+
     def send_flow(self, network: Graph, source: int, target: int) -> tuple[int, Any]:
         """Return the value of a maximum flow, and the net flow of each edge. Capacities are int64, below 2**62."""
 

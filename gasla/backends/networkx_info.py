@@ -34,6 +34,7 @@ NOTES = {
     "maximum_flow": OTHER.format("another of many maximum flows"),
     "minimum_cut": "Only integer capacities.",
     "simple_cycles": OTHER.format("cycles are in another order, each from its first node"),
+    "stoer_wagner": OTHER.format("another of many cheapest cuts"),
     "strongly_connected_components": OTHER.format("components are in the order of their first nodes"),
 }
 SCORED = ("eigenvector_centrality", "hits", "katz_centrality", "pagerank")
@@ -69,7 +70,8 @@ NAMES = (
     "shortest_path", "shortest_path_length", "simple_cycles", "single_source_all_shortest_paths",
     "single_source_dijkstra", "single_source_dijkstra_path", "single_source_dijkstra_path_length",
     "single_source_shortest_path", "single_source_shortest_path_length", "single_target_shortest_path",
-    "single_target_shortest_path_length", "square_clustering", "strongly_connected_components", "to_numpy_array",
+    "single_target_shortest_path_length", "square_clustering", "stoer_wagner",
+    "strongly_connected_components", "to_numpy_array",
     "to_scipy_sparse_array", "topological_generations", "topological_sort", "transitivity", "triadic_census",
     "triangles", "trophic_differences", "trophic_incoherence_parameter", "trophic_levels", "voronoi_cells",
     "weakly_connected_components", "wiener_index",

@@ -182,6 +182,24 @@ def test_matchings_are_as_large_as_networkxs(kind: type) -> None:
             nx.bipartite.maximum_matching(G, top_nodes, backend="gasla")
 
 
+def test_global_cuts_weigh_what_networkxs_weigh() -> None:
+    for seed in range(12):
+        G = nx.relabel_nodes(nx.gnp_random_graph(12, 0.4, seed=seed), "v{}".format)
+        for i, (u, v) in enumerate(G.edges):
+            G[u][v]["weight"] = (i * 7919 + seed) % 9 / (1 if seed % 2 else 4)
+        if not nx.is_connected(G):
+            with pytest.raises(nx.NetworkXError, match="not connected"):
+                nx.stoer_wagner(G, backend="gasla")
+            continue
+        (value, sides), (theirs, _) = (nx.stoer_wagner(G, backend=backend) for backend in ("gasla", "networkx"))
+        assert value == theirs and type(value) is type(theirs) and set(sides[0]) | set(sides[1]) == set(G)
+        assert value == nx.cut_size(G, sides[0], sides[1], weight="weight") and sides[0] and sides[1]
+    with pytest.raises(nx.NetworkXError, match="negative"):
+        nx.stoer_wagner(nx.Graph([(0, 1, {"weight": -1})]), backend="gasla")
+    with pytest.raises(nx.NetworkXError, match="less than two"):
+        nx.stoer_wagner(nx.empty_graph(1), backend="gasla")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])

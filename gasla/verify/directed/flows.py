@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, reachable, require, sparse, verifier, vertex_answer
+from gasla.verify._common import Array, VerificationError, reachable, require, sample, sparse, verifier, vertex_answer
 
 TOLERANCE = 1e-9  # relative, for floats
 BITS = 29  # of int32 capacities for SciPy, which adds two of them
@@ -82,6 +82,46 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
     least = _largest_flow(n, src, dst, capacity, source, target, cost) if cost else cost
     if cost - least > _slack(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and there is one that costs {least}")
+
+
+@verifier("shares")
+def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) -> None:
+    """Verify `value` and `side` of `gasla.global_minimum_cut`: the cut has two sides, and this weight.
+
+    No vertex alone is cheaper to cut off; and that much can flow from vertex 0 to each of `samples` vertices, drawn at
+    random, as SciPy finds.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 3, 0], [3, 0, 2], [0, 2, 0]])
+    >>> global_minimum_cut(path, 2, [False, False, True])
+    >>> global_minimum_cut(path, 3, [False, True, True])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the cut costs 3, and cutting off vertex 2 costs 2
+    """
+    n, src, dst, capacity = _edges(graph)
+    if n < 2:
+        raise VerificationError(f"the graph has {n} vertices; expected an error")
+    sides = vertex_answer("side", side, n, "b")
+    if sides[0] or not sides.any():
+        raise VerificationError(f"{sides.sum()} vertices are on the side, vertex 0 {'too' if sides[0] else 'not'}")
+    is_whole = capacity.dtype.kind == "i"
+    back = _both_directions(n, dst, src, capacity)[2]
+    src, dst, weight = _both_directions(n, src, dst, capacity)
+    weight = weight if (weight == back).all() else weight + back
+    crossing = weight[sides[src] & ~sides[dst]]
+    cost = sum(crossing.tolist()) if is_whole else _sum(crossing)
+    if not abs(cost - value) <= _slack(is_whole, cost):
+        raise VerificationError(f"the value is {value}, but the edges of the cut cost {cost}")
+    degrees = _sums(n, src, weight, 0)
+    v = int(degrees.argmin())
+    if cost - degrees[v] > _slack(is_whole, cost):
+        raise VerificationError(f"the cut costs {cost}, and cutting off vertex {v} costs {degrees[v]}")
+    for v in (sample(n - 1, samples) + 1).tolist() if cost else []:
+        least = _largest_flow(n, src, dst, weight, 0, v, cost)
+        if cost - least > _slack(is_whole, cost):
+            raise VerificationError(f"the cut costs {cost}, and one between vertices 0 and {v} costs {least}")
 
 
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:

@@ -341,7 +341,7 @@ def test_the_primitives_name_what_they_expect() -> None:
     assert primitives.residual_sources(graph, flow * 0, 1).all()
     with pytest.raises(ValueError, match="different vertices"):
         primitives.send_flow(graph, 1, 1)
-    with pytest.raises(TypeError, match="expected values of int64"):
+    with pytest.raises(TypeError, match="expected int64"):
         primitives.send_flow(graph.with_values([1.0, 2.0]), 0, 1)
     with pytest.raises(ValueError, match="one per edge"):
         primitives.residual_sources(graph, flow[:1], 1)

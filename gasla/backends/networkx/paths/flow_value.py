@@ -1,4 +1,4 @@
-"""Maximum flow values and minimum cuts, on which all of NetworkX's algorithms agree; and maximum flows."""
+"""Maximum flow values, minimum cuts, on which all of NetworkX's algorithms agree; maximum flows, global minimum cuts."""
 
 from itertools import pairwise
 from typing import Any
@@ -10,7 +10,7 @@ import gasla
 from gasla.algorithms.flows.network import UnboundedFlowError
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
-from gasla.backends.networkx.dispatch import register, when
+from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
 
 flow = nx.algorithms.flow
 ALIKE = (flow.boykov_kolmogorov, flow.dinitz, flow.edmonds_karp, flow.preflow_push, flow.shortest_augmenting_path)
@@ -112,3 +112,26 @@ def minimum_cut(
     value, found = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
     near = moved(found.source_side, "cpu")
     return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
+
+
+@register(
+    UNDIRECTED, SIMPLE, least=1_000, choice="NetworkX contracts nodes in another order"
+)
+def stoer_wagner(
+    G: Converted, weight: Any = "weight", heap: Any = nx.utils.BinaryHeap
+) -> tuple[float | int, tuple[list[Any], list[Any]]]:
+    """The weight of a global minimum cut, and the nodes on its two sides."""
+    if len(G) < 2:
+        raise nx.NetworkXError("graph has less than two nodes.")
+    graph = G.plain()
+    if int(gasla.connected_components(graph).count) > 1:
+        raise nx.NetworkXError("graph is not connected.")
+    weights = G.each(weight)
+    src, dst = graph.edges()
+    if (weights[src != dst] < 0).any():
+        raise nx.NetworkXError("graph has a negative-weighted edge.")
+    try:
+        value, side = gasla.global_minimum_cut(graph.with_values(np.maximum(weights, 0)))
+    except ValueError as error:
+        raise NotImplementedError(str(error)) from None
+    return value, (G.called(np.flatnonzero(side)), G.called(np.flatnonzero(~side)))
