@@ -148,7 +148,7 @@ def _cheapest(graph: Graph) -> np.ndarray:
 
 def _degrees(graph: Graph) -> np.ndarray:
     """Return the weight of the edges at each vertex."""
-    sums = np.append(0, np.cumsum(graph.out_values))
+    sums = np.append(0, np.cumsum(np.asarray(graph.out_values)))
     return np.diff(sums[graph.out.indptr])
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import run
-from gasla.cpu.runtime.intrinsics import load
-from gasla.cpu.runtime.threads import STOP
+from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 
 Array = np.ndarray[Any, Any]
@@ -40,7 +39,7 @@ def _order(thread, threads, control, indptr, indices, weights, bound, order, sum
     """
     n, size, first, most = np.uint64(len(order)), _ZERO, _ZERO, bound[0]
     for i in range(n):
-        if load(control, STOP) != 0:
+        if is_stopped(control):
             return
         if size > _ZERO:
             v, last = np.uint64(heap[_ZERO]), np.uint64(heap[size - _ONE])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gasla.cpu.runtime.intrinsics import words_at
+from gasla.cpu.runtime.intrinsics import now, words_at
 from gasla.cpu.runtime.threads import (
     CONTROL_SIZE,
     NEXT_THREADS,
@@ -14,7 +14,7 @@ from gasla.cpu.runtime.threads import (
     run,
     time_apart,
 )
-from gasla.cpu.runtime.workers import POOL_SIZE, helper, now
+from gasla.cpu.runtime.workers import POOL_SIZE, helper
 
 # Indices into a run's control array, after those of threads.py: the state in which a loop stopped, to resume it.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)

@@ -1,4 +1,4 @@
-"""Maximum flow values, minimum cuts, on which all of NetworkX's algorithms agree; maximum flows, global minimum cuts."""
+"""Maximum flow values and minimum cuts, on which NetworkX's algorithms agree; maximum flows, global minimum cuts."""
 
 from itertools import pairwise
 from typing import Any
