@@ -187,7 +187,7 @@ def machine(code: bytes) -> str:
 @functools.cache
 def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
-    return [*map(ctypes.CDLL, names), ctypes.pythonapi]
+    return [*map(ctypes.CDLL, names)]
 
 
 @functools.cache

@@ -166,6 +166,7 @@ def test_engines_are_named_in_one_file() -> None:
             "gasla.cpu",
             "gasla.gpu",
             "gasla.gpu.shipping",
+            "gasla.shipping",
             "gasla.bench",
             "gasla.cli",
             "gasla.cpu.runtime",
