@@ -2,10 +2,12 @@
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,16 @@ def test_a_wheel_without_code_is_for_any_platform(tree: Path) -> None:
 def test_a_build_that_fails_to_compile_ships_nothing(tree: Path) -> None:
     ships(tree, fails=True)
     assert built(tree)[0] == "py3-none-any"
+
+
+def test_a_wheel_of_another_name_is_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    check = runpy.run_path(str(ROOT / "tools" / "check_distributions.py"))["check_tag"]
+    names = "py3-none-any", "py3-none-linux_riscv64"
+    for ship in ("0", "1"):
+        right = names[int(ship)]
+        assert built(tree, ship=ship)[0] == right
+        for name in names:
+            wheel = shutil.copy(tree / "dist" / f"gasla-1.2-{right}.whl", tree / f"gasla-1.2-{name}.whl")
+            with nullcontext() if name == right else pytest.raises(SystemExit, match=f"{ship} kernels"):
+                check(Path(wheel))
