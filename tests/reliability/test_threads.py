@@ -435,7 +435,7 @@ def test_another_thread_sets_the_number_in_the_midst_of_a_call(name: str, monkey
 
 
 def test_a_bar_never_mixes_two_counts() -> None:
-    """Here several threads share one bar, as with Python 3.14 threads have the context of the one that starts them."""
+    """Python's lock hides it. With 3.14t several threads may share a bar: a thread has the context of its starter."""
     seen, ended = set(), threading.Event()
 
     class Drawn:
@@ -470,12 +470,16 @@ def test_a_bar_never_mixes_two_counts() -> None:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_files_that_are_read_at_once(tmp_path: Path) -> None:
+def test_files_that_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers tell 1.5 from 1 by a filter of warnings, and all threads of a process share the filters."""
-    lines = [f"{k} {k + 1} 1.5\n" for k in range(2000)]
-    (tmp_path / "edges.txt").write_text("".join(lines))
-    before = list(warnings.filters)
-    for _ in range(3):
-        for graph in at_once(lambda _: gasla.io.read(tmp_path / "edges.txt")):
-            assert graph.values.dtype == np.float64 and set(graph.values.tolist()) == {1.5}
+    (tmp_path / "edges.txt").write_text("".join(f"{k} {k + 1} 1.5\n" for k in range(2000)))
+    before, numbers, load = list(warnings.filters), itertools.count(), np.loadtxt
+
+    def slowly(*given: Any, **named: Any) -> Any:
+        time.sleep(0.01 * (1 + next(numbers) % EIGHT))  # others begin meanwhile, and end at other times
+        return load(*given, **named)
+
+    monkeypatch.setattr(np, "loadtxt", slowly)
+    for graph in at_once(lambda _: gasla.io.read(tmp_path / "edges.txt")):
+        assert graph.values.dtype == np.float64 and set(graph.values.tolist()) == {1.5}
     assert list(warnings.filters) == before
