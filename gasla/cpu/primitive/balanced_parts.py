@@ -40,6 +40,7 @@ SKEWED = 10  # how many times as many edges as the mean the vertex with most has
 STARTS = 12  # vertices from which a half grows
 PASSES = 6  # over the boundary of a level
 PATIENCE = 150  # moves without a new best cut after which a pass ends
+MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
@@ -55,7 +56,7 @@ def divide(
         if n <= k:
             found.append(np.arange(n, dtype=indices.dtype))
         else:
-            yield from _divide(level, weights, k, (1 + tolerance) * float(weights.sum()) / k, seed, found)
+            yield from _divide(level, weights, k, (1 + tolerance) * float(weights.sum()) / k, by_volume, seed, found)
         yield
 
     if len(indices) <= APART:
@@ -68,7 +69,9 @@ def divide(
     return found[0], float(cut[0]), volume
 
 
-def _divide(level: Level, weights: Array, k: int, most: float, seed: int, found: list[Array]) -> Iterator[None]:
+def _divide(
+    level: Level, weights: Array, k: int, most: float, by_volume: bool, seed: int, found: list[Array]
+) -> Iterator[None]:
     """Append the part of every vertex to `found`. Parts weigh `most`, or what the heaviest vertex demands."""
     levels = [(level, weights)]
     groups = list[Array]()
@@ -94,6 +97,9 @@ def _divide(level: Level, weights: Array, k: int, most: float, seed: int, found:
         if _improve(level, weights, other, limits) < cut:
             part = other
     _fill(part, k)
+    if by_volume:
+        yield
+        _lessen_volume(level, weights, part, limits)
     found.append(part)
 
 
@@ -235,6 +241,17 @@ def _improve(level: Level, weights: Array, part: Array, limits: Array) -> float:
         _relieve(*level, weights, *held)
     _climb(*level, weights, *held, np.empty(n, ids), np.empty(n, ids), np.int64(PASSES), np.int64(PATIENCE))
     return float((total - own).sum()) / 2
+
+
+def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> None:
+    """Move single vertices while that lessens the communication volume, in place."""
+    k, ids = len(limits), part.dtype
+    loads, members = np.bincount(part, weights, k), np.bincount(part, minlength=k)
+    more, seen, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(k, ids)
+    starts, ends, indices, _ = level
+    for _ in range(PASSES):
+        if not _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, near, MOST_LOOKS):
+            break
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -532,6 +549,60 @@ def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, t
                         weight = 1.0 if values is None else values[k]
                         keys[u] += weight if np.uint64(part[u]) != mine else weight + weight
                         _rise(heap, place, keys, np.uint64(place[u]))
+
+
+@compiled
+def _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, near, most_looks):
+    """Move each vertex to the neighboring part with room that lessens the volume most. Return how many have moved.
+
+    If a vertex moves to a part, `more` neighbors see that part for the first time. `seen` tells which parts the
+    neighbor at hand sees besides this vertex, by a number of its own.
+    """
+    count, number = 0, np.int64(0)
+    for i in range(np.uint64(len(seen))):
+        seen[i] = 0
+    for v in range(np.uint64(len(part))):
+        mine, low, high = np.uint64(part[v]), np.uint64(starts[v]), np.uint64(ends[v])
+        number += 1
+        parts, looks = _ZERO, np.int64(0)
+        for k in range(low, high):
+            u = np.uint64(indices[k])
+            looks += np.int64(ends[u]) - np.int64(starts[u])
+            p = np.uint64(part[u])
+            if u != v and seen[p] != number:
+                seen[p] = number
+                near[parts] = p
+                more[p] = 0
+                parts += _ONE
+        is_alone = np.int64(seen[mine] != number)
+        if looks <= most_looks and members[mine] > 1 and parts > np.uint64(1 - is_alone):
+            leaving = is_alone
+            for k in range(low, high):
+                u = np.uint64(indices[k])
+                own = np.uint64(part[u])
+                if u != v:
+                    number += 1
+                    for j in range(np.uint64(starts[u]), np.uint64(ends[u])):
+                        w = np.uint64(indices[j])
+                        if w != v:
+                            seen[np.uint64(part[w])] = number
+                    leaving += np.int64(own != mine and seen[mine] != number)
+                    for j in range(parts):
+                        p = np.uint64(near[j])
+                        more[p] += np.int64(own != p and seen[p] != number)
+            best, least = mine, leaving
+            for j in range(parts):
+                p = np.uint64(near[j])
+                if p != mine and more[p] < least and loads[p] + weights[v] <= limits[p]:
+                    best, least = p, more[p]
+            if best != mine:
+                loads[mine] -= weights[v]
+                loads[best] += weights[v]
+                members[mine] -= 1
+                members[best] += 1
+                part[v] = best
+                count += 1
+    return count
 
 
 @compiled

@@ -149,7 +149,7 @@ def test_cuts_are_far_below_those_of_random_balanced_labels(k: int) -> None:
         found = check(graph, k, seed=1)
         assert found.cut <= (0.9 if graph.max_out_degree > 100 else 0.25) * by_chance
         volume = check(graph, k, seed=1, objective="volume").volume
-        assert volume <= found.volume
+        assert volume < found.volume or (k == 2 and volume == found.volume)
 
 
 def test_a_grid_is_cut_about_as_by_lines() -> None:
