@@ -90,7 +90,13 @@ def shapes() -> dict[str, Graph]:
     near = blocks[0] // 20 == blocks[1] // 20
     blocks = np.r_[blocks[0][near], 0, 25], np.r_[blocks[1][near], 30, 50]
     star = np.zeros(40, int), np.arange(1, 41)
-    ends = {"mesh": mesh, "cycle": cycle, "blocks": blocks, "star": star, "many": rng.integers(0, 80, (2, 900))}
+    ends: dict[str, Any] = {
+        "mesh": mesh,
+        "cycle": cycle,
+        "blocks": blocks,
+        "star": star,
+        "many": rng.integers(0, 80, (2, 900)),
+    }
     return {name: Graph.from_edges(*e, rng.integers(4, 30, len(e[0]))) for name, e in ends.items()}
 
 

@@ -114,9 +114,7 @@ def minimum_cut(
     return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
 
 
-@register(
-    UNDIRECTED, SIMPLE, least=1_000, choice="NetworkX contracts nodes in another order"
-)
+@register(UNDIRECTED, SIMPLE, least=1_000, choice="NetworkX contracts nodes in another order")
 def stoer_wagner(
     G: Converted, weight: Any = "weight", heap: Any = nx.utils.BinaryHeap
 ) -> tuple[float | int, tuple[list[Any], list[Any]]]:
