@@ -22,7 +22,7 @@ def main() -> None:
     platform, triple, *names = sys.argv[1:]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = triple, "", objects.X86_64_V3 if triple.startswith("x86_64") else ""
+    target = triple, "", objects.PORTABLE["x86_64"][1] if triple.startswith("x86_64") else ""
     system.CURRENT = platform
     objects.host = lambda: target  # type: ignore[assignment]
     objects.common = lambda: target  # type: ignore[assignment]
