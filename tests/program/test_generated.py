@@ -21,6 +21,7 @@ pytestmark = pytest.mark.thorough
 SOME = {"cpu": 2, "emulated": 10, "gpu": 20}
 MANY = int(os.environ.get("GASLA_GENERATED", "100"))
 SHARES = range(int(os.environ.get("GASLA_SHARES", "1")))
+FIRST = int(os.environ.get("GASLA_SEED", "0"))  # other programs for another one
 SECONDS = 120  # for a program: seconds to compile, and no more than one to run
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
@@ -67,7 +68,7 @@ def test_some_programs(engine: str, worker: Worker) -> None:
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("engine", ON)
 def test_many_programs(engine: str, share: int, worker: Worker) -> None:
-    try_programs(worker, *ENGINES[engine], MANY, share)
+    try_programs(worker, *ENGINES[engine], MANY, FIRST + share)
 
 
 def never_ends() -> None:
