@@ -166,6 +166,7 @@ _HOMES = {
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
     "networkx_report": "backends.networkx_calls",
+    "warm": "shipping.warm",
     "set_num_threads": "cpu.runtime.threads",
     "get_num_threads": "cpu.runtime.threads",
 }

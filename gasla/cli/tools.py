@@ -55,8 +55,16 @@ def add_commands(commands: Any) -> None:
     demo.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
     demo.set_defaults(run=run_demo)
 
-    said = "compile the code of the NetworkX backend ahead of its first use; takes minutes, once"
-    commands.add_parser("warm", help=said, description=said).set_defaults(run=run_warm)
+    said = "compile functions ahead of their first use, or all of the NetworkX backend's, which takes minutes, once"
+    warm = commands.add_parser("warm", help=said, description=said)
+    warm.add_argument("functions", nargs="*", metavar="FUNCTION", help="of gasla, such as bfs (default: NetworkX's)")
+    warm.add_argument(
+        "--values",
+        type=lambda names: [None if name == "none" else name for name in names.split(",")],
+        metavar="TYPES",
+        help="types of the edges' values, with none for none (default: none,float64)",
+    )
+    warm.set_defaults(run=run_warm)
 
 
 def run_info(options: Namespace) -> int:
@@ -176,8 +184,22 @@ def run_demo(options: Namespace) -> int:
 
 def run_warm(options: Namespace) -> int:
     """`gasla warm`."""
+    if options.functions:
+        import gasla
+
+        functions = [getattr(gasla, name, None) for name in options.functions]
+        if None in functions:
+            name = options.functions[functions.index(None)]
+            raise ValueError(f"gasla has no function {name!r}; expected names such as bfs, sssp, pagerank")
+        with bar("compiling"):
+            made = gasla.warm(*functions, **({"values": options.values} if options.values else {}))
+        print(f"compiled {made} kernels of {len(functions)} functions")
+        return 0
+
     from gasla.backends.warmup import warm
 
+    if options.values:
+        raise ValueError("--values is given without a function; expected names such as bfs, sssp, pagerank")
     with bar("compiling"):
         count = warm()
     print(f"compiled {count} functions")

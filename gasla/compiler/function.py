@@ -255,11 +255,18 @@ if hasattr(os, "register_at_fork"):
 
 
 _waits: list[tuple[str, float]] = []  # names and seconds of compilations since the last report
+_count = [0]
+
+
+def compilations() -> int:
+    """Return the number of kernels that this process has compiled, and not found."""
+    return _count[0]
 
 
 def _report(name: str, seconds: float) -> None:
     """Log a compilation. On a terminal, print a message once a second has gone by: the program would seem to hang."""
     LOG.debug("compiled %s in %.3f s", name, seconds)
+    _count[0] += 1
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
     if total < SECONDS:

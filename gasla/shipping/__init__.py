@@ -121,9 +121,11 @@ def made_of() -> str:
 
 def call(name: str) -> None:
     """Make the calls of one of `calls.names` on every graph; its function may refuse some of them."""
+    from gasla.cpu.runtime import threads
     from gasla.shipping import calls
 
     warnings.simplefilter("ignore")
+    threads.compile_ahead()
     is_slow = any(part in name for part in SLOW)
     for kind in [*calls.small(), *([] if is_slow else calls.large())]:
         for make in calls.calls(name, kind.graph(), kind.options):

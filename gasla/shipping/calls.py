@@ -77,12 +77,12 @@ def names() -> list[str]:
 
 
 def _takes_graph(function: Any) -> bool:
-    """Whether a function computes on a graph, and can be called with it and with arguments that `_known` has."""
+    """Whether a function computes on a graph, and can be called with it and with arguments that `arguments` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
     if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
         return False  # compile nothing of their own and need more packages; or an edge attribute: `MORE`
-    return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
+    return wanted(function) <= arguments(Graph.from_edges([0], [1])).keys()
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
@@ -108,7 +108,7 @@ def _by_programs(function: Callable[..., Any], graph: Graph, **given: Any) -> An
         return function(graph, **given)
 
 
-def _wanted(function: Callable[..., Any]) -> set[str]:
+def wanted(function: Callable[..., Any]) -> set[str]:
     """The arguments besides the graph that have no default."""
     parameters = [*inspect.signature(function).parameters.values()]
     return {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - {"graph"}
@@ -116,9 +116,9 @@ def _wanted(function: Callable[..., Any]) -> set[str]:
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
     """Arguments for calls of a function, besides the graph: the required ones, then each option alone."""
-    known, hints = _known(graph), typing.get_type_hints(function)
+    known, hints = arguments(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
-    needed = {name: known[name] for name in _wanted(function)}
+    needed = {name: known[name] for name in wanted(function)}
     needed |= {
         name: known[name] for name in ("side",) if name in inspect.signature(function).parameters
     }  # of no graph here
@@ -141,7 +141,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
                 yield needed | ({} if parameter.name == "k" else few) | {parameter.name: value}
 
 
-def _known(graph: Graph) -> dict[str, Any]:
+def arguments(graph: Graph) -> dict[str, Any]:
     """Arguments by name."""
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
@@ -213,6 +213,12 @@ def _matrices() -> list[Any]:
     side = sp.random_array((15, 15), density=0.3, rng=draw)
     two_sides = sp.block_array([[None, side], [sp.coo_array((15, 15)), None]])
     return [up + up.T, up.tocsr(), plain.tocsr(), loose, plain.tocsc(), path, path + path.T, two_sides]
+
+
+def kinds(values: str, *, with_large: bool = True) -> list[Kind]:
+    """All graphs with one type of values (none if it is empty), without options."""
+    made = [Kind(matrix, values, False) for matrix in _matrices()]
+    return made + ([kind._replace(values=values) for kind in large()] if with_large else [])
 
 
 @cache

@@ -50,7 +50,7 @@ WITHOUT = {
     "table": "another form of answers",
     "draw": "a picture",
     "vertex edge parameter option aggregate": "declare fields",
-    "set_num_threads get_num_threads": "of no graph",
+    "set_num_threads get_num_threads warm": "of no graph",
 }
 NOT_MADE = {
     "on_one_device",

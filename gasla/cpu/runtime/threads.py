@@ -388,6 +388,13 @@ def _set_up_probe() -> None:
     pool[PROBE] = call.kernel.address
 
 
+def compile_ahead() -> None:
+    """Compile what only several threads run, on a machine with one core, too: stored code serves other machines."""
+    if not pool.item(PROBE):
+        _set_up_probe()
+    workers.compile_ahead()
+
+
 # --- a launch --------------------------------------------------------------------------------------------------------
 
 

@@ -165,6 +165,11 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
             store_release(mailbox, JOB, NONE)  # from here on the next job may be in the mailbox
 
 
+def compile_ahead() -> None:
+    """Compile `_serve`, which returns at once from a mailbox without a lock."""
+    _serve(np.zeros(MAILBOX_SIZE, np.int64))
+
+
 class Worker:
     """A thread that waits for jobs.
 
@@ -174,7 +179,7 @@ class Worker:
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        _serve(mailbox)  # compiles `_serve` before a caller waits; returns at once, as there is no lock yet
+        compile_ahead()  # before a caller waits
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data

@@ -1,0 +1,129 @@
+"""`warm`: compile what a service uses, by calling it on small graphs before the first request."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla import engines
+from gasla.compiler.function import compilations
+from gasla.cpu.runtime import threads
+from gasla.graph.graph import Graph
+from gasla.operations.run import run
+from gasla.program.program import VertexProgram
+from gasla.progress import track
+from gasla.shipping import SLOW, calls
+
+__all__ = ["warm"]
+
+Call = Callable[[Graph], Any]
+FIRST = 1000  # answers that are taken from an iterator
+ITERATIONS = 3  # of a vertex program, and of a function that takes `max_iter`: enough to compile all of it
+
+
+def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values: Iterable[Any] = (None, float)) -> int:
+    """Compile functions and vertex programs for the CPU before their first use, as when a container's image is built.
+
+    Each is called on twelve graphs for each type of values: small and large ones, directed and undirected, acyclic,
+    with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find it. An
+    installed wheel already has that of gasla's own functions for float64 and no values.
+
+    Parameters
+    ----------
+    *used : functions and vertex programs
+        A function is called with a graph. Its other arguments without a default are filled in if they have the names
+        that they have in gasla, such as `source`; pass `functools.partial(gasla.sssp, parents=True)` or a function of
+        your own to choose them. A vertex program, an instance or a class, runs with its defaults.
+    values : iterable of dtypes, optional
+        The types of the edges' values; None is a graph without values.
+
+    Returns
+    -------
+    int
+        The number of kernels that had to be compiled; 0 if all were found.
+
+    Raises
+    ------
+    TypeError
+        If something is neither a function nor a vertex program, or if `values` has something that is no type.
+    ValueError
+        If a function has an argument that is not filled in.
+    Exception
+        What a function or a program raises if it does so on all graphs.
+
+    Notes
+    -----
+    Graphs have up to 2^15 vertices and 2^18 edges, and 32-bit ids. Graphs of more than 2^31 vertices or edges compile
+    code of their own when they are first used. `gasla.progress.bar` shows how far it is.
+
+    Examples
+    --------
+    >>> import functools, gasla
+    >>> first = gasla.warm(gasla.bfs, functools.partial(gasla.sssp, parents=True), values=["float32"])
+    >>> gasla.warm(gasla.bfs, values=["float32"])
+    0
+    """
+    types = ["" if value is None else np.dtype(value).str for value in values]
+    tasks, before = [_task_of(each) for each in used], compilations()
+    if tasks:
+        threads.compile_ahead()
+    for call, is_slow in track(tasks, "functions"):
+        _call_on_all(call, [kind for name in types for kind in calls.kinds(name, with_large=not is_slow)])
+    return compilations() - before
+
+
+def _task_of(used: Any) -> tuple[Call, bool]:
+    """Return a function of a graph that calls what is given, and whether large graphs would only take long."""
+    if isinstance(used, VertexProgram) or (isinstance(used, type) and issubclass(used, VertexProgram)):
+        return partial(run, used, max_iterations=ITERATIONS), False
+    if not callable(used):
+        raise TypeError(f"warm got {used!r}; expected functions of a graph and vertex programs")
+    plain: Any = getattr(used, "func", used)  # of a partial
+    name = getattr(plain, "__name__", "")
+    if name not in gasla.__all__ or getattr(gasla, name) is not plain:
+        return used, False
+    others = [*inspect.signature(used).parameters.values()][1:]
+    wanted = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    if missing := [each for each in wanted if each not in calls.arguments(Graph.from_edges([0], [1]))]:
+        raise ValueError(
+            f"warm can't call {name}, which needs {', '.join(missing)}; expected a function of a graph alone: "
+            f"lambda graph: gasla.{name}(graph, …)"
+        )
+    takes_limit = any(each.name == "max_iter" for each in others) and name not in calls.MUST_CONVERGE
+    has_limit = "max_iter" in getattr(used, "keywords", {})
+    fixed = {"max_iter": ITERATIONS} if takes_limit and not has_limit else {}
+
+    def call(graph: Graph) -> Any:
+        known = calls.arguments(graph)
+        return used(graph, **{each: known[each] for each in wanted}, **fixed)
+
+    def call_both_ways(graph: Graph) -> Any:
+        with engines.programs_only():
+            call(graph)
+        return call(graph)
+
+    return call_both_ways if name in calls.ON_ONE_THREAD else call, any(part in name for part in SLOW)
+
+
+def _call_on_all(call: Call, kinds: list[calls.Kind]) -> None:
+    """Call a function on all graphs, of which it may refuse some, such as those with a cycle; an error if all."""
+    errors = []
+    for kind in kinds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it has not converged
+            try:
+                answer = call(kind.graph())
+                if isinstance(answer, Iterator):
+                    deque(islice(answer, FIRST), maxlen=0)
+            except (ValueError, TypeError) as error:
+                errors.append(error)
+    if kinds and len(errors) == len(kinds):
+        raise errors[0]
