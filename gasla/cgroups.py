@@ -26,7 +26,7 @@ def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
             yield from (root / part for part in (group, *group.parents))
 
 
-def memory_left(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int | None:
+def memory_left(cgroups: Path, membership: Path) -> int | None:
     """Return the bytes that the memory limits of all nested cgroups of this process leave; None without a limit.
 
     Cached contents of files that were not read lately count as free, because the system drops them first.

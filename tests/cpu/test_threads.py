@@ -22,6 +22,7 @@ from gasla import datasets, primitives
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import CompileError
+from gasla.cpu.program import generate, workspace
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed, pause, this_thread
 from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel
@@ -364,6 +365,7 @@ import numpy as np
 import gasla
 from gasla import datasets
 from gasla.cpu.program import workspace
+from gasla.cpu.program import generate, workspace
 from gasla.cpu.runtime import cores, threads, workers
 
 cores.usable, workspace.SMALL = lambda: 6, 0
@@ -399,6 +401,27 @@ def test_as_many_threads_as_can_be_started(room: int, long: bool) -> None:
     code = SHORT_OF_MEMORY.format(room=room, long=long)
     found = subprocess.run([sys.executable, "-c", code], timeout=300, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("fitting", [0, 1, 3, 5])
+def test_as_many_threads_as_have_room(
+    fitting: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where memory is short, as in a container, a run has fewer threads, says so in the log, and answers the same."""
+    right = gasla.bfs(datasets.rmat(12), 1)
+    monkeypatch.setattr(cores, "usable", lambda: 4)
+    monkeypatch.setattr(threads, "_limit", [4])
+    monkeypatch.setattr(workspace, "SMALL", 0)
+    monkeypatch.setattr(workspace, "LARGE", 0)
+    graph = gasla.Graph(datasets.rmat(12))
+    plan = generate.plan(type(LEVELS), graph.id_dtype, False, False, False)
+    alone, two = (workspace._bytes_of(plan, graph, team) for team in (1, 2))
+    monkeypatch.setattr(workspace, "available", lambda device: alone + (fitting - 1) * (two - alone))
+    np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
+    team = graph.known((type(LEVELS), AUTO, False, False, True)).team
+    assert team == min(max(fitting, 1), 4)
+    assert len(caplog.records) == (team < 4)
+    assert all(f"a run uses {team} of 4 threads" in message for message in caplog.messages)
 
 
 def test_a_worker_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,9 +200,9 @@ def test_the_memory_limit_of_a_container(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text + "\n")
-    found = cgroups.memory_left(tmp_path, tmp_path / "cgroup")
-    assert found == limit
-    monkeypatch.setattr(cgroups, "memory_left", lambda: found)
+    assert cgroups.memory_left(tmp_path, tmp_path / "cgroup") == limit
+    monkeypatch.setattr(cgroups, "CGROUPS", tmp_path)
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", tmp_path / "cgroup")
     assert memory.available() == (7168 if limit is None else min(limit, 7168))
 
 

@@ -15,7 +15,7 @@ from gasla.cpu.kernels import queues
 from gasla.cpu.program import generate, launch
 from gasla.cpu.program.initial_state import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
-from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
+from gasla.cpu.program.workspace import Workspace, fitting, fitting_team, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING
 from gasla.graph.arguments import NO_LIMIT
@@ -94,7 +94,7 @@ class Prepared(Synchronous, Binding):
         """Make all that depends on the number of threads: control words, counters, and the shapes of the workspace."""
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
-        self.team = self.threads = team_for(graph, once=plan.scheduled)
+        self.team = self.threads = fitting_team(plan, graph, team_for(graph, once=plan.scheduled))
         self.control = self._control()
         self._words, self._first = self.control.data, self.control.copy().data  # memoryviews: faster than arrays
         self._short = threads.SHORT // plan.weight

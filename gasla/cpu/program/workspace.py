@@ -10,6 +10,8 @@ import numpy as np
 from gasla.cpu.program import generate
 from gasla.cpu.runtime import threads
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import LARGE, available
+from gasla.log import LOG
 from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
@@ -78,9 +80,25 @@ def longest_list(graph: Graph, direction: str) -> int:
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """The size of the workspace in bytes."""
     kind: Any = type(program)
-    plan = generate.plan(kind, graph.id_dtype, deterministic)
-    shapes = workspace_shapes(plan, graph, team_for(graph)).values()
-    return sum(math.prod(shape) * of.itemsize for shape, of in shapes)
+    return _bytes_of(generate.plan(kind, graph.id_dtype, deterministic), graph, team_for(graph))
+
+
+def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
+    return sum(math.prod(shape) * of.itemsize for shape, of in workspace_shapes(plan, graph, team).values())
+
+
+def fitting_team(plan: Any, graph: Graph, team: int) -> int:
+    """Return how many threads of a team have room for their scratch arrays in the memory available; at least one."""
+    needed = _bytes_of(plan, graph, team)
+    if team == 1 or needed < LARGE or (there := available("cpu")) is None or needed <= there:
+        return team
+    alone = _bytes_of(plan, graph, 1)
+    each = (needed - alone) // (team - 1)
+    fewer = max(1, min(team, 1 + (there - alone) // each)) if each else team
+    if fewer < team:
+        said = "a run uses %d of %d threads: %s bytes are available, and each thread has scratch arrays of %s bytes"
+        LOG.warning(said, fewer, team, f"{there:,}", f"{each:,}")
+    return fewer
 
 
 def team_for(graph: Graph, once: bool = False) -> int:

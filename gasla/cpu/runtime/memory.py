@@ -17,7 +17,8 @@ def available() -> int | None:
     Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
     because it includes freed memory that allocations use again.
     """
-    found = [bytes_ for bytes_ in (_of_system(), cgroups.memory_left(), _of_process()) if bytes_ is not None]
+    of_groups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
+    found = [bytes_ for bytes_ in (_of_system(), of_groups, _of_process()) if bytes_ is not None]
     return min(found, default=None)
 
 
