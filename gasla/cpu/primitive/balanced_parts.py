@@ -8,7 +8,8 @@ on the way is kept.
 In skewed graphs a dense core has most edges, and groups hide it. There the given graph is halved as well: one half
 loses vertices, those first that lose least, until it has its share.
 
-Moves run on one thread, contraction on all. Sums of weights are exact if the weights are multiples of one number and
+Of two attempts the better is taken: with two seeds, or for skewed graphs by both methods. Each moves vertices on a
+thread of its own, contraction on all. Sums of weights are exact if the weights are multiples of one number and
 their sum is at most 2**53 times as large: then results do not depend on the number of threads.
 
 G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
@@ -24,21 +25,25 @@ from typing import Any
 
 import numpy as np
 
-from gasla.apart import run_apart
+from gasla.apart import call_apart, run_apart
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.draws import mixed
-from gasla.cpu.primitive.louvain import APART, Level, contracted, renumber, visits
+from gasla.cpu.primitive.louvain import Level, contracted, renumber, visits
 from gasla.cpu.runtime.blocks import inlined
 
 Array = np.ndarray[Any, Any]
 
-FEW = 30  # groups per part at which grouping ends
+SIDE_BY_SIDE = 1 << 15  # edges from which two attempts run in threads of their own
+FEW = 15  # groups per part at which grouping ends
 FEWEST = 120  # groups at which it ends in any case
 GROWTH = 4.0  # most vertices, of average weight, that one level groups
 SHRINKS = 0.95  # a level that has more of the vertices of the one before is the last
 SKEWED = 10  # how many times as many edges as the mean the vertex with most has in a skewed graph
 STARTS = 12  # vertices from which a half grows
 PASSES = 6  # over the boundary of a level
+ROUNDS = 3  # of searches from each vertex of the boundary of a level
+SHORT = 12  # moves without a new best cut after which such a search ends
+MOST_SHORT = 4  # times the edges of a level are looked at in these searches
 PATIENCE = 150  # moves without a new best cut after which a pass ends
 MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
@@ -50,57 +55,61 @@ def divide(
 ) -> tuple[Array, float, int]:
     """A part for each vertex, the cut and the communication volume; see `gasla.engines.HostOnly`."""
     indptr, indices, values = lists
-    n, level, found = len(weights), Level(indptr[:-1], indptr[1:], indices, values), list[Array]()
-
-    def search() -> Iterator[None]:
-        if n <= k:
-            found.append(np.arange(n, dtype=indices.dtype))
+    n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
+    part = np.arange(n, dtype=indices.dtype)
+    if n > k:
+        most, lengths = (1 + tolerance) * float(weights.sum()) / k, np.diff(indptr)
+        is_skewed = bool(lengths.max() > SKEWED * lengths.mean())
+        found = dict[int, tuple[float, Array]]()
+        attempts = (
+            _divide(level, weights, k, most, seed, False, found, 0),
+            _divide(level, weights, k, most, seed + n, is_skewed, found, 1),
+        )
+        if len(indices) > SIDE_BY_SIDE:
+            run_apart(*attempts)
         else:
-            yield from _divide(level, weights, k, (1 + tolerance) * float(weights.sum()) / k, by_volume, seed, found)
-        yield
-
-    if len(indices) <= APART:
-        for _ in search():
-            pass
-    else:
-        run_apart(search())
+            for attempt in attempts:
+                for _ in attempt:
+                    pass
+        part = min(sorted(found.items()), key=lambda each: each[1][0])[1][1]
+        _fill(part, k)
+        if by_volume:
+            call_apart(_lessen_volume, level, weights, part, _equal_limits(weights, k, most))
     cut = np.zeros(1)
-    volume = _measure(*level, found[0], np.full(k, -1, indices.dtype), cut)
-    return found[0], float(cut[0]), volume
+    volume = _measure(*level, part, np.full(k, -1, indices.dtype), cut)
+    return part, float(cut[0]), volume
 
 
 def _divide(
-    level: Level, weights: Array, k: int, most: float, by_volume: bool, seed: int, found: list[Array]
+    level: Level,
+    weights: Array,
+    k: int,
+    most: float,
+    seed: int,
+    peeled: bool,
+    found: dict[int, tuple[float, Array]],
+    number: int,
 ) -> Iterator[None]:
-    """Append the part of every vertex to `found`. Parts weigh `most`, or what the heaviest vertex demands."""
-    levels = [(level, weights)]
-    groups = list[Array]()
-    yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
+    """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps."""
+    levels, groups = [(level, weights)], list[Array]()
+    if not peeled:
+        yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
     part = np.zeros(len(levels[-1][1]), levels[-1][0].indices.dtype)
     yield
-    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed)
+    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, peeled)
     while True:
         level, weights = levels.pop()
-        share = np.full(k, float(weights.sum()) / k)
-        limits = np.maximum(most, share + (1 - 1 / k) * weights.max())
         yield
-        cut = _improve(level, weights, part, limits)
+        cut = _improve(level, weights, part, _equal_limits(weights, k, most))
         if not groups:
             break
         part = part[groups.pop()]
-    lengths = level.ends - level.starts
-    if lengths.max() > SKEWED * lengths.mean():
-        yield
-        other = np.zeros_like(part)
-        _halve(level, weights, np.arange(len(part)), other, 0, k, most, seed, peeled=True)
-        yield
-        if _improve(level, weights, other, limits) < cut:
-            part = other
-    _fill(part, k)
-    if by_volume:
-        yield
-        _lessen_volume(level, weights, part, limits)
-    found.append(part)
+    found[number] = cut, part
+
+
+def _equal_limits(weights: Array, k: int, most: float) -> Array:
+    """What each part may weigh: `most`, or so much that a part that weighs more has room in another."""
+    return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
 def _fill(part: Array, k: int) -> None:
@@ -201,17 +210,11 @@ def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: i
 
 def _grown(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
     """The sides with the smallest cut, of those that grow from several vertices in two ways, and are improved."""
-    best, least = np.zeros(len(weights), level.indices.dtype), np.inf
-    for start in range(STARTS):
-        side = np.ones_like(best)
-        first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(start))) % len(best)
-        if start % 2:
-            _grow(*level, weights, side, share[0], np.uint64(first), np.empty_like(best))
-        else:
-            side[first] = 0
-        cut = _improve(level, weights, side, _limits(weights, share, slack))
-        if cut < least:
-            best, least = side, cut
+    n, limits = len(weights), _limits(weights, share, slack)
+    best = np.zeros(n, level.indices.dtype)
+    state = mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n))
+    side, queue = np.empty_like(best), np.empty_like(best)
+    _grow_best(*level, weights, side, limits, *_room(best, 2), share[0], np.uint64(state), queue, best)
     return best
 
 
@@ -230,17 +233,17 @@ def _limits(weights: Array, share: Array, slack: float) -> Array:
 
 def _improve(level: Level, weights: Array, part: Array, limits: Array) -> float:
     """Bring all parts within their limits, and lessen the cut, in place; returns the cut."""
-    n, k, ids = len(weights), len(limits), level.indices.dtype
-    loads = np.bincount(part, weights, k)
+    cut: float = _better(*level, weights, part, limits, *_room(part, len(limits)))
+    return cut
+
+
+def _room(part: Array, k: int) -> tuple[Array, ...]:
+    """Arrays in which `_better` works."""
+    n, ids = len(part), part.dtype
+    loads, sums, near = np.empty(k), np.zeros(k), np.empty(k + 1, ids)
     own, total, keys = np.empty(n), np.empty(n), np.empty(n)
-    heap, place = np.empty(n, ids), np.full(n, _NONE, ids)
-    sums, near = np.zeros(k), np.empty(k + 1, ids)
-    _weigh_parts(*level, part, own, total)
-    held = part, loads, limits, own, total, sums, near, heap, place, keys
-    if (loads > limits).any():
-        _relieve(*level, weights, *held)
-    _climb(*level, weights, *held, np.empty(n, ids), np.empty(n, ids), np.int64(PASSES), np.int64(PATIENCE))
-    return float((total - own).sum()) / 2
+    heap, place, moved, came = (np.empty(n, ids) for _ in range(4))
+    return loads, own, total, sums, near, heap, place, keys, moved, came
 
 
 def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> None:
@@ -323,7 +326,32 @@ def _select(starts, ends, indices, values, side, which, number, to_starts, to_en
 
 
 @compiled
-def _grow(starts, ends, indices, values, weights, side, share, first, queue):
+def _grow_best(
+    starts, ends, indices, values, weights, side, limits, loads, own, total, sums, near, heap, place, keys, moved, came,
+    share, state, queue, best,
+):  # fmt: skip
+    """Grow side 0 from several vertices, by turns in two ways, and keep the sides with the smallest cut."""
+    n, least = np.uint64(len(side)), 0.0
+    for number in range(STARTS):
+        for v in range(n):
+            side[v] = 1
+        first = mixed(state, np.uint64(number)) % n
+        if number % 2 == 1:
+            _grow(starts, ends, indices, weights, side, share, first, queue)
+        else:
+            side[first] = 0  # the other side is too heavy then
+        cut = _better(
+            starts, ends, indices, values, weights, side, limits, loads, own, total, sums, near, heap, place, keys,
+            moved, came,
+        )  # fmt: skip
+        if number == 0 or cut < least:
+            least = cut
+            for v in range(n):
+                best[v] = side[v]
+
+
+@compiled
+def _grow(starts, ends, indices, weights, side, share, first, queue):
     """Move vertices to side 0, breadth-first from one, until it has its share. `side` is 1 everywhere."""
     n, head, tail, load, next_one = np.uint64(len(side)), _ZERO, _ZERO, 0.0, first
     for _ in range(n):
@@ -457,61 +485,124 @@ def _pop(heap, place, keys, size, mark):
 
 
 @compiled
-def _climb(
-    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came,
-    passes, patience,
-):  # fmt: skip
-    """Move vertices, the one of the largest gain first, each once in a pass, and go back to the best state.
+def _better(
+    starts, ends, indices, values, weights, part, limits, loads, own, total, sums, near, heap, place, keys, moved, came
+):
+    """Bring all parts within their limits, and lessen the cut; returns the cut."""
+    n, parts = np.uint64(len(part)), np.uint64(len(limits))
+    for p in range(parts):
+        loads[p] = 0.0
+    for v in range(n):
+        loads[np.uint64(part[v])] += weights[v]
+        place[v] = _NONE
+    _weigh_parts(starts, ends, indices, values, part, own, total)
+    is_heavy = False
+    for p in range(parts):
+        is_heavy = is_heavy or loads[p] > limits[p]
+    if is_heavy:
+        _relieve(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys)
+    _climb(
+        starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved,
+        came,
+    )  # fmt: skip
+    twice = 0.0
+    for v in range(n):
+        twice += total[v] - own[v]
+    return twice / 2
 
-    Keys on the heap are upper bounds of gains: the gain is computed again when a vertex comes first.
+
+@compiled
+def _climb(
+    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came
+):
+    """Lessen the cut by searches that start at all vertices of the boundary at once, and then by others at each alone.
+
+    A search ends at the best state that it has seen. Searches from one vertex leave a local minimum where others would
+    make up for what they gain.
     """
     n = np.uint64(len(part))
-    for _pass in range(passes):
+    edges, looks = 0, 0
+    for v in range(n):
+        edges += np.int64(ends[v]) - np.int64(starts[v])
+    for _pass in range(PASSES):
         size = _ZERO
         for v in range(n):
             place[v] = _NONE
             if total[v] > own[v]:
                 size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
-        gained, best, count, kept = 0.0, 0.0, np.int64(0), np.int64(0)
-        while size > _ZERO and count - kept < patience:
-            v = np.uint64(heap[_ZERO])
-            to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
-            if to == np.uint64(part[v]):
-                size = _pop(heap, place, keys, size, _NONE)
-            elif gain < keys[v]:
-                keys[v] = gain
-                _sink(heap, place, keys, _ZERO, size)
-            else:
-                size = _pop(heap, place, keys, size, _LOCKED)
-                mine = np.uint64(part[v])
-                moved[np.uint64(count)], came[np.uint64(count)] = v, mine
-                count += 1
-                gained += gain
-                _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
-                if gained > best:
-                    best, kept = gained, count
-                for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
-                    u = np.uint64(indices[k])
-                    weight = 1.0 if values is None else values[k]
-                    p = np.uint64(part[u])
-                    if place[u] >= 0:
-                        if p == to:
-                            keys[u] -= weight
-                            keys[u] -= weight
-                            _sink(heap, place, keys, np.uint64(place[u]), size)
-                        else:
-                            keys[u] += weight
-                            if p == mine:
-                                keys[u] += weight
-                            _rise(heap, place, keys, np.uint64(place[u]))
-                    elif np.int64(place[u]) == _NONE and p != to:
-                        size = _push(heap, place, keys, size, u, total[u] - own[u] - own[u])
-        while count > kept:
-            count -= 1
-            v = np.uint64(moved[np.uint64(count)])
-            _move(starts, ends, indices, values, weights, part, loads, own, total, v, np.uint64(came[np.uint64(count)]))
-        if best <= 0:
+        gain, more = _search(
+            starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys,
+            moved, came, size, np.int64(PATIENCE),
+        )  # fmt: skip
+        if gain <= 0:
             break
+    for _pass in range(ROUNDS):
+        gained = 0.0
+        for v in range(n):
+            place[v] = _NONE
+        for v in range(n):
+            if total[v] > own[v] and np.int64(place[v]) == _NONE and looks < MOST_SHORT * edges:
+                size = _push(heap, place, keys, _ZERO, v, total[v] - own[v] - own[v])
+                gain, more = _search(
+                    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place,
+                    keys, moved, came, size, np.int64(SHORT),
+                )  # fmt: skip
+                gained += gain
+                looks += more
+        if gained <= 0:
+            break
+
+
+@compiled
+def _search(
+    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came,
+    size, patience,
+):  # fmt: skip
+    """Move vertices, the one of the largest gain first, each once, and go back to the best state.
+
+    Returns what it gains, and how many edges were looked at. Keys on the heap are upper bounds of gains: the gain is
+    computed again when a vertex comes first.
+    """
+    gained, best, count, kept, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
+    while size > _ZERO and count - kept < patience:
+        v = np.uint64(heap[_ZERO])
+        looks += np.int64(ends[v]) - np.int64(starts[v])
+        to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
+        if to == np.uint64(part[v]):
+            size = _pop(heap, place, keys, size, _NONE)
+        elif gain < keys[v]:
+            keys[v] = gain
+            _sink(heap, place, keys, _ZERO, size)
+        else:
+            size = _pop(heap, place, keys, size, _LOCKED)
+            mine = np.uint64(part[v])
+            moved[np.uint64(count)], came[np.uint64(count)] = v, mine
+            count += 1
+            gained += gain
+            looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))  # to move it, to tell its neighbors, and back
+            _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
+            if gained > best:
+                best, kept = gained, count
+            for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                u = np.uint64(indices[k])
+                weight = 1.0 if values is None else values[k]
+                p = np.uint64(part[u])
+                if place[u] >= 0:
+                    if p == to:
+                        keys[u] -= weight + weight
+                        _sink(heap, place, keys, np.uint64(place[u]), size)
+                    else:
+                        keys[u] += weight if p != mine else weight + weight
+                        _rise(heap, place, keys, np.uint64(place[u]))
+                elif np.int64(place[u]) == _NONE and p != to:
+                    size = _push(heap, place, keys, size, u, total[u] - own[u] - own[u])
+    while count > kept:
+        count -= 1
+        v = np.uint64(moved[np.uint64(count)])
+        _move(starts, ends, indices, values, weights, part, loads, own, total, v, np.uint64(came[np.uint64(count)]))
+    for i in range(size):
+        place[np.uint64(heap[i])] = _NONE
+    return best, looks
 
 
 @compiled
