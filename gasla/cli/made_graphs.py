@@ -7,7 +7,7 @@ import gasla
 from gasla.cli import data, text
 from gasla.cli.option_values import numbers
 from gasla.cli.verbs import descriptions
-from gasla.graph.transform.nearest_neighbors import Metric
+from gasla.operations.nearest_neighbors import Metric
 from gasla.progress import bar
 
 NEAREST = "make the graph in which each point has edges to the k nearest other points"

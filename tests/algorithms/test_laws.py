@@ -42,6 +42,7 @@ WITHOUT = {
     "explain source": "a text",
     "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",
+    "k_nearest_neighbors": "takes points, no graph",
     "nearest_neighbors_graph": "takes points, no graph",
     "walk_pairs": "takes walks, no graph",
     "networkx_report": "takes no graph",

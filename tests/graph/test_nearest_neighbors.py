@@ -10,6 +10,8 @@ from scipy.spatial.distance import cdist
 
 import gasla
 from gasla.arrays import moved
+from gasla.datasets import great_circle
+from gasla.operations import nearest_neighbors
 from gasla.verify import VerificationError
 from tests import oracles
 
@@ -42,6 +44,62 @@ def test_neighbors_are_the_nearest(metric: Any, n: int, d: int, k: int, seed: in
     oracles.nearest_neighbors_graph(points, both, k, metric=metric, symmetric=True)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize(("n", "d"), [(1, 16), (2, 17), (40, 16), (300, 40)])
+@pytest.mark.parametrize("size", [16, 10**6])  # numbers in a block
+def test_neighbors_in_many_dimensions(metric: Any, n: int, d: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_neighbors, "BLOCK", size)
+    rng = np.random.default_rng(n)
+    points = rng.normal(3, 1, (n, d))
+    points[n // 2 :] = points[: n - n // 2]  # equal ones
+    k = min(7, n - 1)
+    graph = gasla.nearest_neighbors_graph(points, k, metric=metric)
+    oracles.nearest_neighbors_graph(points, graph, k, metric=metric)
+    apart = cdist(points, points, metric)
+    np.fill_diagonal(apart, np.inf)
+    np.testing.assert_allclose(graph.values.reshape(n, k), np.sort(apart)[:, :k], rtol=1e-9, atol=1e-15)
+    for unit in (1e-200, 1e290):
+        scaled = gasla.nearest_neighbors_graph(points * unit, k, metric=metric)
+        factor = 1 if metric == "cosine" else unit
+        np.testing.assert_allclose(scaled.values, graph.values * factor, rtol=1e-9, atol=1e-15 * factor)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "haversine"])
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 30), k=st.integers(0, 12), seed=st.integers(0, 10**6), symmetric=st.booleans())
+def test_directions_and_places(metric: Any, n: int, k: int, seed: int, symmetric: bool) -> None:
+    rng, k = np.random.default_rng(seed), min(k, n - 1)
+    points = np.column_stack([rng.integers(-9, 10, n) * 10, rng.integers(-18, 19, n) * 10])
+    points[(points == 0).all(axis=1)] += 1
+    graph = gasla.nearest_neighbors_graph(points, k, metric=metric, symmetric=symmetric)
+    oracles.nearest_neighbors_graph(points, graph, k, metric=metric, symmetric=symmetric)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "cosine", "haversine"])
+@pytest.mark.parametrize("d", [2, 20])
+def test_queries_find_points_that_equal_them(metric: Any, d: int) -> None:
+    if metric == "haversine":
+        d = 2
+    rng = np.random.default_rng(d)
+    points, queries = rng.random((50, d)) + 0.1, rng.random((9, d)) + 0.1
+    found = gasla.k_nearest_neighbors(points, 50, queries=np.concatenate([queries, points[:3]]), metric=metric)
+    assert found.neighbors.shape == found.distances.shape == (12, 50)
+    assert (np.sort(found.neighbors, axis=1) == np.arange(50)).all() and (np.diff(found.distances) >= 0).all()
+    assert found.neighbors[9:, 0].tolist() == [0, 1, 2] and (found.distances[9:, 0] <= 1e-9).all()
+    for q, near, apart in zip(queries, found.neighbors, found.distances, strict=False):
+        right = (
+            great_circle(*q, *points.T) if metric == "haversine" else cdist([q], points, METRICS.get(metric, metric))[0]
+        )
+        np.testing.assert_allclose(apart, right[near], rtol=1e-9, atol=1e-14)
+    none = gasla.k_nearest_neighbors(points, 3, queries=points[:0], metric=metric)
+    assert none.neighbors.shape == (0, 3)
+    with pytest.raises(ValueError, match=r"k is 51; expected 50 at most, the number of points"):
+        gasla.k_nearest_neighbors(points, 51, queries=queries, metric=metric)
+    if metric != "haversine":
+        with pytest.raises(ValueError, match="queries has rows of 1 numbers on the cpu, points of"):
+            gasla.k_nearest_neighbors(points, 1, queries=queries[:, :1], metric=metric)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_types_and_devices_of_points(device: Any) -> None:
     wide = drawn(20, 3, 1)
@@ -50,6 +108,12 @@ def test_types_and_devices_of_points(device: Any) -> None:
         found = gasla.nearest_neighbors_graph(moved(points, device), 4)
         assert found.device == device
         np.testing.assert_array_equal(moved(found.values, "cpu"), right.values)
+    many = np.random.default_rng(5).normal(size=(70, 20))
+    right = gasla.k_nearest_neighbors(many, 4, metric="cosine")
+    found = gasla.k_nearest_neighbors(moved(many, device), 4, metric="cosine")
+    np.testing.assert_array_equal(moved(found.neighbors, "cpu"), right.neighbors)
+    np.testing.assert_allclose(moved(found.distances, "cpu"), right.distances, rtol=1e-9)
+    right = gasla.nearest_neighbors_graph(wide, 4)
     np.testing.assert_array_equal(gasla.nearest_neighbors_graph(wide.tolist(), 4).values, right.values)
 
 
@@ -71,7 +135,18 @@ def test_graphs_without_edges() -> None:
         ([[0.0], [np.inf]], {"k": 1}, "in row 1; expected finite"),
         ([[0.0], [1.0]], {"k": 2}, "k is 2; expected 1 at most, the number of other points"),
         ([[0.0], [1.0]], {"k": 0.5}, "k is 0.5; expected a whole number"),
-        ([[0.0], [1.0]], {"k": 1, "metric": "cosine"}, "metric is 'cosine'; expected one of 'euclidean'"),
+        ([[0.0], [1.0]], {"k": 1, "metric": "minkowski"}, "metric is 'minkowski'; expected one of 'euclidean'"),
+        (
+            [[0.0], [1.0]],
+            {"k": 1, "metric": "cosine"},
+            r"points has \[0\.0\] in row 0; expected a row with a direction",
+        ),
+        ([[0.0], [1.0]], {"k": 1, "metric": "haversine"}, "points has 1 columns; expected two, latitude and longitude"),
+        (
+            [[0, 0], [-91, 5]],
+            {"k": 1, "metric": "haversine"},
+            r"points has \[-91\.0, 5\.0\] in row 1; expected finite deg",
+        ),
         ([[0.0], [1.0]], {"k": 1, "symmetric": "no"}, "symmetric is 'no'; expected True or False"),
     ],
 )

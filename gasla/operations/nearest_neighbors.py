@@ -1,0 +1,285 @@
+"""Nearest neighbors of points: by SciPy's k-d tree in few dimensions, by products of blocks in many.
+
+Directions (cosine) are compared as points of the unit sphere, and places on the Earth (haversine) as points of the
+sphere in three dimensions: there, what is nearer in a straight line is nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gasla.apart import run_apart
+from gasla.arrays import any_true, array_module, device_of, index_dtype, moved
+from gasla.engines import engine
+from gasla.graph.arguments import check_choice, check_flags, whole_number
+from gasla.graph.datasets import EARTH_RADIUS
+from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
+from gasla.graph.transform.nearest_by_tree import nearest_by_tree
+from gasla.graph.validate import as_array
+from semirings import max as largest
+
+Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
+BYTES = 25 + 12  # of an edge: while it is found, and in the graph
+POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
+DIMENSIONS = 16  # from which on all points are compared: a tree took three times as long, in 8 as long
+BLOCK = 1 << 23  # products at a time
+SPARE = 8  # candidates beyond k, whose distances are computed from differences, without cancellation
+
+
+class NearestNeighbors(NamedTuple):
+    """The nearest points of each point or query, nearest first, and their distances."""
+
+    neighbors: Any
+    distances: Any
+
+
+def k_nearest_neighbors(points: Any, k: int, *, queries: Any = None, metric: Metric = "euclidean") -> NearestNeighbors:
+    """Find the k nearest points of each point, or of each of other points.
+
+    Parameters
+    ----------
+    points : (n, d) array of numbers
+        A row of finite coordinates for each point.
+    k : int
+        Number of neighbors, from 0 to n, or to n - 1 without `queries`.
+    queries : (q, d) array of numbers, optional
+        The points whose neighbors are wanted, on the device of `points`. By default these are all of `points`, and no
+        point is its own neighbor.
+    metric : {"euclidean", "manhattan", "chebyshev", "cosine", "haversine"}, default "euclidean"
+        The distance: the root of the sum of squared differences; the sum of differences; the largest difference; 1
+        minus the cosine of the angle between two rows, none of which is 0; or kilometers on a spherical Earth between
+        rows of latitude and longitude in degrees.
+
+    Returns
+    -------
+    NearestNeighbors(neighbors, distances)
+        `neighbors`, shape (q, k), are row numbers of `points`, nearest first; `distances`, float64, are theirs. On the
+        device of the points.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If points or queries are not rows of finite numbers, or not for the metric; `k` is out of range; or the metric
+        is unknown.
+    MemoryError
+        If the result needs more memory than is available.
+
+    See Also
+    --------
+    gasla.nearest_neighbors_graph : the same as a graph.
+    gasla.datasets.great_circle : the distance between two places.
+
+    Notes
+    -----
+    Neighbors are exact. In up to 15 dimensions, and for "manhattan", "chebyshev" and "haversine", they are found by
+    `scipy.spatial.cKDTree`, which runs on the CPU, also for points on a GPU: O(k + log n) for a point in few
+    dimensions.
+    For "euclidean" and "cosine" in 16 dimensions or more, all pairs are compared by products of matrices in float64, on
+    the device of the points: O(n d) for a point. Their rounding decides between points whose squared distances
+    differ by some 1e-15 of the largest squared distance from the mean of the points; distances are then computed from
+    differences. Among points at the same distance, which ones are neighbors is up to the method.
+
+    Besides the result and the tree, memory is 25 bytes per neighbor, and 25 bytes and the coordinates per point;
+    blocks take 100 MB, or 200 bytes per point if that is more. Ctrl-C ends the call within some tenths of a second.
+
+    References
+    ----------
+    S. Maneewongvatana, D. M. Mount: Analysis of approximate nearest neighbor searching with clustered point sets.
+    DIMACS Series in Discrete Mathematics and Theoretical Computer Science 59 (2002).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> gasla.k_nearest_neighbors([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], 1, queries=[[0.0, 3.0]])
+    NearestNeighbors(neighbors=array([[2]], dtype=int32), distances=array([[1.]]))
+    >>> towns = [[52.5, 13.4], [48.9, 2.4], [51.5, -0.1]]  # Berlin, Paris, London
+    >>> near = gasla.k_nearest_neighbors(towns, 1, metric="haversine")
+    >>> near.neighbors.ravel(), near.distances.ravel().round()
+    (array([1, 2, 1], dtype=int32), array([871., 339., 339.]))
+    """
+    check_choice("metric", metric, get_args(Metric))
+    given = as_array("points", points)
+    _check_rows("points", given, metric)
+    asked = given if queries is None else as_array("queries", queries)
+    n, is_own = len(given), queries is None
+    if not is_own:
+        _check_rows("queries", asked, metric)
+        if asked.shape[1] != given.shape[1] or device_of(asked) != device_of(given):
+            raise ValueError(
+                f"queries has rows of {asked.shape[1]} numbers on the {device_of(asked)}, points of {given.shape[1]} "
+                f"on the {device_of(given)}; expected the same"
+            )
+    k, most = whole_number("k", k), max(n - is_own, 0)
+    if k > most:
+        raise ValueError(f"k is {k}; expected {most} at most, the number of {'other ' * is_own}points")
+    require_room("the result has", len(asked) * k, BYTES, device_of(given), "a smaller k")
+    return _nearest(given, asked, k, metric, is_own)
+
+
+def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean", symmetric: bool = False) -> Graph:
+    """Make the graph in which each point has edges to the k nearest other points.
+
+    Parameters
+    ----------
+    points : (n, d) array of numbers
+        A row of finite coordinates for each point.
+    k : int
+        Number of neighbors of each point, from 0 to n - 1.
+    metric : {"euclidean", "manhattan", "chebyshev", "cosine", "haversine"}, default "euclidean"
+        The distance, as for `k_nearest_neighbors`.
+    symmetric : bool, default False
+        Whether to add the reverse of each edge: then two points are joined if either is among the nearest of the other.
+
+    Returns
+    -------
+    Graph
+        Vertex i is point i, and values are distances, as float64. Out-neighbors are in ascending order of distance;
+        with `symmetric` in ascending order of ids. On the device of the points.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the points are not rows of finite numbers, or not for the metric; `k` is out of range; or the metric is
+        unknown.
+    MemoryError
+        If the graph needs more memory than is available.
+
+    See Also
+    --------
+    gasla.k_nearest_neighbors : the same as arrays, also of other points than those that are searched.
+    gasla.shared_nearest_neighbors : the number of nearest neighbors that two points have in common.
+
+    Notes
+    -----
+    Neighbors are exact; `k_nearest_neighbors` says how they are found, and in what time. Besides the result and the
+    tree, memory is 25 bytes for each edge, and 25 bytes and the coordinates for each point. Instead of a tree, products
+    of blocks take 100 MB, or 200 bytes for each point if that is more.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.nearest_neighbors_graph([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [9.0, 2.0]], 1)
+    >>> graph.edges()
+    (array([0, 1, 2, 3], dtype=int32), array([1, 0, 0, 1], dtype=int32))
+    >>> graph.values.round(2)
+    array([1.  , 1.  , 2.  , 8.25])
+    """
+    check_flags(symmetric=symmetric)
+    neighbors, distances = k_nearest_neighbors(points, k, metric=metric)
+    n, xp = len(neighbors), array_module(neighbors)
+    indptr = xp.arange(n + 1, dtype=index_dtype(n * k)) * k
+    graph = Graph.from_csr(indptr, neighbors.ravel(), distances.ravel())
+    return graph.symmetrized(largest) if symmetric else graph
+
+
+def _check_rows(name: str, given: Any, metric: Metric) -> None:
+    """Raise an error for what are not rows of numbers that the metric takes."""
+    if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
+        raise TypeError(f"{name} is {given.dtype}{given.shape}; expected an (n, d) array of numbers, a row per point")
+    xp: Any = array_module(given)
+    wrong, expected = ~xp.isfinite(given).all(axis=1), "finite coordinates"
+    if metric == "cosine" and not any_true(wrong):
+        wrong, expected = ~given.any(axis=1), "a row with a direction, not all 0"
+    elif metric == "haversine":
+        if given.shape[1] != 2:
+            raise ValueError(f"{name} has {given.shape[1]} columns; expected two, latitude and longitude in degrees")
+        wrong |= xp.abs(given[:, 0]) > 90
+        expected = "finite degrees, the latitude from -90 to 90"
+    if any_true(wrong):
+        row = int(wrong.argmax())
+        numbers = given[row].astype(np.float64).tolist()
+        raise ValueError(f"{name} has {numbers} in row {row}; expected {expected}")
+
+
+def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
+    """Find neighbors where straight lines, or the metrics of the tree, have the same order."""
+    xp, device, exponent = array_module(given), device_of(given), 0
+    if metric == "cosine":
+        points = _directions(given)
+        wanted = points if is_own else _directions(asked)
+    elif metric == "haversine":
+        points = _on_sphere(given)
+        wanted = points if is_own else _on_sphere(asked)
+    else:  # differences are 1 at most: no square overflows
+        top = max(_largest(given), _largest(asked))
+        exponent = int(np.frexp(top)[1]) + 1
+        points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
+        wanted = points if is_own else xp.ldexp(asked.astype(np.float64), np.int32(-exponent))
+    if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
+        neighbors, distances = _by_blocks(points, wanted, k, is_own)
+    else:
+        here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))
+        found = nearest_by_tree(here, there, k, POWERS.get(metric, 2.0), is_own)
+        neighbors, distances = (moved(part, device) for part in found)
+    if metric == "cosine":
+        return NearestNeighbors(neighbors, distances * distances / 2)
+    if metric == "haversine":
+        return NearestNeighbors(neighbors, 2 * EARTH_RADIUS * xp.arcsin(xp.minimum(distances / 2, 1.0)))
+    with np.errstate(over="ignore"):
+        return NearestNeighbors(neighbors, xp.ldexp(distances, np.int32(exponent)))
+
+
+def _largest(rows: Any) -> float:
+    """The largest absolute value; 0 without rows."""
+    return float(abs(rows.astype(np.float64)).max()) if len(rows) else 0.0
+
+
+def _directions(rows: Any) -> Any:
+    """Rows of length 1."""
+    xp: Any = array_module(rows)
+    rows = rows.astype(np.float64)
+    rows = rows / xp.abs(rows).max(axis=1, keepdims=True) if len(rows) else rows
+    return rows / xp.sqrt((rows * rows).sum(axis=1, keepdims=True))
+
+
+def _on_sphere(places: Any) -> Any:
+    """Points in three dimensions for latitudes and longitudes in degrees."""
+    xp: Any = array_module(places)
+    latitude, longitude = xp.radians(places.T.astype(np.float64))
+    across = xp.cos(latitude)
+    return xp.stack([across * xp.cos(longitude), across * xp.sin(longitude), xp.sin(latitude)], axis=1)
+
+
+def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool) -> tuple[Any, Any]:
+    """Find neighbors by products: x is the nearer to y, the larger x·y - |x|²/2 is."""
+    xp: Any = array_module(points)
+    n, count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
+    neighbors = xp.empty((len(wanted), k), index_dtype(n))
+    distances = xp.empty((len(wanted), k))
+    size = max(16, BLOCK // max(n, 1))
+    select = engine(device).primitives().top_k
+
+    def steps() -> Iterator[None]:
+        """Find the neighbors of some points at a time."""
+        middle = points.mean(axis=0)
+        near = points - middle
+        table = xp.concatenate([near.T, -(near * near).sum(axis=1)[None] / 2])
+        columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(size, len(wanted)))
+        room = xp.empty((min(size, len(wanted)), n))
+        for first in range(0, len(wanted), size):
+            yield
+            rows = wanted[first : first + size] - middle
+            rows_and_ones = xp.concatenate([rows, xp.ones((len(rows), 1))], axis=1)
+            scores = xp.matmul(rows_and_ones, table, out=room[: len(rows)])
+            if is_own:
+                scores[xp.arange(len(rows)), xp.arange(first, first + len(rows))] = -np.inf
+            ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
+            ids = select(ends, columns[: scores.size], scores.ravel(), count)[0]
+            apart = near[ids] - rows[:, None]
+            lengths = xp.sqrt((apart * apart).sum(axis=2))
+            order = xp.argsort(lengths, axis=1)[:, :k]
+            some = slice(first, first + len(rows))
+            neighbors[some] = xp.take_along_axis(ids, order, axis=1)
+            distances[some] = xp.take_along_axis(lengths, order, axis=1)
+
+    if len(wanted) > 0 and k > 0:
+        if xp is np:
+            run_apart(steps())
+        else:
+            for _ in steps():
+                pass
+    return neighbors, distances
