@@ -41,6 +41,7 @@ _HOMES = {
     "article_rank": "algorithms.centrality.article_rank",
     "pagerank": "algorithms.centrality.pagerank",
     "top_k_pagerank": "algorithms.centrality.top_k_pagerank",
+    "influence_maximization": "algorithms.centrality.influence_maximization",
     "hits": "algorithms.centrality.hits",
     "salsa": "algorithms.centrality.salsa",
     "katz_centrality": "algorithms.centrality.katz_centrality",

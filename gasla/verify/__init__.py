@@ -15,6 +15,7 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 
 from gasla.verify._common import VerificationError
 from gasla.verify.centrality.betweenness import betweenness, edge_betweenness, number_of_shortest_paths
+from gasla.verify.centrality.influence import influence_maximization
 from gasla.verify.centrality.power_iterations import article_rank, eigenvector, hits, katz, pagerank, salsa
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import complement, condensation, ego_graph, line_graph
@@ -108,6 +109,7 @@ __all__ = [
     "greedy_color",
     "harmonic",
     "hits",
+    "influence_maximization",
     "k_core",
     "k_hop_counts",
     "k_shortest_paths",

@@ -157,7 +157,7 @@ GROWS = {  # the functions above whose results are larger than that; all others 
     "spectral_clustering",
     "fastrp",
     *("k_hop_counts", "effective_diameter", "top_k_similar", "random_walks", "node2vec_walks", "sample_neighbors"),
-    *("aggregate_features", "top_k", "transitive_closure", "complement", "cycle_basis"),
+    *("aggregate_features", "top_k", "transitive_closure", "complement", "cycle_basis", "influence_maximization"),
 }
 
 

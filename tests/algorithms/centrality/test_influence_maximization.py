@@ -1,0 +1,134 @@
+"""Influence maximization: seeds reach nearly as many vertices as the best, which small graphs tell exactly."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import gasla
+from gasla import Graph, datasets, verify
+from gasla.arrays import moved
+from tests.algorithms.community.test_edge_support import DEVICES, HARD, on
+from tests.helpers.law import VERIFIED, Answer, Array, Asked, Row
+from tests.helpers.mutants import ALL, Question, Questions, Small
+from tests.helpers.mutants import Asked as Questioned
+
+
+def influenced(q: Asked) -> Answer:
+    found = gasla.influence_maximization(q.given, 2, probability=0.5)
+    q.check(verify.influence_maximization, *found, probability=0.5)
+    return {}
+
+
+LAWS = [Row("influence_maximization", influenced, order=VERIFIED, renamed=VERIFIED, split=VERIFIED, isolated=VERIFIED)]
+
+
+def questions(g: Small) -> Questioned:
+    """The question to the verifier: with probabilities of 1, seeds reach what a search reaches."""
+
+    def reach(seeds: Array) -> int:
+        return len(set().union(*({v, *nx.descendants(g.directed, v)} for v in seeds.tolist())))
+
+    def is_right(seeds: Array, spread: float, ratio: float) -> bool:
+        if seeds.ndim != 1 or seeds.dtype.kind not in "iu" or not len(seeds) or len({*seeds.tolist()}) < len(seeds):
+            return False
+        if not ((seeds >= 0) & (seeds < g.n)).all() or not 0 <= ratio <= 1:
+            return False
+        return abs(spread - reach(seeds)) <= 0.1 * reach(seeds)
+
+    for seeds in ([0], [1, 3]):
+        answer = {"seeds": np.array(seeds, np.int32), "spread": float(reach(np.array(seeds))), "ratio": 0.75}
+        yield Question(lambda **a: verify.influence_maximization(g.matrix, **a, probability=1), answer, is_right)
+
+
+QUESTIONS: Questions = {"influence_maximization": (questions, ALL)}
+
+
+def spreads(n: int, edges: list[tuple[int, int]], chances: list[float]) -> tuple[Array, Array]:
+    """For each vertex and each of all worlds, what it reaches, as bits; and the probabilities of the worlds."""
+    reached, weights = [], []
+    for world in range(2 ** len(edges)):
+        kept = [edge for i, edge in enumerate(edges) if world >> i & 1]
+        graph = nx.DiGraph(kept)
+        graph.add_nodes_from(range(n))
+        reached.append([sum(1 << v for v in (u, *nx.descendants(graph, u))) for u in range(n)])
+        weights.append(math.prod(p if world >> i & 1 else 1 - p for i, p in enumerate(chances)))
+    return np.array(reached), np.array(weights)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("seed", range(6))
+def test_spreads_are_near_those_of_all_worlds(device: Any, seed: int) -> None:
+    """The mean over all 2^m worlds is exact, so the best k vertices are known, and what the chosen ones reach."""
+    rng = np.random.default_rng(seed)
+    n, k = 7, 1 + seed % 3
+    edges = [*zip(*rng.integers(0, n, (2, 9)).tolist(), strict=True)]  # parallel edges and loops, too
+    chances = [0.3] * 9 if seed % 2 else rng.choice([0.0, 0.2, 0.5, 1.0], 9).tolist()
+    graph = Graph.from_edges(*zip(*edges, strict=True), chances, n=n).to(device)
+    found = gasla.influence_maximization(graph, k, probability=0.3 if seed % 2 else None, epsilon=0.05, seed=seed)
+    reached, weights = spreads(n, edges, chances)
+
+    def spread(vertices: Any) -> float:
+        sizes = np.bitwise_count(np.bitwise_or.reduce(reached[:, list(vertices)], axis=1))
+        return float((sizes * weights).sum())
+
+    seeds = moved(found.seeds, "cpu").tolist()
+    best = max(map(spread, combinations(range(n), k)))
+    assert len({*seeds}) == k and found.seeds.dtype == graph.id_dtype
+    assert spread(seeds) >= 0.95 * best >= (1 - 1 / math.e - 0.05) * best
+    assert found.spread == pytest.approx(spread(seeds), rel=0.05)
+    assert 1 - 1 / math.e - 0.05 <= found.ratio <= 1
+    assert found.ratio * best <= spread(seeds)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", [shape for shape in HARD if HARD[shape][0]])
+def test_hard_shapes(device: Any, shape: str) -> None:
+    graph = on(device, HARD[shape])
+    for k, probability in ((1, 0.0), (min(3, graph.n), 1.0), (1, 0.3)):
+        found = gasla.influence_maximization(graph, k, probability=probability)
+        seeds = moved(found.seeds, "cpu")
+        verify.influence_maximization(on("cpu", HARD[shape]), seeds, *found[1:], probability=probability)
+        assert len(seeds) == k and found.spread >= k
+        assert probability or found.spread == pytest.approx(k, rel=0.2)
+    again = gasla.influence_maximization(graph, 1, probability=0.3)
+    assert again.seeds.tolist() == found.seeds.tolist() and again.spread == found.spread
+
+
+def test_a_path_is_best_reached_from_its_start_and_a_star_from_its_hub() -> None:
+    for shape in ("a path", "a star"):
+        found = gasla.influence_maximization(on("cpu", HARD[shape]), 1, probability=1)
+        assert found.seeds.tolist() == [0] and found.spread == 500
+
+
+def test_few_flights_reach_most_airports() -> None:
+    """The chosen airports reach more than those of most flights, which reach each other."""
+    graph = Graph(datasets.openflights().matrix).with_values(None)
+    found = gasla.influence_maximization(graph, 5, probability=0.02, seed=3)
+    verify.influence_maximization(graph, *found, probability=0.02)
+    other = gasla.influence_maximization(graph, 5, probability=0.02, seed=4)
+    assert other.spread == pytest.approx(found.spread, rel=0.25)
+    with pytest.raises(verify.VerificationError, match="the spread is"):
+        verify.influence_maximization(graph, np.argsort(graph.out_degrees)[:5], found.spread, probability=0.02)
+
+
+def test_wrong_arguments_are_named() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [0.5, 1.5])
+    for options, message in (
+        ({"k": 0}, "k is 0; expected 1 to 3"),
+        ({"k": 4}, "k is 4"),
+        ({"k": 1, "probability": None}, "the value of edge 1 is 1.5; expected probabilities, 0 to 1"),
+        ({"k": 1, "probability": 1.1}, "probability is 1.1"),
+        ({"k": 1, "epsilon": 0}, "epsilon is 0"),
+        ({"k": 1, "epsilon": 0.7}, "epsilon is 0.7"),
+        ({"k": 1, "confidence": 1}, "confidence is 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gasla.influence_maximization(graph, **options)
+    with pytest.raises(ValueError, match="probability is None, and the graph has no values"):
+        gasla.influence_maximization(graph.with_values(None), 1, probability=None)
+    with pytest.raises(ValueError, match=r"weight of edge 0 is -1\.0"):
+        gasla.influence_maximization(graph.with_values(np.array([-1.0, 0.5])), 1, probability=None)
