@@ -409,3 +409,17 @@ def test_edge_ids_of_names_and_of_graphs_without_edges() -> None:
         empty.edge_ids([0], [1, 2])
     with pytest.raises(ValueError, match="no vertex is named 3"):
         empty.edge_ids(3, 0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.05])
+def test_ranks_go_on_from_those_before_a_change(share: float) -> None:
+    """In fewer iterations to the ranks of a run from the start, within what the tolerance leaves open."""
+    rng = np.random.default_rng(1)
+    graph = Graph.from_edges(*rng.integers(0, 2000, (2, 9000)), n=2000)
+    before, some = gasla.pagerank(graph, tol=1e-9), int(share * graph.m)
+    later = graph.changed(
+        insert=tuple(rng.integers(0, graph.n, (2, some))), remove=rng.choice(graph.m, some, replace=False)
+    )
+    anew, found = gasla.pagerank(later, tol=1e-9), gasla.pagerank(later, tol=1e-9, nstart=before.ranks)
+    assert found.iterations < anew.iterations
+    np.testing.assert_allclose(found.ranks, anew.ranks, rtol=0, atol=1e-8)

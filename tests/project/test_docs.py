@@ -192,6 +192,25 @@ def test_every_function_stands_in_the_table_of_functions() -> None:
             assert bool(bold) == (name in NAMES), name
 
 
+def test_names_beside_those_of_other_libraries_are_in_gasla() -> None:
+    is_ours, count = False, 0
+    for line in (ROOT / "docs" / "peers.md").read_text(encoding="utf-8").splitlines():
+        cells = re.split(r" \| ", line.strip("| ")) if line.startswith("| ") else []
+        if len(cells) != 2:
+            is_ours = is_ours and line.startswith("|--")
+            continue
+        if cells[1] in ("gasla", "reason"):
+            is_ours = cells[1] == "gasla"
+            continue
+        for name in re.findall(r"`([A-Za-z_]\w*(?:\.\w+)?)(?:\([^`]*\))?`", cells[1] if is_ours else ""):
+            first, _, second = name.partition(".")
+            if first in ("graph", "scipy", "gasla"):
+                continue
+            count += 1
+            assert first in gasla.__all__ and (not second or hasattr(getattr(gasla, first), second)), (name, line)
+    assert count > 150
+
+
 def test_the_table_of_networkxs_functions_is_what_the_backend_declares() -> None:
     nx = pytest.importorskip("networkx", minversion="3.6")
     pytest.importorskip("gasla.backends.networkx")
