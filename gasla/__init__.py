@@ -115,6 +115,7 @@ _HOMES = {
     "transitive_closure": "algorithms.acyclic.transitive_closure",
     "transitive_reduction": "algorithms.acyclic.transitive_reduction",
     "maximum_flow": "algorithms.flows.maximum_flow",
+    "minimum_cost_flow": "algorithms.flows.minimum_cost_flow",
     "minimum_cut": "algorithms.flows.minimum_cut",
     "global_minimum_cut": "algorithms.flows.global_minimum_cut",
     "fastrp": "algorithms.neighborhood.fastrp",

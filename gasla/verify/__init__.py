@@ -20,7 +20,7 @@ from gasla.verify.centrality.power_iterations import article_rank, eigenvector, 
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import complement, condensation, ego_graph, line_graph
 from gasla.verify.directed.closures import transitive_closure, transitive_reduction
-from gasla.verify.directed.flows import global_minimum_cut, maximum_flow, minimum_cut
+from gasla.verify.directed.flows import global_minimum_cut, maximum_flow, minimum_cost_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.partitions import (
     components,
@@ -126,6 +126,7 @@ __all__ = [
     "maximal_matching",
     "maximum_bipartite_matching",
     "maximum_flow",
+    "minimum_cost_flow",
     "minimum_cut",
     "minimum_spanning_forest",
     "modularity",

@@ -378,6 +378,7 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "project": "by the semiring that is asked for; tested above",
         "maximum_flow": "flows: tests/algorithms/flows/test_maximum_flow.py",
         "minimum_cut": "flows: tests/algorithms/flows/test_maximum_flow.py",
+        "minimum_cost_flow": "sums by SciPy: tests/algorithms/flows/test_minimum_cost_flow.py",
         "global_minimum_cut": "exact or in 60 bits: tests/algorithms/flows/test_global_minimum_cut.py",
         "strongly_connected_components": "values aren't read",
         "motif_counts": "values aren't read",

@@ -140,6 +140,7 @@ def test_every_algorithm_has_a_command() -> None:
         "assignment",
         "complement",
         "line_graph",
+        "minimum_cost_flow",
         "randomized",
         "steiner_tree",
         "temporal_cycles",

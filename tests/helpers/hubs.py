@@ -86,7 +86,7 @@ SHAPES: dict[str, tuple[Callable[[int], Ends], ...]] = {
 SLOW = {
     "eccentricity", "effective_diameter(registers=None)", "k_hop_counts(registers=None)", "closeness_centrality",
     "harmonic_centrality", "betweenness_centrality", "edge_betweenness_centrality", "project", "mxm", "complement",
-    "line_graph", "assignment",
+    "line_graph", "assignment", "minimum_cost_flow",
     "transitive_closure", "transitive_reduction", "temporal_motif_counts", "temporal_cycles", "simple_cycles",
 }  # fmt: skip
 # Linear, but by Python, or in hundreds of iterations.

@@ -43,6 +43,11 @@ VERBS |= {  # functions without a command
         function=gasla.steiner_tree,
     ),
     "assignment": Verb(*("assignment", {"mates": ""}, lambda _: ""), function=gasla.assignment),
+    "minimum-cost-flow": Verb(
+        *("minimum-cost-flow", {"cost": "", "flow": "", "prices": ""}, lambda _: ""),
+        defaults={"supplies": [0]},
+        function=gasla.minimum_cost_flow,
+    ),
     "complement": Verb(
         *("complement", {"made": ""}, lambda _: ""),
         unpack=lambda _, made: {"made": made},

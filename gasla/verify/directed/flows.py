@@ -124,6 +124,54 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
             raise VerificationError(f"the cut costs {cost}, and one between vertices 0 and {v} costs {least}")
 
 
+@verifier()
+def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: Any, *, capacities: Any = None) -> None:
+    """Verify `cost`, `flow` and `prices` of `gasla.minimum_cost_flow`, by duality.
+
+    The flow respects capacities and meets the supplies. The price rises by at most the cost along edges that could
+    carry more, and by at least the cost along edges that carry some: integers exactly, floats within 1e-9 of the
+    largest cost.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 3, 0], [0, 0, 2], [0, 0, 0]])
+    >>> minimum_cost_flow(path, [4, 0, -4], 20, [4, 4], [-5, -2, 0])
+    >>> minimum_cost_flow(path, [4, 0, -4], 20, [4, 4], [-4, -2, 0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edge 0, 0 → 1, carries 4, and the price rises by 2; expected at least its cost, 3
+    """
+    graph = as_graph(graph)
+    src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
+    values = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
+    is_whole, name = values.dtype.kind != "f", _names(src, dst)
+    costs = values.astype(np.int64 if is_whole else np.float64)
+    limits = graph.edge_attributes[capacities] if isinstance(capacities, str) else capacities
+    limits = np.full(graph.m, np.inf) if limits is None else np.asarray(limits, np.float64)
+    sent, price = np.asarray(flow), vertex_answer("prices", prices, graph.n, "iu" if is_whole else "f")
+    if sent.shape != src.shape or sent.dtype.kind != "i":
+        raise VerificationError(f"flow is {sent.dtype}{sent.shape}; expected {graph.m} integers, one per edge")
+    require((sent >= 0) & (sent <= limits), lambda e: f"{name(e)} carries {sent[e]}; its capacity is {limits[e]}")
+    left = _sums(graph.n, src, sent, 0) - _sums(graph.n, dst, sent, 0)
+    require(left == np.asarray(supplies), lambda v: f"{left[v]} more leave vertex {v} than arrive; expected its supply")
+    total = sum(map(int.__mul__, costs.tolist(), sent.tolist())) if is_whole else _sum(costs * sent)
+    if not abs(total - cost) <= _slack(is_whole, _sum(abs(costs * sent))):
+        raise VerificationError(f"the cost is {cost}, but that of the flow is {total}")
+    rise, slack = price[dst] - price[src], _slack(is_whole, abs(costs).max(initial=0))
+    require(
+        (sent == limits) | (rise - costs <= slack),
+        lambda e: (
+            f"{name(e)} could carry more, and the price rises by {rise[e]}; expected at most its cost, {costs[e]}"
+        ),
+    )
+    require(
+        (sent == 0) | (costs - rise <= slack),
+        lambda e: (
+            f"{name(e)} carries {sent[e]}, and the price rises by {rise[e]}; expected at least its cost, {costs[e]}"
+        ),
+    )
+
+
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
     """The number of vertices, the ends of the edges, and capacities in int64 or float64."""
     graph = as_graph(graph)
