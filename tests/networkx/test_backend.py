@@ -405,6 +405,26 @@ def test_cycles_and_cliques_are_found_in_another_order(kind: type, monkeypatch: 
     assert next(nx.all_simple_paths(large, 0, 5, backend="gasla")) == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_a_cycle_is_found_where_networkx_finds_one(kind: type) -> None:
+    for seed in range(20):
+        G = drawn(kind, seed, names=seed % 2 == 0, weights=None)
+        G.remove_edges_from([*nx.selfloop_edges(G)][seed % 3 :])
+        G = G.subgraph([*G][: 2 + seed % 5]).copy()
+        try:
+            nx.find_cycle(G, backend="networkx")
+        except nx.NetworkXNoCycle as error:
+            with pytest.raises(nx.NetworkXNoCycle, match=str(error)):
+                nx.find_cycle(G, backend="gasla")
+            continue
+        edges = nx.find_cycle(G, backend="gasla")
+        assert all(G.has_edge(u, v) for u, v in edges) and len({u for u, _ in edges}) == len(edges)
+        assert [v for _, v in edges] == [u for u, _ in [*edges[1:], edges[0]]]
+        assert G.is_directed() or len(edges) != 2
+    with pytest.raises(NotImplementedError):
+        nx.find_cycle(kind([(0, 1), (1, 0)]), 0, backend="gasla")
+
+
 def steps_of(cycle: list[Any], G: Any) -> list[Any]:
     """The edges of a cycle, as it may begin anywhere, and undirected ones go both ways."""
     steps = [(str(u), str(v)) for u, v in zip(cycle, [*cycle[1:], cycle[0]])]
@@ -673,6 +693,7 @@ OFTEN_LEFT = {  # where fewer than nine calls of ten are served: what the others
     "core_number": "a subclass",
     "degree_assortativity_coefficient": "a part",
     "effective_size": "a part",
+    "find_cycle": "source is given",
     "floyd_warshall_numpy": "negative",
     "ego_graph": "undirected",
     "greedy_color": "strategy",

@@ -1,10 +1,13 @@
-"""All simple paths, cycles and maximal cliques, as iterators that search only as far as they are asked."""
+"""All simple paths, cycles and maximal cliques, as iterators that search only as far as they are asked; one cycle."""
 
 from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any
 
+import networkx as nx
+
 import gasla
+from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, number, only, register, when
 
@@ -44,6 +47,22 @@ def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]
     most = len(G) if length_bound is None else min(length_bound, len(G))
     directed = G.is_directed()
     return _lists(G, lambda graph, limit: gasla.simple_cycles(graph, most, directed=directed, limit=limit))
+
+
+@register(
+    SIMPLE,
+    only("source", None),
+    only("orientation", None),
+    least=20_000,
+    choice="NetworkX gives the cycle that its search finds first",
+)
+def find_cycle(G: Converted, source: Any = None, orientation: Any = None) -> list[tuple[Any, Any]]:
+    """The edges of a cycle, not the one that NetworkX finds."""
+    cycle = gasla.find_cycle(G.plain().to(G.device), directed=G.is_directed()) if len(G) else None
+    if cycle is None:
+        raise nx.NetworkXNoCycle("No cycle found.")
+    nodes = G.called(moved(cycle, "cpu"))
+    return [*zip(nodes, [*nodes[1:], nodes[0]])]
 
 
 @register(UNDIRECTED, only("nodes", None), least=500, choice="NetworkX gives cliques in another order")
