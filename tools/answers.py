@@ -29,13 +29,13 @@ def main() -> None:
     if len(files) == 2:
         sys.exit(compare(*files))
     if "--no-compiler" in options:
-        Compiled._compile = refuse  # type: ignore[method-assign]
+        Compiled._compile = refuse  # type: ignore[assignment, method-assign]
     warnings.simplefilter("ignore")
     flights = calls.large()[1].matrix.copy()
     flights.data = np.round(flights.data, 3)  # distances, of which NumPy's sines may differ in the last bits
     kinds = {"small": calls.small()[0], "flights": calls.Kind(flights, "f8", False), "random": calls.large()[3]}
     only = {name for option in options if option.startswith("--only=") for name in option[7:].split(",")}
-    np.savez_compressed(files[0], **dict(answers(kinds, only or {*calls.names()})))
+    np.savez_compressed(files[0], **dict[str, Any](answers(kinds, only or {*calls.names()})))
 
 
 def refuse(function: Compiled, *_: Any) -> bytes:
@@ -63,8 +63,9 @@ def numbers_of(found: Any) -> Iterator[np.ndarray]:
     if isinstance(found, gasla.Graph):
         found = found.to_scipy()
     if sp.issparse(found):
-        found = found.tocsr()
-        yield from (found.indptr, found.indices, found.data)
+        rows: Any = found
+        rows = rows.tocsr()
+        yield from (rows.indptr, rows.indices, rows.data)
     elif isinstance(found, np.ndarray | np.generic | int | float):
         yield np.asarray(found)
     elif isinstance(found, tuple | list):

@@ -39,7 +39,7 @@ rm -rf "$packages" "$system/gasla"
 platforms=()
 for glibc in 17 24 26 27 28 34; do platforms+=(--platform "manylinux_2_${glibc}_aarch64"); done
 python3 -m pip install --quiet --target "$packages" --only-binary=:all: --python-version "$version" \
-    --implementation cp "${platforms[@]}" --platform manylinux2014_aarch64 "$wheel[test]"
+    --implementation cp "${platforms[@]}" --platform manylinux2014_aarch64 "$wheel" pytest pytest-timeout hypothesis networkx
 
 emulated() { # run Python there, beside the installed wheel
     chroot "$system" env PYTHONPATH=/packages:/gasla GASLA_CACHE_DIR=/tmp/gasla GASLA_QUIET=1 PYTHONSAFEPATH=1 \
