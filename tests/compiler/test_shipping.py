@@ -74,7 +74,7 @@ from pathlib import Path
 from gasla import shipping
 
 shipping.also_for("aarch64", Path(sys.argv[1]))
-for name in ("bfs", "minimum_spanning_forest", "edge_softmax(g, np.zeros(g.m))"):
+for name in ("bfs", "edge_softmax(g, np.zeros(g.m))"):
     shipping.call(name)
 """
 
@@ -85,8 +85,8 @@ def test_code_for_another_processor_is_shipped(tmp_path: Path) -> None:
     own, other = tmp_path / "own", tmp_path / "other"
     run("-c", FOR_ANOTHER, str(other), cache_folder=own)
     assert shipping.platforms(other) == ["linux_aarch64", "manylinux_2_17_aarch64"]
-    assert {len([*folder.glob("kernels/*")]) > 10 for folder in (own, other)} == {True}
-    assert len([*own.glob("programs/*")]) == len([*other.glob("programs/*")])
+    for kind in ("kernels", "programs", "parts"):
+        assert len([*own.glob(f"{kind}/*")]) == len([*other.glob(f"{kind}/*")]) > 0
     own_names, other_names = ({path.name for path in folder.glob("*/*")} for folder in (own, other))
     assert not own_names & other_names  # no code for one processor is taken by the other
 
