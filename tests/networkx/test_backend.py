@@ -686,12 +686,17 @@ def test_some_of_networkxs_tests_pass(tmp_path: Path) -> None:
 
 OFTEN_LEFT = {  # where fewer than nine calls of ten are served: what the others ask for
     "all_shortest_paths": "a method other than Dijkstra's",
+    "all_simple_paths": "several targets",
+    "astar_path": "heuristic",
     "astar_path_length": "heuristic",
+    "bellman_ford_path": "negative",
     "bellman_ford_path_length": "negative",
+    "bidirectional_dijkstra": "negative",
     "condensation": "scc is given",
     "constraint": "a part",
     "core_number": "a subclass",
     "degree_assortativity_coefficient": "a part",
+    "dfs_preorder_nodes": "depth_limit",
     "effective_size": "a part",
     "find_cycle": "source is given",
     "floyd_warshall_numpy": "negative",
