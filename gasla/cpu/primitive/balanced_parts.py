@@ -5,10 +5,10 @@ each half grows around a vertex, from several of which the best is taken. Then t
 level, and vertices on the boundary move to the part that gains most, and on for a while if none gains; the best state
 on the way is kept.
 
-In skewed graphs a dense core has most edges, and groups hide it. There the given graph is halved as well: one half
-loses vertices, those first that lose least, until it has its share.
+In skewed graphs a dense core has most edges, and groups hide it. There the finest levels are halved as well, by
+peeling: one half loses vertices, those first that lose least, until it has its share.
 
-Of two attempts the better is taken: with two seeds, or for skewed graphs by both methods. Each moves vertices on a
+Of two attempts the better is taken. Each moves vertices on a
 thread of its own, contraction on all. Sums of weights are exact if the weights are multiples of one number and
 their sum is at most 2**53 times as large: then results do not depend on the number of threads.
 
@@ -19,7 +19,7 @@ C. M. Fiduccia, R. M. Mattheyses: A linear-time heuristic for improving network 
 """
 
 # mypy: disable-error-code="no-untyped-def"
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import gcd
 from typing import Any
 
@@ -43,7 +43,8 @@ STARTS = 12  # vertices from which a half grows
 PASSES = 6  # over the boundary of a level
 ROUNDS = 3  # of searches from each vertex of the boundary of a level
 SHORT = 12  # moves without a new best cut after which such a search ends
-MOST_SHORT = 4  # times the edges of a level are looked at in these searches
+MOST_SHORT = 2  # times the edges of a level are looked at in these searches
+PEELS = 3  # finest levels on which the second attempt at a skewed graph begins anew
 PATIENCE = 150  # moves without a new best cut after which a pass ends
 MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
@@ -62,8 +63,8 @@ def divide(
         is_skewed = bool(lengths.max() > SKEWED * lengths.mean())
         found = dict[int, tuple[float, Array]]()
         attempts = (
-            _divide(level, weights, k, most, seed, False, found, 0),
-            _divide(level, weights, k, most, seed + n, is_skewed, found, 1),
+            _divide(level, weights, k, most, seed, 0, found, 0),
+            _divide(level, weights, k, most, seed + n, PEELS * is_skewed, found, 1),
         )
         if len(indices) > SIDE_BY_SIDE:
             run_apart(*attempts)
@@ -86,21 +87,32 @@ def _divide(
     k: int,
     most: float,
     seed: int,
-    peeled: bool,
+    peels: int,
     found: dict[int, tuple[float, Array]],
     number: int,
 ) -> Iterator[None]:
-    """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps."""
+    """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps.
+
+    On the finest levels, `peels` of them, the graph is also peeled, and the better parts are taken.
+    """
     levels, groups = [(level, weights)], list[Array]()
-    if not peeled:
-        yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
-    part = np.zeros(len(levels[-1][1]), levels[-1][0].indices.dtype)
+    yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
+    part = np.zeros(len(levels[-1][1]), level.indices.dtype)
     yield
-    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, peeled)
+    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, _two_sides)
     while True:
         level, weights = levels.pop()
+        limits = _equal_limits(weights, k, most)
         yield
-        cut = _improve(level, weights, part, _equal_limits(weights, k, most))
+        cut = _improve(level, weights, part, limits)
+        if len(levels) < peels:
+            yield
+            other = np.zeros_like(part)
+            _halve(level, weights, np.arange(len(part)), other, 0, k, most, seed, _peeled)
+            yield
+            other_cut = _improve(level, weights, other, limits)
+            if other_cut < cut:
+                cut, part = other_cut, other
         if not groups:
             break
         part = part[groups.pop()]
@@ -165,9 +177,9 @@ def _halve(
     k: int,
     most: float,
     seed: int,
-    peeled: bool = False,
+    two_sides: Callable[..., Array],
 ) -> None:
-    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``."""
+    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``, by halves."""
     if k == 1 or len(vertices) == 0:
         part[vertices] = first
         return
@@ -175,12 +187,12 @@ def _halve(
     left = k // 2
     share = total * np.array([left, k - left]) / k
     slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
-    side = (_peeled if peeled else _two_sides)(level, weights, share, slack, seed)
+    side = two_sides(level, weights, share, slack, seed)
     for which, count in ((0, left), (1, k - left)):
         (chosen,) = np.nonzero(side == which)
         lists = _selected(level, side, which, len(chosen)) if count > 1 else level
         start = first + which * left
-        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peeled)
+        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, two_sides)
 
 
 def _selected(level: Level, side: Array, which: int, count: int) -> Level:
@@ -391,9 +403,13 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
 
 
 @inlined
-def _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v):
+def _best_part(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v):
     """The neighboring part with room that gains most from a vertex, and the gain; the vertex's own if there is none."""
     mine, count, weight = np.uint64(part[v]), _ZERO, weights[v]
+    if len(limits) == 2:
+        to = _ONE - mine
+        has_room = total[v] > own[v] and loads[to] + weight <= limits[to]
+        return to if has_room else mine, total[v] - own[v] - own[v]
     for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
         p = np.uint64(part[np.uint64(indices[k])])
         before, more = sums[p], 1.0 if values is None else values[k]
@@ -567,7 +583,7 @@ def _search(
     while size > _ZERO and count - kept < patience:
         v = np.uint64(heap[_ZERO])
         looks += np.int64(ends[v]) - np.int64(starts[v])
-        to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
+        to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v)
         if to == np.uint64(part[v]):
             size = _pop(heap, place, keys, size, _NONE)
         elif gain < keys[v]:
@@ -622,7 +638,9 @@ def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, t
         if loads[mine] <= limits[mine]:
             size = _pop(heap, place, keys, size, _LOCKED)
         else:
-            to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, sums, near, v)
+            to, gain = _best_part(
+                starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v
+            )
             if to == mine:
                 gain = -own[v]
                 for p in range(parts):
