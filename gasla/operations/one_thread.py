@@ -517,7 +517,7 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     >>> primitives.residual_sources(network, primitives.send_flow(network, 0, 2)[1], 2)
     array([False, False,  True])
     """
-    graph, flow = _network("residual_sources", graph), np.asarray(flow)
+    graph, flow = _network("residual_sources", graph), np.ascontiguousarray(flow)
     if flow.shape != (graph.m,) or flow.dtype != np.int64:
         raise ValueError(f"flow is {flow.dtype}{flow.shape}; expected int64 of shape {(graph.m,)}, one per edge")
     marks: np.ndarray = kernels().residual_sources(graph, flow, translate_vertex(graph, target, "target"))
