@@ -27,6 +27,11 @@ Method = Callable[[int, int], Any]  # the labels, from k and a seed
 TOLERANCE = 0.03
 
 
+def by_gasla(graph: gasla.Graph) -> Method:
+    """gasla, with its defaults."""
+    return lambda k, seed: gasla.partition(graph, k, seed=seed).labels
+
+
 def by_metis(graph: gasla.Graph) -> Method:
     """METIS by its own choice of method: bisection up to 8 parts."""
     import pymetis
@@ -85,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     for name in script.options.graphs:
         graph = script.load(name).graph.with_values(None)
-        methods: dict[str, Method] = {"gasla": lambda k, seed, graph=graph: gasla.partition(graph, k, seed=seed).labels}
+        methods: dict[str, Method] = {"gasla": by_gasla(graph)}
         methods |= {peer: make(graph) for peer, make in peers.items()}
         src, dst = graph.out.owners(), graph.out.indices
         for k in script.options.parts:
@@ -99,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
                     times[method].append((process_time() - used, perf_counter() - began))
                     cuts[method].append(int((labels[src] != labels[dst]).sum()) // 2)
             found = gasla.partition(graph, k, objective="volume")
-            verify.partition(graph, *found, k)
+            verify.partition(graph, found.labels, found.cut, found.volume, k)
             volumes = found.volume, volume_of(graph, blocks(graph, k), k)
             least = {name: [1e3 * min(each) for each in zip(*times[name], strict=True)] for name in names}
             cells = [f"{mean(cuts[name]):>18,.0f} {least[name][0]:8.0f} {least[name][1]:8.0f}" for name in names]
