@@ -86,10 +86,10 @@ def partition(
     up, where the tolerance allows no more.
 
     Stored zeros weigh 0 if `weighted`, and their ends are neighbors. Vertices join neighboring groups, level by level,
-    until about 30 groups per part are left. Their graph is divided by repeated bisection: halves grow around several
-    vertices, and the smallest cut is kept. On the way back, vertices at the boundary move to other parts as
-    Fiduccia and Mattheyses' method moves them, on one thread. The work of a level is O(m + n log n), and most is done
-    on the first.
+    until about 15 groups per part are left. Their graph is divided by repeated bisection: halves grow around several
+    vertices, and the smallest cut is kept. On the way back, vertices at the boundary move to other parts as by Fiduccia
+    and Mattheyses, in searches from all of them at once and from each alone. Of two such attempts, each on a thread,
+    the better is taken. With `objective="volume"` single vertices move from there while that lessens the volume.
 
     References
     ----------

@@ -5,12 +5,12 @@ each half grows around a vertex, from several of which the best is taken. Then t
 level, and vertices on the boundary move to the part that gains most, and on for a while if none gains; the best state
 on the way is kept.
 
-In skewed graphs a dense core has most edges, and groups hide it. There the finest levels are halved as well, by
-peeling: one half loses vertices, those first that lose least, until it has its share.
+In skewed graphs a dense core has most edges, and groups hide it. There the finest levels are also peeled: one half
+loses vertices, those first that lose least, until it has its share.
 
-Of two attempts the better is taken. Each moves vertices on a
-thread of its own, contraction on all. Sums of weights are exact if the weights are multiples of one number and
-their sum is at most 2**53 times as large: then results do not depend on the number of threads.
+Of two attempts, with two seeds, the better is taken; of a skewed graph the second attempt halves the graph itself. Each
+moves vertices on a thread of its own, and contracts on all. Sums of weights are exact if the weights are multiples of
+one number and their sum is at most 2**53 times as large: then results do not depend on the number of threads.
 
 G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
 Scientific Computing 20 (1998).
@@ -19,7 +19,7 @@ C. M. Fiduccia, R. M. Mattheyses: A linear-time heuristic for improving network 
 """
 
 # mypy: disable-error-code="no-untyped-def"
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import gcd
 from typing import Any
 
@@ -44,7 +44,7 @@ PASSES = 6  # over the boundary of a level
 ROUNDS = 3  # of searches from each vertex of the boundary of a level
 SHORT = 12  # moves without a new best cut after which such a search ends
 MOST_SHORT = 2  # times the edges of a level are looked at in these searches
-PEELS = 3  # finest levels on which the second attempt at a skewed graph begins anew
+PEELS = 3  # finest levels on which a skewed graph is peeled as well
 PATIENCE = 150  # moves without a new best cut after which a pass ends
 MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
@@ -93,26 +93,18 @@ def _divide(
 ) -> Iterator[None]:
     """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps.
 
-    On the finest levels, `peels` of them, the graph is also peeled, and the better parts are taken.
+    With `peels`, the graph itself is halved, and not that of groups.
     """
     levels, groups = [(level, weights)], list[Array]()
-    yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
+    if not peels:
+        yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
     part = np.zeros(len(levels[-1][1]), level.indices.dtype)
     yield
-    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, _two_sides)
+    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, peels)
     while True:
         level, weights = levels.pop()
-        limits = _equal_limits(weights, k, most)
         yield
-        cut = _improve(level, weights, part, limits)
-        if len(levels) < peels:
-            yield
-            other = np.zeros_like(part)
-            _halve(level, weights, np.arange(len(part)), other, 0, k, most, seed, _peeled)
-            yield
-            other_cut = _improve(level, weights, other, limits)
-            if other_cut < cut:
-                cut, part = other_cut, other
+        cut = _improve(level, weights, part, _equal_limits(weights, k, most))
         if not groups:
             break
         part = part[groups.pop()]
@@ -177,7 +169,7 @@ def _halve(
     k: int,
     most: float,
     seed: int,
-    two_sides: Callable[..., Array],
+    peels: int,
 ) -> None:
     """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``, by halves."""
     if k == 1 or len(vertices) == 0:
@@ -187,12 +179,12 @@ def _halve(
     left = k // 2
     share = total * np.array([left, k - left]) / k
     slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
-    side = two_sides(level, weights, share, slack, seed)
+    side = _two_sides(level, weights, share, slack, seed, peels)
     for which, count in ((0, left), (1, k - left)):
         (chosen,) = np.nonzero(side == which)
         lists = _selected(level, side, which, len(chosen)) if count > 1 else level
         start = first + which * left
-        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, two_sides)
+        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peels)
 
 
 def _selected(level: Level, side: Array, which: int, count: int) -> Level:
@@ -206,8 +198,11 @@ def _selected(level: Level, side: Array, which: int, count: int) -> Level:
     return Level(starts, ends, indices, values)
 
 
-def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
-    """The side, 0 or 1, of each vertex of a small graph, by grouping further and growing one side."""
+def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: int, peels: int) -> Array:
+    """The side, 0 or 1, of each vertex, by grouping and growing one side.
+
+    On the finest levels, `peels` of them, the graph is also peeled, and the better sides are taken.
+    """
     levels, groups = [(level, weights)], list[Array]()
     for _ in _group(levels, groups, FEWEST, seed):
         pass
@@ -216,7 +211,13 @@ def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: i
         part = part[groups.pop()]
         levels.pop()
         level, weights = levels[-1]
-        _improve(level, weights, part, _limits(weights, share, slack))
+        limits = _limits(weights, share, slack)
+        cut = _improve(level, weights, part, limits)
+        if len(levels) <= peels:
+            other = np.ones_like(part)
+            other[seed % len(other)] = 0  # the other side is too heavy then
+            if _improve(level, weights, other, limits) < cut:
+                part = other
     return part
 
 
@@ -228,14 +229,6 @@ def _grown(level: Level, weights: Array, share: Array, slack: float, seed: int) 
     side, queue = np.empty_like(best), np.empty_like(best)
     _grow_best(*level, weights, side, limits, *_room(best, 2), share[0], np.uint64(state), queue, best)
     return best
-
-
-def _peeled(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
-    """The sides after vertices have left side 1 one after another, those first that lose least."""
-    side = np.ones(len(weights), level.indices.dtype)
-    side[seed % len(side)] = 0
-    _improve(level, weights, side, _limits(weights, share, slack))
-    return side
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
