@@ -6,7 +6,7 @@ from gasla import host_memory
 from gasla.arrays import Device
 from gasla.cpu.runtime import memory
 
-LARGE = 1 << 26  # bytes; smaller results are made without asking for the memory that is available
+LARGE = memory.LARGE
 
 
 def available(device: Device) -> int | None:

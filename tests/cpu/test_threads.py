@@ -23,7 +23,7 @@ from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import CompileError
 from gasla.cpu.program import generate, workspace
-from gasla.cpu.runtime import cores, threads, workers
+from gasla.cpu.runtime import blocks, cores, memory, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed, pause, this_thread
 from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel
 from gasla.cpu.runtime.workers import MOST
@@ -412,16 +412,34 @@ def test_as_many_threads_as_have_room(
     monkeypatch.setattr(cores, "usable", lambda: 4)
     monkeypatch.setattr(threads, "_limit", [4])
     monkeypatch.setattr(workspace, "SMALL", 0)
-    monkeypatch.setattr(workspace, "LARGE", 0)
+    monkeypatch.setattr(memory, "LARGE", 0)
     graph = gasla.Graph(datasets.rmat(12))
     plan = generate.plan(type(LEVELS), graph.id_dtype, False, False, False)
     alone, two = (workspace._bytes_of(plan, graph, team) for team in (1, 2))
-    monkeypatch.setattr(workspace, "available", lambda device: alone + (fitting - 1) * (two - alone))
+    monkeypatch.setattr(memory, "available", lambda: alone + (fitting - 1) * (two - alone))
     np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
     team = graph.known((type(LEVELS), AUTO, False, False, True)).team
     assert team == min(max(fitting, 1), 4)
     assert len(caplog.records) == (team < 4)
     assert all(f"a run uses {team} of 4 threads" in message for message in caplog.messages)
+
+
+def test_products_have_as_many_threads_as_have_room(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    matrix = sp.random_array((900, 900), density=1.2 / 900, format="csr", rng=np.random.default_rng(5))
+    graph = gasla.Graph(matrix)
+    right, masked = gasla.mxm(graph, graph).to_scipy(), gasla.mxm(graph, graph, mask=graph).to_scipy()
+    monkeypatch.setattr(cores, "usable", lambda: 4)
+    monkeypatch.setattr(threads, "_limit", [4])
+    monkeypatch.setattr(blocks, "SMALL", 0)
+    assert gasla.mxm(graph, graph).to_scipy().nnz == right.nnz and not caplog.records
+    monkeypatch.setattr(memory, "LARGE", 0)
+    monkeypatch.setattr(memory, "available", lambda: 2 * 24 * 900)
+    for found, expected in ((gasla.mxm(graph, graph), right), (gasla.mxm(graph, graph, mask=graph), masked)):
+        np.testing.assert_allclose(found.to_scipy().toarray(), expected.toarray())
+    assert len(caplog.records) == 2
+    assert all("a run uses 2 of 4 threads" in message for message in caplog.messages)
 
 
 def test_a_worker_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

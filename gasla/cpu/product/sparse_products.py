@@ -10,7 +10,7 @@ from gasla.arrays import index_dtype
 from gasla.cpu.kernels.products import counting, gustavson
 from gasla.cpu.kernels.products.gustavson import LONG, SPARE
 from gasla.cpu.product.plans import sparse_plan
-from gasla.cpu.runtime import simd4, threads
+from gasla.cpu.runtime import memory, simd4, threads
 from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.program.terms import Array, Lists, Terms, counts_below, parts
 from gasla.progress import follow
@@ -35,10 +35,14 @@ class Rows:
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
         self.most = int(ends.max())  # the largest number of products of a row, a bound for its number of columns
         self.steps = int(np.cumsum(ends, out=ends)[-1])
-        self.team = threads_for(self.steps + self.rows)
+        self.team = memory.threads_with_room(threads_for(self.steps + self.rows), 0, self.bytes_of_a_thread())
         by_work, by_rows = np.flatnonzero(np.diff(ends[:-1] // GRAIN)) + 1, np.arange(0, self.rows, GRAIN)
         self.bounds = np.append(np.union1d(by_work, by_rows), self.rows)
         return True
+
+    def bytes_of_a_thread(self) -> int:
+        """Return the size of a thread's scratch arrays, at most: a word for each column, and a value of two."""
+        return 24 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
         """Whether B has rows that are long enough to search, and all rows ascend."""

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.program import generate
-from gasla.cpu.runtime import threads
+from gasla.cpu.runtime import memory, threads
 from gasla.graph.graph import Graph
-from gasla.graph.memory_limit import LARGE, available
-from gasla.log import LOG
 from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
@@ -88,17 +86,12 @@ def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
 
 
 def fitting_team(plan: Any, graph: Graph, team: int) -> int:
-    """Return how many threads of a team have room for their scratch arrays in the memory available; at least one."""
-    needed = _bytes_of(plan, graph, team)
-    if team == 1 or needed < LARGE or (there := available("cpu")) is None or needed <= there:
+    """Return how many threads of a team have room for their scratch arrays."""
+    if team == 1:
         return team
-    alone = _bytes_of(plan, graph, 1)
+    needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
     each = (needed - alone) // (team - 1)
-    fewer = max(1, min(team, 1 + (there - alone) // each)) if each else team
-    if fewer < team:
-        said = "a run uses %d of %d threads: %s bytes are available, and each thread has scratch arrays of %s bytes"
-        LOG.warning(said, fewer, team, f"{there:,}", f"{each:,}")
-    return fewer
+    return memory.threads_with_room(team, alone - each, each)
 
 
 def team_for(graph: Graph, once: bool = False) -> int:

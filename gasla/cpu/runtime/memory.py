@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 from gasla import cgroups
+from gasla.log import LOG
 
 _SYSTEM = Path("/proc/meminfo")
+LARGE = 1 << 26  # bytes; smaller arrays are made without asking for the memory that is available
 
 
 def available() -> int | None:
@@ -41,3 +43,15 @@ def _of_process() -> int | None:
     if space != resource.RLIM_INFINITY and (sizes := cgroups.text(Path("/proc/self/statm")).split()):
         found.append(max(space - resource.getpagesize() * int(sizes[0]), 0))
     return min(found, default=None)
+
+
+def threads_with_room(team: int, shared: int, each: int) -> int:
+    """Return how many threads of a team, at least one, have room for `each` bytes of scratch, and `shared` bytes."""
+    needed = shared + team * each
+    if team == 1 or needed < LARGE or (there := available()) is None or needed <= there:
+        return team
+    fewer = max(1, min(team, (there - shared) // each)) if each else team
+    if fewer < team:
+        said = "a run uses %d of %d threads: %s bytes are available, and each thread has scratch arrays of %s bytes"
+        LOG.warning(said, fewer, team, f"{there:,}", f"{each:,}")
+    return fewer
