@@ -25,7 +25,7 @@ fi
 if [ ! -e "$system/ready" ]; then
     rm -rf "$system"
     mkdir -p "$system"
-    debootstrap --arch=arm64 --variant=minbase --foreign --include=python3 "$suite" "$system" "${DEBIAN_MIRROR:-}"
+    debootstrap --arch=arm64 --variant=minbase --foreign --include=python3 "$suite" "$system" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
     chroot "$system" /debootstrap/debootstrap --second-stage
     touch "$system/ready"
 fi
