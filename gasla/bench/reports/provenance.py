@@ -18,6 +18,7 @@ from gasla.graph import generators
 
 PACKAGES = (
     "numpy", "scipy", "llvmlite", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
+    "pymetis", "kaminpar",
     "cupy-cuda12x", "cupy-cuda13x", "cugraph-cu12", "cugraph-cu13", "cugraph",
 )  # fmt: skip
 HERE = Path(__file__).resolve()
