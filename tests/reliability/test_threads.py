@@ -23,6 +23,7 @@ from gasla.cpu.runtime import blocks, threads
 from gasla.cpu.runtime.workers import MOST
 from gasla.graph import lists_cpu
 from gasla.graph.adjacency import Adjacency
+from gasla.graph.transform import contract_cpu
 from gasla.operations import prepare as preparing
 from semirings import constant
 from semirings.expr import Symbol
@@ -411,6 +412,7 @@ COUNTED: dict[str, Callable[[gasla.Graph], Any]] = {
     "maximal_cliques": lambda graph: gasla.maximal_cliques(graph, count=True),
     "motif_counts": lambda graph: [*gasla.motif_counts(graph).values()],
     "temporal_motif_counts": lambda graph: [*gasla.temporal_motif_counts(timed(graph), 50).values()],
+    "contract": lambda graph: graph.contract(np.arange(graph.n) // 3, semirings.plus).values,
     "count_common_neighbors": lambda graph: primitives.count_common_neighbors(primitives.orient(graph))[0],
 }
 
@@ -425,7 +427,8 @@ def test_another_thread_sets_the_number_in_the_midst_of_a_call(name: str, monkey
     graph = gasla.Graph(random_matrix(7, 200, 3000, "csr")).simple(semirings.plus).symmetrized(semirings.plus)
     expected = COUNTED[name](graph)
     numbers = itertools.cycle([1, 4, 2, 5, 3])
-    monkeypatch.setattr(blocks, "SMALL", 1)
+    for module in (blocks, contract_cpu):
+        monkeypatch.setattr(module, "SMALL", 1)
     monkeypatch.setattr(blocks, "num_threads", lambda: next(numbers))
     for _ in range(10):
         np.testing.assert_allclose(COUNTED[name](graph), expected, rtol=1e-9)

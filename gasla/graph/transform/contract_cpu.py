@@ -36,7 +36,7 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
     seen, sums = np.full((threads, count), -1, became.dtype), np.empty((threads, count), weights.dtype)
     lengths, targets, totals = np.empty(count, np.int64), np.empty(m, became.dtype), np.empty(m, weights.dtype)
     arguments = starts, members, lists.indptr, lists.indices, weights, became, firsts, loops
-    run(_sum, m, *arguments, seen, sums, lengths, targets, totals, block_size(count, threads))
+    run(_sum, m, *arguments, seen, sums, lengths, targets, totals, block_size(count, threads), team=threads)
     indptr = running_sums(lengths)
     places = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
     kind = index_dtype(len(places))
