@@ -78,6 +78,7 @@ def once(cached: Function) -> Function:
         with _planning:
             return cached(*given, **named)
 
+    result.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
     return result  # type: ignore[return-value]
 
 
