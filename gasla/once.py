@@ -64,10 +64,15 @@ class once_property(Generic[T]):
         if owner is None:
             return self
         made: dict[str, T] = owner.__dict__
-        with only_one(owner, self.name):
-            if self.name not in made:
-                return made.setdefault(self.name, self.make(owner))
-            return made[self.name]
+        key = id(owner), self.name
+        lock = _locks.setdefault(key, threading.RLock())
+        try:  # as `only_one`, whose generator takes 2 µs
+            with lock:
+                if self.name not in made:
+                    made.setdefault(self.name, self.make(owner))
+                return made[self.name]
+        finally:
+            _locks.pop(key, None)
 
 
 def once(cached: Function) -> Function:
