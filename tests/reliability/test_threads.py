@@ -397,6 +397,17 @@ def test_threads_that_run_while_others_set_their_number() -> None:
     assert not threads.are_taken()
 
 
+def test_values_that_are_written_between_calls() -> None:
+    """All threads notice, whichever looks first, and none keeps what another one derived from the old values."""
+    A = random_matrix(format="csr")
+    graph = gasla.Graph(A)
+    for turn in range(10):
+        A.data[:] = np.random.default_rng(turn).integers(1, 9, A.nnz)
+        expected = gasla.sssp(A.copy(), 0)
+        for distances in at_once(lambda _: gasla.sssp(graph, 0)):
+            np.testing.assert_array_equal(distances, expected)
+
+
 COUNTED: dict[str, Callable[[gasla.Graph], Any]] = {
     "triangle_count": gasla.triangle_count,
     "clustering": gasla.clustering,
