@@ -32,12 +32,19 @@ print(gasla.bfs(graph, 0).tolist(), *made)
 """
 
 
+# Code of an installed wheel is not stored again.
+NOTHING_SHIPPED = """
+from pathlib import Path
+from gasla import cache, shipping
+cache.SHIPPED = Path("nothing")
+"""
+
+
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one function needs."""
     folder = tmp_path_factory.mktemp("shipped")
-    program = "from gasla import shipping; shipping.call('bfs')"
-    run("-c", program, cache_folder=folder)
+    run("-c", f"{NOTHING_SHIPPED}shipping.call('bfs')", cache_folder=folder)
     return folder
 
 
@@ -68,11 +75,8 @@ def test_an_older_processor_takes_none_of_the_shipped_code(shipped: Path, tmp_pa
     assert levels == "[0, 1, 2, 3" and "run_loop" in names
 
 
-FOR_ANOTHER = """
+FOR_ANOTHER = f"""{NOTHING_SHIPPED}
 import sys
-from pathlib import Path
-from gasla import shipping
-
 shipping.also_for("aarch64", Path(sys.argv[1]))
 for name in ("bfs", "edge_softmax(g, np.zeros(g.m))"):
     shipping.call(name)
