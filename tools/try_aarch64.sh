@@ -5,7 +5,7 @@
 #
 # WHEEL is the one for aarch64 that tools/build_distributions.py makes. Every function that takes a graph is called with
 # its defaults, without a compiler: all code must be in the wheel. The answers are compared with those of this machine.
-# That takes some ten minutes. With --tests, the default tests of the compiler, the CPU engine, operations and algorithms
+# With --tests, the default tests of the compiler, the CPU engine, operations and algorithms
 # run as well, which takes hours: they compile programs that the wheel does not have.
 # AARCH64_SYSTEM is the folder of the emulated system, which is kept: by default in the cache folder.
 set -euo pipefail

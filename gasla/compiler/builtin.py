@@ -74,6 +74,7 @@ ORDERS = {
     "release": ("release", "monotonic"),
     "acq_rel": ("acq_rel", "acquire"),
 }
+UNORDERED = {"unordered": ("unordered", "unordered")}  # of loads and stores alone
 
 
 def _fetch(
@@ -104,12 +105,12 @@ def _compare_and_swap(
 
 
 def _load(emit: Emitter, node: Any, array: Operand, index: Operand, order: str) -> Value:
-    return emit.read(_item(emit, node, array, index), f"atomic {ORDERS[order][0]}")
+    return emit.read(_item(emit, node, array, index), f"atomic {(ORDERS | UNORDERED)[order][0]}")
 
 
 def _store(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, order: str) -> Known:
     place = _item(emit, node, array, index)
-    emit.write(place, emit.stored(node.args[2], value, place.type.of), f"atomic {ORDERS[order][0]}")
+    emit.write(place, emit.stored(node.args[2], value, place.type.of), f"atomic {(ORDERS | UNORDERED)[order][0]}")
     return Known(None)
 
 
@@ -118,9 +119,9 @@ for _order in ORDERS:
     _add(f"fetch_or_{_order}", _fetch, by_kind={"i": "or", "u": "or"}, order=_order)
     _add(f"fetch_and_{_order}", _fetch, by_kind={"i": "and", "u": "and"}, order=_order)
     _add(f"compare_and_swap_{_order}", _compare_and_swap, order=_order)
-for _order in ("relaxed", "acquire"):
+for _order in ("unordered", "relaxed", "acquire"):
     _add(f"load_{_order}", _load, order=_order)
-for _order in ("relaxed", "release"):
+for _order in ("unordered", "relaxed", "release"):
     _add(f"store_{_order}", _store, order=_order)
 
 

@@ -7,7 +7,7 @@ from gasla.cpu.kernels.passes import all_receivers, counted, list_active, variab
 from gasla.cpu.kernels.queues import RECEIVED, claim, own_at, takes_turn
 from gasla.cpu.kernels.record import Pass, Run, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import ONE, ZERO, store_relaxed
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, store_unordered
 from gasla.program.statements import applied, revised
 
 
@@ -112,7 +112,7 @@ def release(run: Pass):
     """Clear the claims of the receivers."""
     variables(run)
     for v in all_receivers(run, 3):
-        store_relaxed(run.claims, v >> np.uint64(6), ZERO)
+        store_unordered(run.claims, v >> np.uint64(6), ZERO)
     counted(run)
 
 

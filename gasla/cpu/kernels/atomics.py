@@ -3,19 +3,19 @@
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Constant
 from gasla.cpu.kernels.record import Run, plan
-from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_relaxed, store_relaxed
+from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordered, store_unordered
 
 
 @compiled
 def improve(run: Run, key: Constant, field, v, value, shared):
     """field[v] = combine(field[v], value); returns whether that changed it."""
     while True:
-        old = load_relaxed(field, v)
+        old = load_unordered(field, v)
         new = run.combine[key](old, value)
         if new == old or (new != new and old != old):
             return False
         if not shared:
-            store_relaxed(field, v, new)
+            store_unordered(field, v, new)
             return True
         if compare_and_swap_relaxed(field, v, old, new):
             return True
@@ -29,7 +29,7 @@ def accumulate(run: Run, key: Constant, field, v, value, shared):
         field[v] = run.combine[key](old, value)
         return old
     while True:
-        old = load_relaxed(field, v)
+        old = load_unordered(field, v)
         if (key is None and plan.final is not None and run.is_final(old)) or compare_and_swap_relaxed(
             field, v, old, run.combine[key](old, value)
         ):

@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.cpu.kernels.atomics import copy_lanes, improve
 from gasla.cpu.kernels.record import Pass, Run, plan
-from gasla.cpu.runtime.intrinsics import ONE, load_relaxed, store_relaxed
+from gasla.cpu.runtime.intrinsics import ONE, load_unordered, store_unordered
 from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce, Store, StoreEdge
 from semirings import VectorType
 from semirings.types import has_wide
@@ -169,9 +169,9 @@ def item(array, kind, at, races=False):
         return array[at]
     if isinstance(kind, VectorType):
         if races:
-            return tuple(load_relaxed(array[at], i) for i in range(kind.length))
+            return tuple(load_unordered(array[at], i) for i in range(kind.length))
         return tuple(array[at, i] for i in range(kind.length))
-    return load_relaxed(array, at) if races else array[at]
+    return load_unordered(array, at) if races else array[at]
 
 
 def store(array, kind, at, value, races=False):
@@ -181,10 +181,10 @@ def store(array, kind, at, value, races=False):
     elif isinstance(kind, VectorType):
         for i in range(kind.length):
             if races:
-                store_relaxed(array[at], i, value[i])
+                store_unordered(array[at], i, value[i])
             else:
                 array[at, i] = value[i]
     elif races:
-        store_relaxed(array, at, value)
+        store_unordered(array, at, value)
     else:
         array[at] = value

@@ -7,7 +7,7 @@ from gasla.cpu.kernels.passes import bits_of, counted, fetch_target, variables
 from gasla.cpu.kernels.queues import FAR, claim, higher, nearer, ranked
 from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_relaxed
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
 def is_near(run: Pass, priority):
@@ -72,12 +72,12 @@ def rank(run: Pass, v):
         run.nearest = np.inf
         if plan.lane_gather is not None:
             for lane in bits_of(run.fresh):
-                run.nearest = nearer(run.nearest, np.float64(load_relaxed(run.v[plan.absorbs[0]][v], lane)))
+                run.nearest = nearer(run.nearest, np.float64(load_unordered(run.v[plan.absorbs[0]][v], lane)))
         else:
             for bit, part in enumerate(plan.parts):
                 if run.fresh & np.uint64(1 << bit) != ZERO:
                     run.nearest = nearer(
-                        run.nearest, np.float64(load_relaxed(*place_of(run.v[plan.absorbing(part)], v, part)))
+                        run.nearest, np.float64(load_unordered(*place_of(run.v[plan.absorbing(part)], v, part)))
                     )
 
 

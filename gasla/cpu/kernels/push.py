@@ -26,7 +26,7 @@ from gasla.cpu.kernels.priorities import is_near, priority_of, put_off
 from gasla.cpu.kernels.queues import NEAR, add_news, claim, nearer, take_news
 from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_relaxed, store_relaxed
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered, store_unordered
 from gasla.program.statements import Call, Store, written_by
 
 
@@ -81,7 +81,7 @@ def push(run: Pass):
 def clear_claim(run: Pass, u):
     """Clear the claims of the last iteration, if its active vertices are all that were claimed."""
     if plan.absorbs or plan.push_at_once:
-        store_relaxed(run.last_claims, u >> np.uint64(6), ZERO)
+        store_unordered(run.last_claims, u >> np.uint64(6), ZERO)
 
 
 def send(run: Pass, u):
@@ -194,7 +194,7 @@ def lane_of(run: Pass, u, v, lane):
 
 def lane_argument(run: Pass, name, field, at, lane):
     """Return the local variable of a parameter, or a lane of a vector of a vertex."""
-    return run.local[name] if field is None else load_relaxed(row(run, field, "old")[at], lane)
+    return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 
 # --- at once, or into an array ----------------------------------------------------------------------------------------

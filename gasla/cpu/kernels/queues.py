@@ -30,6 +30,7 @@ from gasla.cpu.runtime.intrinsics import (
     fetch_or_relaxed,
     fetch_or_release,
     load_relaxed,
+    load_unordered,
     store_relaxed,
     words_at,
 )
@@ -72,7 +73,7 @@ def has(bits, vertex):
 def claim(bits, vertex, shared):
     """Set the bit of `vertex`; True for exactly one caller, which found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
-    if load_relaxed(bits, word) & bit:
+    if load_unordered(bits, word) & bit:
         return False
     if shared:
         return fetch_or_relaxed(bits, word, bit) & bit == np.uint64(0)
@@ -84,7 +85,7 @@ def claim(bits, vertex, shared):
 def takes_turn(waiting, vertex, bucket, opened, shared):
     """Whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
-    waits, waited = bucket > opened, load_relaxed(waiting, word) & bit != np.uint64(0)
+    waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
         claim(waiting, vertex, shared)
     elif waited and not waits:
@@ -115,7 +116,7 @@ def add_news(news, vertex, bits, shared):
 @compiled
 def take_news(news, vertex, shared):
     """Return the bits of the changed parts of a vertex, and clear them."""
-    bits = load_relaxed(news, vertex)
+    bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
             bits = fetch_and_acquire(news, vertex, np.uint8(0))

@@ -22,7 +22,7 @@ from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
 from gasla.cpu.runtime.intrinsics import (
     compare_and_swap_release,
     load_acquire,
-    store_relaxed,
+    store_unordered,
 )
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
@@ -155,5 +155,5 @@ def _settle(roots, first, last, parents, best):
             roots[kept] = v
             kept += _ONE
         else:
-            store_relaxed(parents, v, root)
+            store_unordered(parents, v, root)
     return kept

@@ -14,7 +14,7 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.primitive.depth_first import peel_one_by_one
 from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_unordered
 from gasla.cpu.runtime.threads import barrier, is_stopped
 from gasla.graph.graph import Graph
 
@@ -90,7 +90,7 @@ def _drain(control, indptr, indices, degrees, stack, top, level, shared):
         v = np.uint64(stack[top])
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = np.uint64(indices[k])
-            if load_relaxed(degrees, u) > level:
+            if load_unordered(degrees, u) > level:
                 if shared:
                     before = np.int64(fetch_add_relaxed(degrees, u, -1))
                 else:

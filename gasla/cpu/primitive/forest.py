@@ -14,7 +14,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_relaxed, prefetch, store_relaxed
+from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordered, prefetch, store_unordered
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
@@ -124,13 +124,13 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 @inlined
 def find(parents, v):
     """The root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
-    parent = np.uint64(load_relaxed(parents, v))
-    grandparent = np.uint64(load_relaxed(parents, parent))
+    parent = np.uint64(load_unordered(parents, v))
+    grandparent = np.uint64(load_unordered(parents, parent))
     while parent != grandparent:
-        store_relaxed(parents, v, grandparent)
+        store_unordered(parents, v, grandparent)
         v = grandparent
-        parent = np.uint64(load_relaxed(parents, v))
-        grandparent = np.uint64(load_relaxed(parents, parent))
+        parent = np.uint64(load_unordered(parents, v))
+        grandparent = np.uint64(load_unordered(parents, parent))
     return parent
 
 
@@ -166,7 +166,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
     n, last_root = np.uint64(len(parents)), known if joins else np.int64(-1)
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
-            if load_relaxed(parents, v) != known:
+            if load_unordered(parents, v) != known:
                 low = np.uint64(indptr[v])
                 _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last), last_root)
 
@@ -179,11 +179,11 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
         for v in range(start, end):
             low = np.uint64(indptr[v])
             low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
-            if load_relaxed(parents, v) != known:
+            if load_unordered(parents, v) != known:
                 _link_list(parents, v, indices, low, high, -1)
             else:
                 for k in range(low, high):
-                    if load_relaxed(parents, np.uint64(indices[k])) != known:
+                    if load_unordered(parents, np.uint64(indices[k])) != known:
                         _link_list(parents, v, indices, k, k + _ONE, -1)
 
 
@@ -193,7 +193,7 @@ def _link_across(thread, threads, control, indptr, indices, parents, first, last
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
-            if load_relaxed(parents, v) != known:
+            if load_unordered(parents, v) != known:
                 low = np.uint64(indptr[v])
                 for k in range(low + first, min(np.uint64(indptr[v + _ONE]), low + last)):
                     u = np.uint64(indices[k])
@@ -221,13 +221,13 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
 @compiled
 def _flatten(parents, v):
     """Make v's root its parent, and return it. Changes no other parent: other threads may have flattened them."""
-    parent = np.uint64(load_relaxed(parents, v))
-    root = np.uint64(load_relaxed(parents, parent))
+    parent = np.uint64(load_unordered(parents, v))
+    root = np.uint64(load_unordered(parents, parent))
     if parent != root:
         while parent != root:
             parent = root
-            root = np.uint64(load_relaxed(parents, parent))
-        store_relaxed(parents, v, root)
+            root = np.uint64(load_unordered(parents, parent))
+        store_unordered(parents, v, root)
     return root
 
 
@@ -257,8 +257,8 @@ def _number(thread, threads, control, parents, counts):
     for v in range(start, end):
         parent = parents[v]
         at = v if parent < 0 else np.uint64(parent)
-        named = ~load_relaxed(parents, at)
-        store_relaxed(parents, v, parent if parent < 0 else named)
+        named = ~load_unordered(parents, at)
+        store_unordered(parents, v, parent if parent < 0 else named)
     barrier(control, threads)
     for v in range(start, end):
         parents[v] = max(parents[v], ~parents[v])

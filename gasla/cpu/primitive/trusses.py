@@ -23,7 +23,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.primitive.neighbors import orient
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_relaxed
+from gasla.cpu.runtime.intrinsics import fetch_add_relaxed, load_unordered
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.graph import Graph
 
@@ -287,7 +287,7 @@ def _lower(e, a, b, support, states, queue, words, level, shared):
 @inlined
 def _decrease(e, support, queue, words, level, shared):
     """Lower the support of an edge, but not below the level. Append an edge that reaches the level to the queue."""
-    if load_relaxed(support, e) > level:
+    if load_unordered(support, e) > level:
         if shared:
             before = np.int64(fetch_add_relaxed(support, e, -1))
         else:

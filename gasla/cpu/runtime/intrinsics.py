@@ -13,8 +13,11 @@ from gasla.compiler.kernel_types import I32, I64, NONE, NUMBERS
 from gasla.compiler.system import has
 
 # Atomics, by the order that they need of memory: docs/cpu-engine.md says why.
-load_relaxed, load_acquire, store_relaxed, store_release = (
-    BUILTINS[name] for name in ("load_relaxed", "load_acquire", "store_relaxed", "store_release")
+load_unordered, load_relaxed, load_acquire = (
+    BUILTINS[f"load_{order}"] for order in ("unordered", "relaxed", "acquire")
+)
+store_unordered, store_relaxed, store_release = (
+    BUILTINS[f"store_{order}"] for order in ("unordered", "relaxed", "release")
 )
 fetch_add_relaxed, fetch_add_acq_rel = (BUILTINS[name] for name in ("fetch_add_relaxed", "fetch_add_acq_rel"))
 fetch_or_relaxed, fetch_or_release = (BUILTINS[name] for name in ("fetch_or_relaxed", "fetch_or_release"))
