@@ -23,7 +23,7 @@ CPU_OF_DLPACK = 1  # the number of the device kDLCPU
 
 
 def array_module(x: Any) -> ModuleType:
-    """The module of an array: CuPy for its arrays and sparse matrices, NumPy for anything else.
+    """Return the module of an array: CuPy for its arrays and sparse matrices, NumPy for anything else.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def array_module(x: Any) -> ModuleType:
 
 
 def device_of(x: Any) -> Device:
-    """The device of an array: "gpu" for CuPy's.
+    """Return the device of an array: "gpu" for CuPy's.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def device_of(x: Any) -> Device:
 
 
 def module_of(device: Device) -> ModuleType:
-    """The array module of a device: NumPy or CuPy."""
+    """Return the array module of a device: NumPy or CuPy."""
     return np if device == "cpu" else require_gpu()
 
 
@@ -99,7 +99,7 @@ def here(x: Any, device: Device) -> Any:
 
 
 def index_dtype(largest: int) -> np.dtype[Any]:
-    """The type for indices up to `largest`: int32 if it holds them, else int64.
+    """Return the type for indices up to `largest`: int32 if it holds them, else int64.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def index_dtype(largest: int) -> np.dtype[Any]:
 
 
 def converted(array: Any, kind: np.dtype[Any]) -> Any:
-    """An array converted to another type; the array itself if it has that type.
+    """Return an array converted to another type; the array itself if it has that type.
 
     CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing, so PTX instructions are used.
     """
@@ -121,7 +121,7 @@ def converted(array: Any, kind: np.dtype[Any]) -> Any:
 
 
 def as_bits(array: Any) -> Any:
-    """A view for copies: float16 as uint16, for which CuPy needs no CUDA header."""
+    """Return a view for copies: float16 as uint16, for which CuPy needs no CUDA header."""
     return array.view(np.uint16) if array.dtype == _HALF else array
 
 
@@ -138,12 +138,12 @@ def _half_kernels() -> tuple[Any, Any]:
 
 
 def address(array: Any) -> int:
-    """The address of an array."""
+    """Return the address of an array."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Whether iterations of this many vertices keep a device busy; otherwise threads mostly wait at barriers."""
+    """Return whether iterations of this many vertices keep a device busy; otherwise threads mostly wait at barriers."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
 
@@ -195,7 +195,7 @@ def _are_several() -> bool:
 
 
 def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An array in the form that `checksum` takes: an odd number of rows of words, and the remaining bytes.
+    """Return an array in the form that `checksum` takes: an odd number of rows of words, and the remaining bytes.
 
     With an even number of rows, a top bit that all words share, such as a sign, would cancel in their sum.
     """
@@ -207,7 +207,7 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
-    """A checksum that shows writes to an array: sums of every 509th word, and the remaining bytes.
+    """Return a checksum that shows writes to an array: sums of every 509th word, and the remaining bytes.
 
     One pass at the speed of memory. Swapping two words of the same sum goes unnoticed.
     """
@@ -218,7 +218,7 @@ _SUMS = 509
 
 
 def running_sums(counts: Any) -> Any:
-    """The offsets of lists with the given lengths: 0 and the prefix sums, in int64."""
+    """Return the offsets of lists with the given lengths: 0 and the prefix sums, in int64."""
     xp: Any = array_module(counts)
     sums = xp.zeros(len(counts) + 1, np.int64)
     if len(counts):  # CuPy fails for empty arrays
@@ -235,7 +235,7 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
 
 
 def distinct(x: Any) -> Any:
-    """The distinct numbers of an array, ascending, NaN once; those of a column on ranks are found there.
+    """Return the distinct numbers of an array, ascending, NaN once; those of a column on ranks are found there.
 
     NumPy's `unique` hashes from version 2.3 on, which takes 30 times as long as a sort for many distinct numbers.
 
@@ -255,7 +255,7 @@ def distinct(x: Any) -> Any:
 
 
 def any_true(flags: Any) -> bool:
-    """Whether any entry of an array of bool is True.
+    """Return whether any entry of an array of bool is True.
 
     Computed as a maximum: CuPy's `any` compiles CUB on first use, which takes seconds.
     """
@@ -294,7 +294,7 @@ class Values(Computed):
 
 
 def as_values(x: Any) -> Any:
-    """An array as `Values`, a tuple with its arrays as `Values`, anything else unchanged."""
+    """Return an array as `Values`, a tuple with its arrays as `Values`, anything else unchanged."""
     if isinstance(x, tuple):
         return x._make(map(as_values, x)) if hasattr(x, "_make") else tuple(map(as_values, x))
     return x.view(Values) if type(x) is np.ndarray and x.ndim else x
@@ -306,7 +306,7 @@ def _plain(x: Any) -> Any:
 
 
 def column(x: Any) -> Any:
-    """A constant vector, also one chosen by `semirings.where`, as a column; any other value unchanged."""
+    """Return a constant vector, also one chosen by `semirings.where`, as a column; any other value unchanged."""
     return x[:, np.newaxis] if getattr(x, "of", type(x)) is np.ndarray and x.ndim == 1 else x
 
 

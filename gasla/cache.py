@@ -31,7 +31,7 @@ def in_folder(folder: Path) -> Iterator[None]:
 
 
 def cache_directory() -> Path:
-    """The cache folder: `GASLA_CACHE_DIR`, else a folder in the user's cache folder."""
+    """Return the cache folder: `GASLA_CACHE_DIR`, else a folder in the user's cache folder."""
     if _instead:
         return _instead[-1]
     chosen = os.environ.get("GASLA_CACHE_DIR")
@@ -61,7 +61,7 @@ def store(name: str, data: bytes) -> None:
 
 
 def load(name: str) -> bytes | None:
-    """The data stored or shipped under a name; None if there is none, or if it is damaged."""
+    """Return the data stored or shipped under a name, or None if there is none, or if it is damaged."""
     for folder in (cache_directory(), SHIPPED):
         try:
             return read(folder, name)
@@ -73,7 +73,7 @@ def load(name: str) -> bytes | None:
 
 
 def read(folder: Path, name: str) -> bytes:
-    """The data that a folder has under a name; ValueError if it is damaged."""
+    """Return the data that a folder has under a name. Raise ValueError if it is damaged."""
     content = (folder / name).read_bytes()
     digest, data = content[:_DIGEST], content[_DIGEST:]
     if digest != _digest(name, data):

@@ -27,7 +27,7 @@ def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
 
 
 def memory_left(cgroups: Path, membership: Path) -> int | None:
-    """Return the bytes that the memory limits of all nested cgroups of this process leave; None without a limit.
+    """Return the bytes that the memory limits of all nested cgroups of this process leave, or None without a limit.
 
     Cached contents of files that were not read lately count as free, because the system drops them first.
     """
@@ -43,7 +43,7 @@ def memory_left(cgroups: Path, membership: Path) -> int | None:
 
 
 def text(file: Path) -> str:
-    """A file's text; nothing if it can't be read."""
+    """Return a file's text; nothing if it can't be read."""
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError):

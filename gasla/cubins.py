@@ -27,25 +27,25 @@ _CUPY_FUNCTION = "_compile_using_nvrtc_no_warning"
 
 @lru_cache(1)
 def _archive() -> ZipFile | None:
-    """The open zip file, which stays open; None if there is none, as in a checkout."""
+    """Return the open zip file, which stays open, or None if there is none, as in a checkout."""
     with suppress(OSError, BadZipFile):
         return ZipFile(cache.SHIPPED / FILE)
     return None
 
 
 def are_there() -> bool:
-    """Whether this installation ships machine code."""
+    """Return whether this installation ships machine code."""
     return _archive() is not None
 
 
 def has(key: str) -> bool:
-    """Whether code with this key is shipped."""
+    """Return whether code with this key is shipped."""
     archive = _archive()
     return archive is not None and key in archive.NameToInfo
 
 
 def load(key: str) -> bytes | None:
-    """Return the code with this key; None if there is none, or if the file is damaged."""
+    """Return the code with this key, or None if there is none, or if the file is damaged."""
     if has(key):
         with suppress(OSError, BadZipFile, LZMAError, EOFError):  # treated as absent: NVRTC compiles
             return _archive().read(key)  # type: ignore[union-attr]

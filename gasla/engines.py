@@ -49,7 +49,7 @@ class Products(Protocol):
     """Products over semirings, of operands that `gasla.operations` has checked."""
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
-        """Compile a product of a matrix with a vector; see `gasla.program.terms.Ready`."""
+        """Compile a product of a matrix with a vector. See `gasla.program.terms.Ready`."""
 
     def ready_wide(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
         """Compile a product with a dense matrix: x, mask and outs are C-contiguous, of shape (rows, columns)."""
@@ -65,10 +65,10 @@ class Products(Protocol):
         """
 
     def in_format(self, A: Any, wanted: Format) -> Any:
-        """A matrix as CSR or CSC, with all entries in stored order; `indptr`, `indices` and `data` suffice."""
+        """Return a matrix as CSR or CSC, with all entries in stored order; `indptr`, `indices` and `data` suffice."""
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-        """The lists that `make` returns, possibly cached for the next product of the matrix."""
+        """Return the lists that `make` returns, possibly cached for the next product of the matrix."""
 
 
 class Running(Protocol):
@@ -96,16 +96,16 @@ class Running(Protocol):
         """The first rows of the trace: active vertices, edges, direction; distributed also exchanges and bytes."""
 
     def reasons(self) -> Mapping[int, str]:
-        """The reason for each direction of an iteration."""
+        """Return the reason for each direction of an iteration."""
 
     def state(self) -> Mapping[str, Any]:
-        """The current values of fields."""
+        """Return the current values of fields."""
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters that `idle` changes."""
+        """Return the current values of the parameters that `idle` changes."""
 
     def found(self) -> Found:
-        """The current state of the run, as in `Result`."""
+        """Return the current state of the run, as in `Result`."""
 
     def close(self) -> None:
         """Release the workspace for the next run."""
@@ -153,7 +153,7 @@ class Runs(Protocol):
         """Start to compile in the background, if the engine can."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> Together | None:
-        """Prepare runs of phases that take turns; None if the engine can't run them without its caller."""
+        """Prepare runs of phases that take turns. Return None if the engine can't run them without its caller."""
 
     def begin(
         self,
@@ -215,25 +215,25 @@ class Primitives(Protocol):
         """Set every parent to the root of its tree, in place."""
 
     def number(self, parents: Any) -> int:
-        """Replace parents by the number of the tree, in place; returns the number of trees."""
+        """Replace parents by the number of the tree, in place. Return the number of trees."""
 
     def likely_largest(self, parents: Any) -> int:
-        """The most frequent root in a sample of vertices."""
+        """Return the most frequent root in a sample of vertices."""
 
     def label_components(self, graph: Graph) -> tuple[Any, Any]:
-        """The number of components, and the component of each vertex. A whole algorithm (Afforest)."""
+        """Return the number of components, and the component of each vertex. A whole algorithm (Afforest)."""
 
     def number_trees(self, graph: Graph) -> tuple[Any, Any, Any]:
         """Parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph. A whole algorithm."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
-        """The least and the greatest value in each subtree of the trees that `number_trees` returns."""
+        """Return the least and the greatest value in each subtree of the trees that `number_trees` returns."""
 
     def simplify(self, graph: Graph) -> Graph:
-        """The graph as simple and undirected; the graph itself if it is so already."""
+        """Return the graph as simple and undirected; the graph itself if it is so already."""
 
     def orient(self, graph: Graph) -> Any:
-        """The engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
+        """Return the engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool, share: Share = WHOLE) -> tuple[Any, Any]:
         """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists).
@@ -319,19 +319,19 @@ class JoinRun(Protocol):
     blocks: int
 
     def total(self) -> int:
-        """The number of matches."""
+        """Return the number of matches."""
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """The number of matches that begin in each of some blocks; by default in all.
+        """Return the number of matches that begin in each of some blocks, by default in all.
 
         Where it reaches `most`, it may be any larger number.
         """
 
     def tally(self) -> Any:
-        """The number of matches that each vertex is in; all vertices of the pattern must be matched."""
+        """Return the number of matches that each vertex is in; all vertices of the pattern must be matched."""
 
     def write(self, first: int, wanted: Any, found: Any) -> list[int]:
-        """Write matches of some blocks into rows; returns how many there were.
+        """Write matches of some blocks into rows. Return how many there were.
 
         `wanted` has for each block how many matches to skip, how many to take at most, and the row of the first one.
         """
@@ -436,41 +436,41 @@ class Engine(Runner, Protocol):
     """An engine for one kind of device."""
 
     def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
-        """The sentences of `gasla.explain`."""
+        """Return the sentences of `gasla.explain`."""
 
     def explain_elsewhere(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool
     ) -> list[str]:
-        """The sentences of `gasla.explain` that need neither the engine's device nor a graph there."""
+        """Return the sentences of `gasla.explain` that need neither the engine's device nor a graph there."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
-        """A program bound to a graph for `gasla.stages`."""
+        """Return a program bound to a graph for `gasla.stages`."""
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
-        """The generated code of a program."""
+        """Return the generated code of a program."""
 
     def walk_source(self, program: type[WalkProgram], id_type: np.dtype[Any]) -> str:
-        """The generated code of a walk program."""
+        """Return the generated code of a walk program."""
 
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-        """The most bytes that a run takes, besides the graph and its fields."""
+        """Return the most bytes that a run takes, besides the graph and its fields."""
 
     def products(self) -> Products:
-        """The engine's products over semirings."""
+        """Return the engine's products over semirings."""
 
     def primitives(self) -> Primitives:
-        """The engine's primitives."""
+        """Return the engine's primitives."""
 
 
 @cache
 def engine(device: str) -> Engine:
-    """The engine for arrays of a device, "cpu" or "gpu"; or "distributed" for distributed graphs."""
+    """Return the engine for arrays of a device, "cpu" or "gpu"; or "distributed" for distributed graphs."""
     return cast(Engine, _face(device))
 
 
 @cache
 def runner(device: str, compiled: bool) -> Runner:
-    """The engine of a device if `compiled`; otherwise the reference engine."""
+    """Return the engine of a device if `compiled`, otherwise the reference engine."""
     found = engine(device)
     if compiled:
         return found
@@ -510,12 +510,12 @@ def interpreted() -> AbstractContextManager[None]:
 
 
 def running_as(compiled: bool) -> AbstractContextManager[None]:
-    """A context in which programs are compiled or not, as in the one that `compiles` described."""
+    """Return a context in which programs are compiled or not, as in the one that `compiles` described."""
     return nullcontext() if compiled else interpreted()
 
 
 def compiles() -> bool:
-    """Whether programs are compiled in this context: not within `interpreted`."""
+    """Return whether programs are compiled in this context: not within `interpreted`."""
     return not _interprets.get()
 
 
@@ -541,12 +541,12 @@ def chooses_kernels() -> bool:
 
 
 def _face(package: str) -> object:
-    """The package of an engine, imported on first use."""
+    """Return the package of an engine, imported on first use."""
     return import_module(f"gasla.{package}")
 
 
 def engine_of_language(target: str) -> Engine:
-    """The engine that generates code for a target: "cpu" or "cuda"."""
+    """Return the engine that generates code for a target: "cpu" or "cuda"."""
     devices: dict[str, Device] = {"cpu": "cpu", "cuda": "gpu"}
     if target not in devices:
         raise ValueError(f"target is {target!r}; expected 'cpu' or 'cuda'")

@@ -60,7 +60,7 @@ def _free(address: int) -> None:
 
 
 def pinned(array: Array, dtype: Any = None) -> Array:
-    """The array as a type in page-locked memory; itself if it is there already."""
+    """Return the array as a type in page-locked memory, or itself if it is there already."""
     kind = array.dtype if dtype is None else np.dtype(dtype)
     if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
         return array
@@ -70,7 +70,7 @@ def pinned(array: Array, dtype: Any = None) -> Array:
 
 
 def pinned_empty(count: int, dtype: Any) -> Array:
-    """A new array of a given number of entries in page-locked memory."""
+    """Return a new array of a given number of entries in page-locked memory."""
     kind = np.dtype(dtype)
     return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
 
@@ -92,7 +92,7 @@ def mapped(array: Array) -> Any:
 
 
 def on_host(array: Any) -> Array | None:
-    """The NumPy array of the bytes of a `mapped` array; None for an array in device memory."""
+    """Return the NumPy array of the bytes of a `mapped` array, or None for an array in device memory."""
     if isinstance(array, np.ndarray):
         return array
     if array.size == 0:
@@ -106,7 +106,7 @@ def on_host(array: Any) -> Array | None:
 
 
 def _memory_of(array: Any) -> PinnedBytes | None:
-    """The page-locked memory that a NumPy array lies in."""
+    """Return the page-locked memory that a NumPy array lies in."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, PinnedBytes) else None
@@ -121,5 +121,5 @@ def free_bytes() -> int:
 
 
 def cards() -> int:
-    """The number of devices."""
+    """Return the number of devices."""
     return int(require_gpu().cuda.runtime.getDeviceCount())

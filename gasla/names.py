@@ -14,7 +14,7 @@ _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
 
 def inner(name: str) -> str:
-    """The inner name of a field, parameter or aggregate: the name itself if it is plain, else a unique encoding.
+    """Return the inner name of a field, parameter or aggregate: the name itself if it is plain, else a unique encoding.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def inner(name: str) -> str:
 
 
 def given(name: str) -> str:
-    """The name in the program for an inner name.
+    """Return the name in the program for an inner name.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def given(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """A class's or a semiring's name for a comment or a file: at most 40 letters, digits and underscores.
+    """Return a class's or a semiring's name for a comment or a file: at most 40 letters, digits and underscores.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def title(name: str) -> str:
 
 
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """A suffix for the error on an unknown name: the known name that was probably meant, if one is similar.
+    """Return a suffix for the error on an unknown name: the known name that was probably meant, if one is similar.
 
     Else the first known name that begins with the given one, or contains it.
 

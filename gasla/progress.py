@@ -84,7 +84,7 @@ def bar(description: str) -> Iterator[None]:
 
 
 def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this process, whose standard error is no terminal, but shows a bar."""
+    """Return whether a Jupyter kernel runs this process, whose standard error is no terminal, but shows a bar."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -114,7 +114,7 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
 
 
 def is_watched() -> bool:
-    """Whether an open bar would show a count of `follow`."""
+    """Return whether an open bar would show a count of `follow`."""
     shown = _open.get()
     return shown is not None and not shown.is_held
 

@@ -67,7 +67,7 @@ _INSTEAD = {
 
 
 def instead(name: str) -> str | None:
-    """The replacement for a NumPy function or an array method of this name; None if there is no advice.
+    """Return the replacement for a NumPy function or an array method of this name, or None if there is no advice.
 
     Examples
     --------
@@ -87,7 +87,7 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """The expectation to name in an error on something that is not a monoid; the likely monoid, if it is clear.
+    """Return the expectation to name in an error on something that is not a monoid; the likely monoid, if it is clear.
 
     Examples
     --------

@@ -27,37 +27,40 @@ __all__ = [
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """The smallest value of a type; minus infinity for floats."""
+    """Return the smallest value of a type; minus infinity for floats."""
     return {"b": False, "f": -np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """The largest value of a type; infinity for floats."""
+    """Return the largest value of a type, or infinity for floats."""
     return {"b": True, "f": np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).max
 
 
 def exact_lowest(dtype: np.dtype[Any]) -> Any:
-    """The terminal value of the minimum; None for floats, since NaN takes precedence even over minus infinity."""
+    """Return the terminal value of the minimum.
+
+    None for floats, since NaN takes precedence even over minus infinity.
+    """
     return None if dtype.kind == "f" else lowest(dtype)
 
 
 def exact_highest(dtype: np.dtype[Any]) -> Any:
-    """The terminal value of the maximum; see `exact_lowest`."""
+    """Return the terminal value of the maximum. See `exact_lowest`."""
     return None if dtype.kind == "f" else highest(dtype)
 
 
 def exact_zero(dtype: np.dtype[Any]) -> Any:
-    """The terminal value of the product, zero; None for floats, since 0 times infinity is NaN."""
+    """Return the terminal value of the product, zero, or None for floats, since 0 times infinity is NaN."""
     return None if dtype.kind == "f" else 0
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """The value with all bits set; None for floats."""
+    """Return the value with all bits set, or None for floats."""
     return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """The result of `first` and `second` for no values: NaN, the most extreme integer, or False."""
+    """Return the result of `first` and `second` for no values: NaN, the most extreme integer, or False."""
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
@@ -65,17 +68,17 @@ def nothing(dtype: np.dtype[Any]) -> Any:
 
 
 def _first(x: Any, y: Any) -> Any:
-    """The left value."""
+    """Return the left value."""
     return x
 
 
 def _second(x: Any, y: Any) -> Any:
-    """The right value."""
+    """Return the right value."""
     return y
 
 
 def _pair(x: Any, y: Any) -> Any:
-    """The int64 1 for any values: sums of it count matches without overflow."""
+    """Return the int64 1 for any values: sums of it count matches without overflow."""
     if is_symbolic((x, y)):
         return as_expr(1)
     parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
@@ -83,57 +86,57 @@ def _pair(x: Any, y: Any) -> Any:
 
 
 def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The operator's value, and its index k."""
+    """Return the operator's value, and its index k."""
     return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The row of the right value: for a vector times a matrix, the vertex that the value comes from."""
+    """Return the row of the right value: for a vector times a matrix, the vertex that the value comes from."""
     return k
 
 
 def _firsti(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The row of the left value."""
+    """Return the row of the left value."""
     return i
 
 
 def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The column of the right value."""
+    """Return the column of the right value."""
     return j
 
 
 def _scalar_type(x: Any) -> np.dtype[Any]:
-    """The type of a value's scalars."""
+    """Return the type of a value's scalars."""
     kind = as_expr(x).type if is_symbolic(x) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     assert not isinstance(kind, TupleType)
     return kind.scalar if isinstance(kind, VectorType) else kind
 
 
 def either(x: Any, y: Any) -> Any:
-    """One of the two values: x, unless it is zero, the identity. Tuples are chosen as a whole."""
+    """Return one of the two values: x, unless it is zero, the identity. Tuples are chosen as a whole."""
     parts = tuple(x) if is_tuple(x) else (x,)
     return where(reduce(operator.or_, (differs(part, 0) for part in parts)), x, y)
 
 
 def lexicographic_min(x: Any, y: Any) -> Any:
-    """The lexicographically smaller tuple; NaN is smallest."""
+    """Return the lexicographically smaller tuple; NaN is smallest."""
     return _lexicographic("argmin", x, y, np.less)
 
 
 def lexicographic_max(x: Any, y: Any) -> Any:
-    """The lexicographically larger tuple; NaN is largest."""
+    """Return the lexicographically larger tuple; NaN is largest."""
     return _lexicographic("argmax", x, y, np.greater)
 
 
 def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
-    """The preferred of two tuples."""
+    """Return the preferred of two tuples."""
     if not (is_tuple(x) and is_tuple(y)):
         raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
     return where(_comes_first(tuple(x), tuple(y), less), x, y)
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
-    """Whether tuple x is preferred, by its first item, and on a tie by the others."""
+    """Return whether tuple x is preferred, by its first item, and on a tie by the others."""
     before, not_after = _preferred(x[0], y[0], less)
     if len(x) == 1:
         return before
@@ -154,7 +157,7 @@ def _as_exponent(x: Any) -> Any:
 
 
 def _add_exponents(x: Any, y: Any) -> Any:
-    """The larger m, and the sum of exponentials relative to exp(m): one exponential, and no logarithm."""
+    """Return the larger m, and the sum of exponentials relative to exp(m): one exponential, and no logarithm."""
     (m, t), (n, u) = x, y
     apart = abs(m - n)  # NaN for equal infinities or NaN operands: then the maximum alone is the result
     # An exponential that underflows is replaced by 0: libraries take ten times as long for it.
@@ -163,7 +166,7 @@ def _add_exponents(x: Any, y: Any) -> Any:
 
 
 def _from_exponent(x: Any) -> Any:
-    """The value of a pair, by log(1 + t) with a correction for rounding, which is faster than log1p."""
+    """Return the value of a pair, by log(1 + t) with a correction for rounding, which is faster than log1p."""
     m, t = x
     total = 1 + t
     return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # the rounding of 1 + t matters if the log is small

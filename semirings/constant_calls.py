@@ -23,7 +23,7 @@ TELLING = {"random", "urandom", *NOW, *MODULES}
 
 
 def constant_call(function: Callable[..., Any]) -> str | None:
-    """Return the text of the first call in a function that gives one number for a whole run; None without one.
+    """Return the text of the first call in a function that gives one number for a whole run, or None without one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """The texts of such calls, also in functions of the same module; `this` is what `self` is."""
+    """Yield the texts of such calls, also in functions of the same module; `this` is what `self` is."""
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return
     this = this if function.__code__.co_varnames[:1] == ("self",) else None
@@ -53,7 +53,7 @@ def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
 
 
 def _may_call(function: FunctionType, this: Any) -> bool:
-    """Whether any name of a function makes its bytecode worth reading, which takes 0.1 ms."""
+    """Return whether any name of a function makes its bytecode worth reading, which takes 0.1 ms."""
     names = {*function.__code__.co_names}
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
     values += [_content(cell) for cell in function.__closure__ or ()]
@@ -69,7 +69,7 @@ def _may_call(function: FunctionType, this: Any) -> bool:
 
 
 def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
-    """What names in a function refer to, with attributes of modules, of generators and of `self`."""
+    """Yield what names in a function refer to, with attributes of modules, of generators and of `self`."""
     closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
     text, value, known = "", None, False
     for step in dis.get_instructions(function.__code__):
@@ -104,12 +104,12 @@ def _generators() -> tuple[type, ...]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Whether attributes may be looked up without running somebody's code."""
+    """Return whether attributes may be looked up without running somebody's code."""
     return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether a function gives another number each time."""
+    """Return whether a function gives another number each time."""
     if not callable(value) or isinstance(value, type):
         return False
     owner, module = getattr(value, "__self__", None), getattr(value, "__module__", None) or ""

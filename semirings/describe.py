@@ -15,7 +15,7 @@ _PREFIX = {"negative": "-", "invert": "~"}
 
 @means(str)
 def describe(expr: Expr, limit: int = 200) -> str:
-    """The expression in Python's notation, truncated to `limit` characters."""
+    """Return the expression in Python's notation, truncated to `limit` characters."""
     texts: dict[int, str] = {}  # by id: while a function is traced, nodes are not hashable
     for part in in_order(expr):
         texts[id(part)] = _describe(part, [texts[id(arg)] for arg in part.args], limit)
@@ -23,7 +23,7 @@ def describe(expr: Expr, limit: int = 200) -> str:
 
 
 def _describe(expr: Expr, args: list[str], limit: int) -> str:
-    """One node as text, given the text of its arguments."""
+    """Return one node as text, given the text of its arguments."""
 
     def operand(index: int) -> str:
         return f"({args[index]})" if expr.args[index].op in (*INFIX, *_PREFIX) else args[index]

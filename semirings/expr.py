@@ -60,7 +60,7 @@ def reading() -> Iterator[None]:
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
-    """The methods of a binary operator: plain and reflected."""
+    """Return the methods of a binary operator: plain and reflected."""
 
     def method(self: Expr, other: Any) -> Expr:
         result: Expr = ufunc(self, other)
@@ -74,7 +74,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Exp
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
-    """The method of a unary operator."""
+    """Return the method of a unary operator."""
 
     def method(self: Expr) -> Expr:
         result: Expr = ufunc(self)
@@ -141,7 +141,7 @@ class Expr:
         return other // self, other % self
 
     def astype(self, dtype: Any) -> Expr:
-        """Convert to another type; see `semirings.cast`."""
+        """Convert to another type. See `semirings.cast`."""
         result: Expr = _MEANINGS[np.ndarray.astype](self, dtype)
         return result
 
@@ -282,7 +282,7 @@ class Symbol(Expr):
 
 
 def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
-    """The unique node with this operation, type, arguments and payload."""
+    """Return the unique node with this operation, type, arguments and payload."""
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
     with _making:
         found = _NODES.get(key)
@@ -365,7 +365,7 @@ def item(container: Expr, index: int) -> Expr:
 
 
 def make_vector(items: Iterable[Expr]) -> Expr:
-    """The vector of some scalars of one type."""
+    """Return the vector of some scalars of one type."""
     entries = tuple(items)
     types = {entry.type for entry in entries}
     first = entries[0].type
@@ -376,7 +376,7 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _table(entries: tuple[Expr, ...]) -> Expr:
-    """A wide vector of constants: as a loop if all are equal or count from 0, otherwise as a table."""
+    """Return a wide vector of constants: as a loop if all are equal or count from 0, otherwise as a table."""
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
             f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "
@@ -391,12 +391,12 @@ def _table(entries: tuple[Expr, ...]) -> Expr:
 
 
 def table_values(table: Expr) -> np.ndarray[Any, Any]:
-    """The constants of a wide vector."""
+    """Return the constants of a wide vector."""
     return np.frombuffer(table.payload, table.dtype)
 
 
 def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> Expr:
-    """The tuple of these values."""
+    """Return the tuple of these values."""
     entries = tuple(items)
     return node("tuple", TupleType(tuple(entry.type for entry in entries), names), *entries)
 
@@ -441,14 +441,14 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """The body of a wide vector, as part of another loop's body; for a scalar, itself."""
+    """Return the body of a wide vector, as part of another loop's body; for a scalar, itself."""
     if not _is_vector(value):
         return value
     return value.args[0] if value.op == "each" else node("lane", value.dtype, value)
 
 
 def each(body: Expr, length: int) -> Expr:
-    """The wide vector with a given body."""
+    """Return the wide vector with a given body."""
     if body.op == "lane":
         return body.args[0]
     assert isinstance(body.type, np.dtype)
@@ -462,7 +462,7 @@ def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
 
 
 def _at(body: Expr, lane: int) -> Expr:
-    """The body of a loop for one lane."""
+    """Return the body of a loop for one lane."""
     done: dict[int, Expr] = {}  # by id: while a function is traced, nodes are not hashable
     for e in in_order(body, within=False):
         if e.op == "lane":
@@ -481,7 +481,7 @@ def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """The nodes under some expressions that depend on the lane of the loop around them."""
+    """Return the nodes under some expressions that depend on the lane of the loop around them."""
     found: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not found.isdisjoint(e.args)):

@@ -37,12 +37,12 @@ logical_and, logical_or, logical_xor, logical_not = np.logical_and, np.logical_o
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether a value is an Expr, or a tuple that holds one."""
+    """Return whether a value is an Expr, or a tuple that holds one."""
     return isinstance(value, Expr) or (isinstance(value, tuple) and any(map(is_symbolic, value)))
 
 
 def is_tuple(value: Any) -> bool:
-    """Whether a value is a tuple, symbolic or not."""
+    """Return whether a value is a tuple, symbolic or not."""
     return isinstance(value, tuple) or (isinstance(value, Expr) and isinstance(value.type, TupleType))
 
 
@@ -117,7 +117,7 @@ def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _names(value: Any) -> tuple[str, ...] | None:
-    """The names of a tuple's items."""
+    """Return the names of a tuple's items."""
     if isinstance(value, Expr) and isinstance(value.type, TupleType):
         return value.type.names
     return getattr(value, "_fields", None)
@@ -250,7 +250,7 @@ def random(seed: Any, *counters: Any) -> Any:
 
 
 def _unsigned(x: Any, name: str) -> Any:
-    """The bits of an integer as an unsigned integer."""
+    """Return the bits of an integer as an unsigned integer."""
     x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
@@ -258,7 +258,7 @@ def _unsigned(x: Any, name: str) -> Any:
 
 
 def _word(x: Any) -> Any:
-    """An integer converted to uint64."""
+    """Return an integer converted to uint64."""
     x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy arrays stay CuPy arrays
     if x.dtype.kind not in "biu":
         given = "an integer of more than 64 bits" if x.dtype == object else str(x.dtype)

@@ -188,7 +188,7 @@ def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawRepo
 
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
-    """The type of the product of two values of a type."""
+    """Return the type of the product of two values of a type."""
     values = _values(kind, False)
     sample, place = _unpack(values), np.zeros(len(values[0]), np.int64)
     places = [place] * 3 if semiring.positional else []
@@ -196,7 +196,7 @@ def _product_type(semiring: Semiring, kind: Type) -> Type:
 
 
 def _type_of(value: Any) -> Type:
-    """The type of an array, or of a tuple of arrays."""
+    """Return the type of an array, or of a tuple of arrays."""
     if isinstance(value, tuple):
         return TupleType(tuple(np.asarray(part).dtype for part in value))
     return scalar_type(np.asarray(value).dtype)
@@ -206,7 +206,7 @@ def _type_of(value: Any) -> Type:
 
 
 def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
-    """The laws that a monoid claims to obey."""
+    """Yield the laws that a monoid claims to obey."""
 
     def op(x: Values, y: Values) -> Values:
         return _pack(monoid.combine(_unpack(x), _unpack(y)))
@@ -244,7 +244,7 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
 
 
 def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterator[_Law]:
-    """The laws that tie the addition to the multiplication."""
+    """Yield the laws that tie the addition to the multiplication."""
     add = semiring.monoid
 
     def plus(x: Values, y: Values) -> Values:
@@ -280,7 +280,7 @@ def _nearer(result: Values, x: Values, y: Values) -> Values:
 
 
 def _given(values: Any, kind: Type) -> Values:
-    """The values to try, checked, one array for each item."""
+    """Return the values to try, checked, one array for each item."""
     kinds: tuple[Any, ...] = kind.items if isinstance(kind, TupleType) else (kind,)
     each = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
     columns = [*zip(*each, strict=True)] if isinstance(kind, TupleType) else [each]
@@ -297,7 +297,7 @@ def _given(values: Any, kind: Type) -> Values:
 
 
 def _products(semiring: Semiring, given: Values) -> Values:
-    """The different products of two of the given values, `MOST` at most."""
+    """Return the different products of two of the given values, `MOST` at most."""
     one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
     products = tuple(np.broadcast_to(part, one.shape) for part in _pack(semiring.multiply(*pairs)))
@@ -342,7 +342,7 @@ def _unpack(values: Values) -> Any:
 
 
 def _counterexample(law: _Law, values: Values) -> Violation | None:
-    """The first combination of values for which the two sides of a law differ."""
+    """Return the first combination of values for which the two sides of a law differ."""
     count = len(values[0])
     grid = np.indices((count,) * len(law.variables)).reshape(len(law.variables), -1)
     arguments = [tuple(part[index] for part in values) for index in grid]
@@ -356,7 +356,7 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
 
 
 def _equal(left: Values, right: Values) -> Any:
-    """A mask of where two sides agree: exactly, both NaN, or floats within rounding."""
+    """Return a mask of where two sides agree: exactly, both NaN, or floats within rounding."""
     result: Any = True
     for a, b in zip(left, right, strict=True):
         same = a == b
@@ -368,6 +368,6 @@ def _equal(left: Values, right: Values) -> Any:
 
 
 def _show(values: Values, position: int) -> Any:
-    """One value, as readable text."""
+    """Return one value, as readable text."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

@@ -144,14 +144,14 @@ class Monoid:
         self._terminal = terminal
 
     def identity(self, type: Any) -> Any:
-        """The identity for a type: a NumPy scalar, an array for a vector, a tuple of these for a tuple."""
+        """Return the identity for a type: a NumPy scalar, an array for a vector, a tuple of these for a tuple."""
         value = self._value(self._identity, as_type(type), "identity")
         if value is None:
             raise TypeError(f"monoid {self.name} has no identity for {as_type(type)}")
         return value
 
     def terminal(self, type: Any) -> Any:
-        """The terminal value for a type, ANY, or None."""
+        """Return the terminal value for a type, ANY, or None."""
         if self._terminal is ANY or self._terminal is None:
             return self._terminal
         return self._value(self._terminal, as_type(type), "terminal value")
@@ -359,14 +359,14 @@ class Product(Monoid):
         )
 
     def each(self, type: Any) -> list[tuple[Monoid, Type]]:
-        """The monoid of each item of a tuple, and its type."""
+        """Return the monoid of each item of a tuple, and its type."""
         kind = as_type(type)
         if not isinstance(kind, TupleType) or len(kind.items) != len(self.monoids):
             raise TypeError(f"monoid {self.name} combines tuples of {len(self.monoids)} items, not values of {kind}")
         return list(zip(self.monoids, kind.items, strict=True))
 
     def identity(self, type: Any) -> Any:
-        """The identities of the items, as a tuple."""
+        """Return the identities of the items, as a tuple."""
         return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
 
     def terminal(self, type: Any) -> Any:
@@ -377,12 +377,12 @@ class Product(Monoid):
         return None if any(end is None or end is ANY for end in ends) else tuple(ends)
 
     def is_final(self, value: Expr) -> Expr | None:
-        """Whether every item is terminal."""
+        """Return whether every item is terminal."""
         ends = [monoid.is_final(item) for monoid, item in zip(self.monoids, value, strict=True)]
         return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
-        """Whether the first value is a valid result for every item."""
+        """Return whether the first value is a valid result for every item."""
         return all(monoid.takes_first(item, known) for monoid, item in zip(self.monoids, value, strict=True))
 
 
@@ -442,15 +442,15 @@ class _Flagged(Monoid):
         )
 
     def identity(self, type: Any) -> Any:
-        """An absent value: the flag is False, and the value is the monoid's result for no values."""
+        """Return an absent value: the flag is False, and the value is the monoid's result for no values."""
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
-        """A present value."""
+        """Return a present value."""
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:
-        """The value without its flag."""
+        """Return the value without its flag."""
         items = tuple(lifted)[:-1]
         if not isinstance(self.type, TupleType):
             return items[0]
@@ -464,33 +464,33 @@ class _Flagged(Monoid):
 
 
 def _flagged(monoid: Monoid, type: Type) -> Held:
-    """The held form of a monoid without an identity."""
+    """Return the held form of a monoid without an identity."""
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """The items of a tuple; for another value, itself."""
+    """Return the items of a tuple; for another value, itself."""
     return tuple(value) if is_tuple(value) else (value,)
 
 
 def differs(x: Any, number: Any) -> Any:
-    """Whether a value differs from a number; NaN equals NaN."""
+    """Return whether a value differs from a number; NaN equals NaN."""
     return ~np.isnan(x) if number != number else x != number
 
 
 def _join(value: Expr) -> Callable[[Any, Any], Any]:
-    """How to join tests that items differ from the identity: one suffices for a tuple, a vector needs all."""
+    """Return how to join tests that items differ from the identity: one suffices for a tuple, a vector needs all."""
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
 
 def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
-    """The scalars of a value, paired with those of a constant of its type."""
+    """Return the scalars of a value, paired with those of a constant of its type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """The scalars of a value of any type, in order; for a wide vector, the body of its loop."""
+    """Return the scalars of a value of any type, in order; for a wide vector, the body of its loop."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
@@ -503,7 +503,7 @@ def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
 
 
 def same_layout(a: Type, b: Type) -> bool:
-    """Whether two types are equal, ignoring the names of a tuple's items."""
+    """Return whether two types are equal, ignoring the names of a tuple's items."""
     return a == b or (isinstance(a, TupleType) and isinstance(b, TupleType) and a.items == b.items)
 
 
@@ -549,7 +549,7 @@ class Semiring:
 
 
 def _arity(function: Callable[..., Any]) -> int:
-    """The number of values that an operator takes: 2 or 5."""
+    """Return the number of values that an operator takes: 2 or 5."""
     if isinstance(function, np.ufunc):
         count = function.nin
     else:

@@ -69,7 +69,7 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
 
 
 def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Whether `result` combines each part of `old` and `gathered` as `parts`, from `independent`, gives it.
+    """Return whether `result` combines each part of `old` and `gathered` as `parts`, from `independent`, gives it.
 
     Either order of the operands counts, and for min and max the spelling with `where`.
     """
@@ -91,13 +91,13 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
 
 
 def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """The spellings of "a if it is smaller (larger), else b" with `where`."""
+    """Return the spellings of "a if it is smaller (larger), else b" with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
 
 
 def order_in(combined: Expr) -> Order:
-    """The order in which a combination of x and y is their least or greatest value; "any" if unknown."""
+    """Return the order in which a combination of x and y is their least or greatest value; "any" if unknown."""
     op = combined.op
     return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BITS else "any"
 
@@ -141,7 +141,7 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _one_way(ways: list[str]) -> str:
-    """The common direction of several arguments, if those that depend on the symbols agree."""
+    """Return the common direction of several arguments, if those that depend on the symbols agree."""
     known = set(ways) - {FREE}
     return known.pop() if len(known) == 1 else UNKNOWN
 

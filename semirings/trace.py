@@ -64,7 +64,7 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
 
 
 def _value(value: Any, where: str) -> Expr:
-    """One returned value as an expression."""
+    """Return one returned value as an expression."""
     try:
         result: Expr = settled(as_expr(value))
     except TypeError:

@@ -130,7 +130,7 @@ def _vector_or_tuple(spec: tuple[Any, ...], stored: bool) -> Type:
 
 
 def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
-    """The scalar type for a dtype-like, in the machine's byte order; TypeError for any other type."""
+    """Return the scalar type for a dtype-like, in the machine's byte order. Raise TypeError for any other type."""
     dtype = np.dtype(spec)
     if dtype.name not in SCALAR_NAMES and not (stored and dtype == HALF):
         raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
@@ -139,19 +139,19 @@ def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
 
 
 def computed(type: Type) -> Type:
-    """The type in which values of a stored type are computed: float32 for float16."""
+    """Return the type in which values of a stored type are computed: float32 for float16."""
     if isinstance(type, VectorType):
         return VectorType(np.dtype(np.float32), type.length) if type.scalar == HALF else type
     return np.dtype(np.float32) if type == HALF else type
 
 
 def has_wide(type: Type) -> bool:
-    """Whether a type is a wide vector, or a tuple that holds one."""
+    """Return whether a type is a wide vector, or a tuple that holds one."""
     return any(isinstance(part, VectorType) and part.is_wide for part in parts_of(type))
 
 
 def parts_of(type: Type) -> tuple[Type, ...]:
-    """The items of a tuple type; for another type, itself."""
+    """Return the items of a tuple type; for another type, itself."""
     return type.items if isinstance(type, TupleType) else (type,)
 
 

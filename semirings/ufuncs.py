@@ -97,7 +97,7 @@ class WeakArray(Computed):
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """An array or a number as an ordinary array of the type in which operation `name` computes."""
+    """Return an array or a number as an ordinary array of the type in which operation `name` computes."""
     plain = value.view(value.of) if isinstance(value, WeakArray) else np.asanyarray(value)
     if kind_of(value) is int:
         for end in (plain.min(), plain.max()) if plain.size else ():
@@ -106,7 +106,7 @@ def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """The argument of NumPy's promotion for a value: its dtype, or int or float if it is weak."""
+    """Return the argument of NumPy's promotion for a value: its dtype, or int or float if it is weak."""
     if type(value) in (int, float):
         return type(value)
     if isinstance(value, Expr):
@@ -116,14 +116,14 @@ def kind_of(value: Any) -> Any:
 
 
 def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float] | None:
-    """The kind of a choice between two weak numbers; None if one is not weak, or an int exceeds int64."""
+    """Return the kind of a choice between two weak numbers, or None if one is not weak, or an int exceeds int64."""
     kinds = [kind_of(value) for value in (a, b)]
     kind = float if float in kinds else int
     return kind if all(isinstance(each, type) for each in kinds) and dtype == np.dtype(kind) else None
 
 
 def settled(value: Any) -> Any:
-    """A value made strong, if it is weak."""
+    """Return a value made strong, if it is weak."""
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -134,7 +134,7 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """A value as an Expr; a Python int or float unchanged, as these are weak."""
+    """Return a value as an Expr; a Python int or float unchanged, as these are weak."""
     if isinstance(value, WeakArray):
         return _weak_constant(value)
     if type(value) in (int, float):
@@ -146,7 +146,7 @@ def operand(value: Any) -> Any:
 
 
 def _weak_constant(value: WeakArray) -> Any:
-    """The choice of a constant condition between Python numbers: a number, or a vector of them, still weak."""
+    """Return the choice of a constant condition between Python numbers: a number, or a vector of them, still weak."""
     if value.ndim == 0:
         return value.item()
     ends = (int(value.min()), int(value.max())) if value.dtype.kind == "i" else (0, 0)
@@ -173,7 +173,7 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
-    """The types in which NumPy computes: one per operand, then the result's."""
+    """Return the types in which NumPy computes: one per operand, then the result's."""
     given = [kind_of(value) for value in values]
     name = ufunc.__name__
     if all(isinstance(kind, type) for kind in given):
@@ -208,7 +208,7 @@ def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """An operand converted to the type in which an operation computes; a Python int must fit it."""
+    """Return an operand converted to the type in which an operation computes; a Python int must fit it."""
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
             _check_fits(end, dtype, name)
@@ -224,12 +224,12 @@ def _check_fits(value: Any, dtype: np.dtype[Any], name: str) -> None:
 
 
 def fits(value: int, dtype: np.dtype[Any]) -> bool:
-    """Whether integer type `dtype` holds `value`."""
+    """Return whether integer type `dtype` holds `value`."""
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
 
 
 def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
-    """The node for an operation; folded to a constant by NumPy if every argument is a constant."""
+    """Return the node for an operation; folded to a constant by NumPy if every argument is a constant."""
     if all(arg.op == "constant" for arg in args):
         with np.errstate(all="ignore"):
             return constant(dtype.type(getattr(np, name)(*(arg.payload for arg in args))))
@@ -257,7 +257,7 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
 
 
 def common_type(values: Sequence[Any]) -> np.dtype[Any]:
-    """The common type to which values and numbers are promoted."""
+    """Return the common type to which values and numbers are promoted."""
     kinds = [kind_of(value) for value in values]
     if all(isinstance(kind, type) for kind in kinds):  # int64, unless a number is too large for that
         kinds = [value.dtype if isinstance(value, Expr) else np.asarray(value).dtype for value in values]
@@ -265,7 +265,7 @@ def common_type(values: Sequence[Any]) -> np.dtype[Any]:
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
-    """The constant result of comparing with a Python int outside the other side's type; None if it is inside."""
+    """Return the constant result of comparing with a Python int outside the other side's type; None if it is inside."""
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
             sides = (value, 0) if position == 0 else (0, value)
@@ -315,7 +315,7 @@ def _kind(*args: Expr) -> str:
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """A rule: bit operation `name` on bool; unchanged on numbers."""
+    """Return a rule: bit operation `name` on bool; unchanged on numbers."""
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _kind(*args) == "b" else None
@@ -324,7 +324,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
 
 
 def _logical(name: str) -> Callable[..., Expr]:
-    """A rule: bit operation `name` on truth values."""
+    """Return a rule: bit operation `name` on truth values."""
 
     def rule(*args: Expr) -> Expr:
         return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
@@ -333,17 +333,17 @@ def _logical(name: str) -> Callable[..., Expr]:
 
 
 def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
-    """A rule: the identity for values of these kinds."""
+    """Return a rule: the identity for values of these kinds."""
     return lambda x: x if _kind(x) in kinds else None
 
 
 def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
-    """A rule: a constant answer for integers, which are always finite and never NaN."""
+    """Return a rule: a constant answer for integers, which are always finite and never NaN."""
     return lambda x: constant(answer) if _kind(x) in "biu" else None
 
 
 def _sign(x: Expr) -> Expr:
-    """The sign: 1, -1 or 0; NaN and signed zeros unchanged."""
+    """Return the sign: 1, -1 or 0; NaN and signed zeros unchanged."""
     rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
     negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
@@ -379,7 +379,7 @@ def _fmax(x: Expr, y: Expr) -> Expr:
 
 
 def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
-    """A rule for integer division by a constant 0 or -1, the two divisors with special results."""
+    """Return a rule for integer division by a constant 0 or -1, the two divisors with special results."""
 
     def rule(x: Expr, y: Expr) -> Expr | None:
         if y.op != "constant" or _kind(y) not in "iu" or y.payload not in (0, -1):
@@ -390,7 +390,7 @@ def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr],
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """The remainder with the sign of x; for integers computed from the one with the sign of y."""
+    """Return the remainder with the sign of x; for integers computed from the one with the sign of y."""
     if _kind(x) == "f":
         return None
     rest = x % y
@@ -416,12 +416,12 @@ def _bits(x: Expr) -> int:
 
 
 def _shifts_all(y: Expr) -> bool:
-    """Whether `y` is a constant that shifts out every bit; as in NumPy, a negative count does so too."""
+    """Return whether `y` is a constant that shifts out every bit; as in NumPy, a negative count does so too."""
     return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
-    """A rule: compare int64 with uint64 exactly, as NumPy does, by sign first."""
+    """Return a rule: compare int64 with uint64 exactly, as NumPy does, by sign first."""
     swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
 
     def rule(x: Expr, y: Expr) -> Expr | None:

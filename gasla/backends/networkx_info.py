@@ -79,7 +79,7 @@ NAMES = (
 
 
 def get_info() -> dict[str, Any]:
-    """The answer to NetworkX's entry point `networkx.backend_info`."""
+    """Return the answer to NetworkX's entry point `networkx.backend_info`."""
     return {
         "backend_name": "gasla",
         "project": "gasla",

@@ -68,7 +68,7 @@ class NeighborSampler(BaseSampler):
         gasla.sample_neighbors(self.graph, none, k, seed=seed, **self._checked())
 
     def _checked(self) -> dict[str, Any]:
-        """The options that hold without times, to check them before any batch."""
+        """Return the options that hold without times, to check them before any batch."""
         return {name: each for name, each in self.options.items() if name in ("direction", "weighted", "replace")}
 
     def sample_from_nodes(self, index: Any, **_: Any) -> Any:
@@ -82,7 +82,7 @@ class NeighborSampler(BaseSampler):
         return edge_sample(index, self._sample, sizes, disjoint, neg_sampling=neg_sampling)
 
     def _sample(self, seed: Any, seed_time: Any = None) -> Any:
-        """The sample around some nodes, in PyTorch Geometric's form."""
+        """Return the sample around some nodes, in PyTorch Geometric's form."""
         worker = info.id if (info := get_worker_info()) is not None else 0
         word = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
         self.calls += 1

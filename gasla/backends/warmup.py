@@ -12,7 +12,7 @@ WEIGHTS = ("weight", "distance")
 
 
 def warm() -> int:
-    """Compile what the functions of this backend run on the CPU; returns the number of functions.
+    """Compile what the functions of this backend run on the CPU. Return the number of functions.
 
     The code is stored on disk, for later processes. Takes about a minute the first time; progress is shown on an open
     bar (`gasla.progress`).

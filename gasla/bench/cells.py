@@ -66,7 +66,7 @@ class Cell:
         return [median(runs[i::count]) for i in range(min(count, len(runs)))]
 
     def seconds(self, name: str | None = None) -> float | None:
-        """The median over the sources of `medians`."""
+        """Return the median over the sources of `medians`."""
         found = self.medians(name or self.own)
         return median(found) if found else None
 
@@ -101,7 +101,7 @@ class Cell:
         return note if note.startswith(("wrong", "failed")) else ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The cell as a JSON object: all times, and the figures derived from them for readers of the file."""
+        """Return the cell as a JSON object: all times, and the figures derived from them for readers of the file."""
         best = self.best
         derived = {
             "seconds": self.seconds(),
@@ -116,7 +116,7 @@ class Cell:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Cell:
-        """A cell from a JSON object."""
+        """Return a cell from a JSON object."""
         kept = {field.name: saved[field.name] for field in fields(cls)}
         kept["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
         kept["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
@@ -163,7 +163,7 @@ def cell(
 def check(
     graph: BenchmarkGraph, algorithm: str, calls: dict[str, tuple[Any, Callable[[int], Any]]], sources: list[int]
 ) -> dict[str, str]:
-    """Call each contestant once; return a note for each that failed or whose answer is wrong."""
+    """Call each contestant once. Return a note for each that failed or whose answer is wrong."""
     notes: dict[str, str] = {}
     arrays: dict[str, Any] = {}
     task, trusted = tasks.TASKS[algorithm], None
@@ -217,7 +217,7 @@ def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
 
 
 def takes_source(function: Callable[..., Any]) -> bool:
-    """Whether a user's function takes a source."""
+    """Return whether a user's function takes a source."""
     return _parameters(function) == ["graph", "source"]
 
 

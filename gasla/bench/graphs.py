@@ -218,7 +218,7 @@ class BenchmarkGraph:
         return reached[places.astype(np.int64)].tolist()
 
     def reach(self, source: int) -> Reach:
-        """The part of the graph reachable from a source (cached)."""
+        """Return the part of the graph reachable from a source (cached)."""
         if source not in self._reach:
             level = gasla.bfs(self.graph, source)
             reached = level >= 0
@@ -243,7 +243,7 @@ class BenchmarkGraph:
         return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 
     def on(self, device: Device) -> BenchmarkGraph:
-        """The graph itself if it is on that device, else a copy there, made once."""
+        """Return the graph itself if it is on that device, else a copy there, made once."""
         if device == self.device:
             return self
         if self._twin is None:
@@ -283,7 +283,7 @@ def check(name: str) -> None:
 
 
 def _maker(name: str) -> Callable[[], csr_array]:
-    """The function that makes the graph with this name."""
+    """Return the function that makes the graph with this name."""
     if name == "ny":
         return lambda: datasets.with_weights(datasets.ny_roads())
     if name == "openflights":
@@ -299,7 +299,7 @@ def _maker(name: str) -> Callable[[], csr_array]:
 
 
 def _undirected(graph: Graph) -> csr_array:
-    """The undirected graph without self loops, with whole-number weights, as all benchmark graphs are."""
+    """Return the undirected graph without self loops, with whole-number weights, as all benchmark graphs are."""
     src, dst = graph.edges()
     src, dst = np.append(src, dst), np.append(dst, src)
     inside = src != dst
@@ -316,7 +316,7 @@ def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
 
 
 def _load(path: Path) -> tuple[csr_array, list[int]] | None:
-    """The graph and the sources in a file of the cache; None if the file is missing or damaged."""
+    """Return the graph and the sources in a file of the cache, or None if the file is missing or damaged."""
     try:
         with open(path, "rb") as file, np.load(file) as saved:
             n = len(saved["indptr"]) - 1

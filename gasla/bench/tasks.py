@@ -50,22 +50,22 @@ Answer = Any
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether all values are equal."""
+    """Return whether all values are equal."""
     return bool((a == b).all())
 
 
 def near(a: Any, b: Any) -> bool:
-    """Whether all values are equal up to rounding."""
+    """Return whether all values are equal up to rounding."""
     return bool((abs(a - b) <= 1e-6 + 1e-3 * abs(b)).all())
 
 
 def near_in_sum(a: Any, b: Any) -> bool:
-    """Whether the L1 difference is small, for float32 sums."""
+    """Return whether the L1 difference is small, for float32 sums."""
     return bool(abs(a - b).sum() < 1e-3)
 
 
 def as_given(answer: Any, _: list[int]) -> Any:
-    """The answer, unchanged."""
+    """Return the answer, unchanged."""
     return answer
 
 
@@ -150,7 +150,7 @@ class Task(NamedTuple):
 
 
 def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
-    """A verifier that compares an answer with one computed in float64."""
+    """Return a verifier that compares an answer with one computed in float64."""
 
     def check(graph: BenchmarkGraph, answer: Any, _: list[int]) -> None:
         off = float(abs(form(answer, []) - form(right(graph), [])).sum(axis=-1).max())
@@ -161,12 +161,12 @@ def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]]
 
 
 def total(product: gasla.Sparse) -> Any:
-    """The sum of all entries of a product, for comparison."""
+    """Return the sum of all entries of a product, for comparison."""
     return np.array(float(product.data.sum(dtype=np.float64)))
 
 
 def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
-    """A verifier of the sum of a product's entries."""
+    """Return a verifier of the sum of a product's entries."""
 
     def check(graph: BenchmarkGraph, product: Any, _: list[int]) -> None:
         found, expected = float(total(product)), right(graph)
@@ -387,7 +387,7 @@ class Gasla:
 
 
 def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
-    """The sources for a call that takes several."""
+    """Return the sources for a call that takes several."""
     count = TASKS[algorithm].several
     return graph.sources[:some] if count is None else graph.spread(count)
 
@@ -408,7 +408,7 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """The number of edges traversed in each round; for walks and samples, the number of steps."""
+    """Return the number of edges traversed in each round; for walks and samples, the number of steps."""
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
@@ -417,7 +417,7 @@ def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
 
 
 def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[int]) -> str:
-    """Verify gasla's answer on the CPU; returns what is wrong, or ""."""
+    """Verify gasla's answer on the CPU. Return what is wrong, or ""."""
     check = TASKS[algorithm].verify
     try:
         if check is not None:
@@ -428,7 +428,7 @@ def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[
 
 
 def on_cpu(answer: Answer) -> Answer:
-    """An answer, or a named tuple of answers, with NumPy arrays."""
+    """Return an answer, or a named tuple of answers, with NumPy arrays."""
     if isinstance(answer, gasla.Graph):
         return answer.to("cpu")
     if isinstance(answer, gasla.Sparse):
@@ -439,7 +439,7 @@ def on_cpu(answer: Answer) -> Answer:
 
 
 def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
-    """Compare answers; return a note for each contestant that disagrees or has overflowed.
+    """Compare answers. Return a note for each contestant that disagrees or has overflowed.
 
     Parameters
     ----------

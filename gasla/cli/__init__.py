@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @functools.cache  # takes 0.1 s
 def parser() -> Parser:
-    """All commands and their options."""
+    """Return all commands and their options."""
     top = Parser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
     top.add_argument("--version", action="version", version=f"gasla {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)

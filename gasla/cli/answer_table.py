@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
 
 
 def chosen(name: str) -> Verb:
-    """The command with this name, or the only one that begins with it."""
+    """Return the command with this name, or the only one that begins with it."""
     found = [known for known in SAVED if known == name] or [known for known in SAVED if known.startswith(name)]
     if len(found) == 1:
         return SAVED[found[0]]
@@ -63,7 +63,7 @@ def chosen(name: str) -> Verb:
 
 
 def columns_of(verb: Verb, named: data.Named, device: Any) -> dict[str, Any]:
-    """The columns of one algorithm, under its name."""
+    """Return the columns of one algorithm, under its name."""
     parser = ArgumentParser()
     verb.add_options(parser)
     arguments = verb.arguments(named, parser.parse_args([]))

@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
 
 
 def names(text: str) -> list[str]:
-    """The words of a comma-separated list."""
+    """Return the words of a comma-separated list."""
     return [name for name in text.split(",") if name]
 
 
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def load_graph(name: str, device: Device) -> Any:
-    """The graph with this name, on a device."""
+    """Return the graph with this name, on a device."""
     from gasla.bench.graphs import load
 
     with bar(f"making {name}"):
@@ -126,7 +126,7 @@ def load_graph(name: str, device: Device) -> Any:
 
 
 def load_file(name: str, device: Device) -> Any:
-    """The graph in a file, on a device."""
+    """Return the graph in a file, on a device."""
     try:
         return load_graph(name, device)
     except ValueError as error:
@@ -135,7 +135,7 @@ def load_file(name: str, device: Device) -> Any:
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
-    """`given` as a list; ValueError for an unknown name."""
+    """`given` as a list. Raise ValueError for an unknown name."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
         raise ValueError(f"{option} {wrong[0]}: expected names among {', '.join(right)}{meant(wrong[0], right)}")
@@ -143,7 +143,7 @@ def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list
 
 
 def choose_peers(wanted: list[str], device: Device) -> list[str]:
-    """The installed ones of the wanted peers; "all" means all installed peers of the device."""
+    """Return the installed ones of the wanted peers; "all" means all installed peers of the device."""
     from gasla.bench import peers
 
     if wanted == ["all"]:

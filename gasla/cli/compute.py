@@ -89,7 +89,7 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple or list of answers, with NumPy arrays; graphs on the CPU."""
+    """Return an answer, or a named tuple or list of answers, with NumPy arrays; graphs on the CPU."""
     if isinstance(answer, Graph):
         return answer.to("cpu")
     if isinstance(answer, list):

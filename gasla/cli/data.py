@@ -35,7 +35,7 @@ class Named(NamedTuple):
     columns: Mapping[str, str] = MappingProxyType({})  # edge attributes, by the name or position given in an option
 
     def vertex(self, text: str) -> int:
-        """The vertex with this name or number, or the airport with this code, city or name."""
+        """Return the vertex with this name or number, or the airport with this code, city or name."""
         if (names := self.graph.naming) is not None:
             is_integer = names.have_integers and _is_number(text) and names.find(text) is None
             return self.graph.vertex(int(text) if is_integer else text)
@@ -51,7 +51,7 @@ class Named(NamedTuple):
         return find_airport(self.airports, text)
 
     def label(self, vertex: int) -> str:
-        """The text for a vertex in the output."""
+        """Return the text for a vertex in the output."""
         if self.graph.names is not None:
             return str(self.graph.names[vertex])
         if self.airports is None:
@@ -118,7 +118,7 @@ def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
 
 
 def _loaded(options: Namespace, attributes: Sequence[str]) -> Named:
-    """The whole graph."""
+    """Return the whole graph."""
     from gasla import datasets, io
 
     name, format, path = options.graph, options.format, Path(options.graph)
@@ -138,12 +138,12 @@ def _loaded(options: Namespace, attributes: Sequence[str]) -> Named:
 
 
 def _directed(graph: Graph, options: Namespace) -> Graph:
-    """An included graph as it is, or with `--undirected` in both directions."""
+    """Return an included graph as it is, or with `--undirected` in both directions."""
     return undirected(graph) if options.undirected else graph
 
 
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
-    """The arguments of `gasla.io.read` for options that were given, and for more attributes."""
+    """Return the arguments of `gasla.io.read` for options that were given, and for more attributes."""
     tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
     found = _columns(options.columns)
     if options.weight is not None:
@@ -170,7 +170,7 @@ def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any
 
 
 def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
-    """The columns of attributes, each once."""
+    """Return the columns of attributes, each once."""
     given = [] if options.attributes is None else options.attributes.split(",")
     return [*dict.fromkeys([*given, *more])]
 
@@ -191,7 +191,7 @@ def window(given: str, option: str) -> tuple[Any, Any]:
 
 
 def _bound(word: str) -> Any:
-    """A number; the text if it may be a date."""
+    """Return a number; the text if it may be a date."""
     try:
         return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None  # exact beyond 2**53
     except ValueError:
@@ -219,7 +219,7 @@ def _column(word: str) -> str | int:
 
 
 def check_table(path: str, columns: int) -> Path:
-    """Check that a table can be written to a path, before the computation; returns the path."""
+    """Check that a table can be written to a path, before the computation. Return the path."""
     target = Path(path)
     if target.suffix.lower() not in TABLES:
         raise ValueError(f"--output {path}: unknown suffix; expected one of {', '.join(TABLES)}")
@@ -239,7 +239,7 @@ def check_table(path: str, columns: int) -> Path:
 
 
 def check_target(path: str | Path) -> Path:
-    """Check that the folder of an output file exists; returns the path."""
+    """Check that the folder of an output file exists. Return the path."""
     target = Path(path)
     if not target.absolute().parent.is_dir():
         raise ValueError(f"{path} can't be written: folder {target.parent} does not exist")
@@ -249,7 +249,7 @@ def check_target(path: str | Path) -> Path:
 
 
 def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
-    """Check that a picture can be drawn and saved to a path, before the computation; returns the path."""
+    """Check that a picture can be drawn and saved to a path, before the computation. Return the path."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -294,7 +294,7 @@ def called(graph: Named) -> dict[str, Array]:
 
 
 def single_columns(title: str, array: Array) -> Iterator[tuple[str, Array]]:
-    """The one-dimensional columns of an array, with titles."""
+    """Yield the one-dimensional columns of an array, with titles."""
     if array.ndim == 1:
         yield title, array
     else:
@@ -302,7 +302,7 @@ def single_columns(title: str, array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
-    """The bytes that NumPy would write; its own file output bypasses Python, and does not report a full disk."""
+    """Return the bytes that NumPy would write; its own file output bypasses Python, and does not report a full disk."""
     archive = BytesIO()
     save(archive, *arrays, **named)
     return archive.getbuffer()

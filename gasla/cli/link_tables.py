@@ -66,7 +66,7 @@ def run_negative(options: Namespace) -> int:
 
 
 def _checked(path: str) -> Path:
-    """The path of a table, checked before the computation."""
+    """Return the path of a table, checked before the computation."""
     return data.check_target(vertex_table.check_file(path))
 
 

@@ -18,14 +18,14 @@ DEGREES = "its in-degree and out-degree"
 
 
 def default_source(graph: Named) -> int:
-    """The vertex of largest out-degree."""
+    """Return the vertex of largest out-degree."""
     if not graph.graph.n:
         raise ValueError("the graph has no vertices; expected at least one, for the source")
     return int(np.argmax(graph.graph.out_degrees))
 
 
 def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
-    """The array in a .npy or text file: of numbers if it has two dimensions, else of integers."""
+    """Return the array in a .npy or text file: of numbers if it has two dimensions, else of integers."""
     kind = "numbers" if ndim == 2 else "integers"
     try:
         found = np.load(path) if path.endswith(".npy") else np.loadtxt(path, float if ndim == 2 else int, ndmin=ndim)
@@ -37,14 +37,14 @@ def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
 
 
 def _features(graph: Named, path: str | None) -> Array:
-    """One row of features per vertex, from a file; by default the degrees."""
+    """Return one row of features per vertex, from a file, by default the degrees."""
     if path is None:
         return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
     return numbers(path, f"--features {path}", "one row per vertex")
 
 
 def _duration(word: str) -> float | str:
-    """A number, or the name of an attribute."""
+    """Return a number, or the name of an attribute."""
     try:
         return float(word)
     except ValueError:
@@ -52,7 +52,7 @@ def _duration(word: str) -> float | str:
 
 
 def _locations(graph: Named, given: str | None) -> Array:
-    """Two coordinates per vertex, NaN where unknown: two vertex attributes, or a file."""
+    """Return two coordinates per vertex, NaN where unknown: two vertex attributes, or a file."""
     if given is None:
         raise ValueError("--locations is missing; expected a file, or two vertex attributes, as in --locations x,y")
     if "," in given and not Path(given).exists():
@@ -71,7 +71,7 @@ def _locations(graph: Named, given: str | None) -> Array:
 
 
 def _placed(graph: Named, path: str) -> Array:
-    """The locations in a text file with lines of a vertex and two numbers, of some vertices."""
+    """Return the locations in a text file with lines of a vertex and two numbers, of some vertices."""
     found = np.full((graph.graph.n, 2), np.nan)
     with open(path, encoding="utf-8", newline="") as file:
         content = file.read().splitlines()
@@ -91,14 +91,14 @@ def _placed(graph: Named, path: str) -> Array:
 
 
 def _labels(_: Named, path: str | None) -> Array:
-    """A label per vertex, from a file."""
+    """Return a label per vertex, from a file."""
     if path is None:
         raise ValueError("--labels is missing; expected a .npy or text file with a label per vertex")
     return numbers(path, f"--labels {path}", "one per vertex", ndim=1)
 
 
 def _pattern(given: str) -> str:
-    """The name or the edges of a pattern, which may need --directed."""
+    """Return the name or the edges of a pattern, which may need --directed."""
     for directed in (True, False):
         try:
             Pattern.of(given, directed)
@@ -110,7 +110,7 @@ def _pattern(given: str) -> str:
 
 
 def _pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
-    """The ends of the pairs in the rows of a table."""
+    """Return the ends of the pairs in the rows of a table."""
     if path is None:
         return None
     try:
@@ -124,7 +124,7 @@ def _pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
 
 
 def _each(graph: Named, names: list[str] | None) -> Array:
-    """The vertices with these names; by default all."""
+    """Return the vertices with these names, by default all."""
     return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
 
 

@@ -74,7 +74,7 @@ def _number(option: str, word: str) -> float:
 
 
 def canvas() -> tuple[Any, Any]:
-    """A new figure, independent of pyplot's state, and its axes."""
+    """Return a new figure, independent of pyplot's state, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 10), layout="constrained")
@@ -82,7 +82,7 @@ def canvas() -> tuple[Any, Any]:
 
 
 def with_places(named: data.Named) -> data.Named:
-    """The included graph of airports with their codes as names, and their coordinates as attributes."""
+    """Return the included graph of airports with their codes as names, and their coordinates as attributes."""
     if (airports := named.airports) is None:
         return named
     graph = named.graph.with_vertex_attributes(longitude=airports.longitude, latitude=airports.latitude)

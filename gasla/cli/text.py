@@ -37,7 +37,7 @@ def aligned(rows: Mapping[str, object]) -> Iterator[str]:
 
 
 def of_time(value: Any) -> str:
-    """A date, or a duration in days, hours, minutes and seconds.
+    """Return a date, or a duration in days, hours, minutes and seconds.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def of_time(value: Any) -> str:
 
 
 def ranking(graph: Named, scores: NDArray[Any], top: int, dates: NDArray[Any] | None = None) -> Iterator[str]:
-    """The vertices with the highest scores, which may be `dates` as integers."""
+    """Yield the vertices with the highest scores, which may be `dates` as integers."""
     for place, v in enumerate(np.argsort(-scores, kind="stable")[:top].tolist(), 1):
         score = scores[v].item()
         if dates is not None:
@@ -62,7 +62,7 @@ def ranking(graph: Named, scores: NDArray[Any], top: int, dates: NDArray[Any] | 
 
 
 def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterator[str]:
-    """A line with a bar for each count.
+    """Yield a line with a bar for each count.
 
     Examples
     --------

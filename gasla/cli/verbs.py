@@ -76,7 +76,7 @@ class Verb(Command):
         return getattr(gasla, self.function.__name__)(graph, **arguments)
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        """The arguments of the function, by the options."""
+        """Return the arguments of the function, by the options."""
         given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
         if "sources" in given:
             if options.sources is not None:
@@ -89,17 +89,17 @@ class Verb(Command):
         return {**given, **read, **self.fixed}
 
     def edge_attributes(self, options: Namespace) -> list[str]:
-        """The attributes of edges that options name."""
+        """Return the attributes of edges that options name."""
         given = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
         return [name for name in given if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
-        """The titles of the columns to save; parts with an option of their own only if it is given."""
+        """Return the titles of the columns to save; parts with an option of their own only if it is given."""
         asked = self.parameters
         return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
 
     def named(self, graph: Any, answer: Any) -> dict[str, Any]:
-        """The parts of the function's result, by name."""
+        """Return the parts of the function's result, by name."""
         if self.unpack is not None:
             return self.unpack(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
@@ -118,13 +118,13 @@ class Verb(Command):
         self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})
 
     def saved(self, answer: Mapping[str, Any], graph: gasla.Graph) -> dict[str, Array]:
-        """The arrays to save, with one value per vertex, by title."""
+        """Return the arrays to save, with one value per vertex, by title."""
         found = {column: answer[name] for name, column in self.answers.items() if name in answer}
         return {column: _per_vertex(array, self.shape, graph) for column, array in found.items()}
 
 
 def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
-    """An array with one value per vertex, by `Verb.shape`."""
+    """Return an array with one value per vertex, by `Verb.shape`."""
     if shape == "ids":
         return np.bincount(array.ravel(), minlength=graph.n)
     if shape == "edge":
@@ -152,7 +152,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _plain(sentence: str) -> str:
-    """A sentence of a docstring in the style of help texts."""
+    """Return a sentence of a docstring in the style of help texts."""
     words = " ".join(sentence.split()).replace("`", "")
     first = words.partition(" ")[0]
     return words[:1].lower() + words[1:] if first == first.capitalize() else words

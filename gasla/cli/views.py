@@ -42,7 +42,7 @@ class Answered:
 
     @property
     def pairs(self) -> tuple[Array, Array] | None:
-        """The ends of the pairs of vertices given as an argument; None if the answer is about edges."""
+        """The ends of the pairs of vertices given as an argument, or None if the answer is about edges."""
         return self.arguments.get("pairs")
 
     def label(self, vertex: int) -> str:

@@ -18,7 +18,7 @@ BUILTINS: dict[str, Builtin] = {}
 
 
 def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator: register a function that emits a builtin, named like it without a trailing underscore."""
+    """Return a decorator: register a function that emits a builtin, named like it without a trailing underscore."""
     _add(function.__name__.rstrip("_"), function)
     return function
 
@@ -31,14 +31,14 @@ def _add(name: str, function: Callable[..., Any], /, **more: Any) -> None:
 
 
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
-    """The address and the lengths of the first argument, an array."""
+    """Return the address and the lengths of the first argument, an array."""
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
         emit.fail(node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' if dimensions else ''}")
     return parts(array)
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
-    """The address of `array[index]`; the array has one dimension."""
+    """Return the address of `array[index]`; the array has one dimension."""
     return emit.place(node, _parts(emit, node, array, 1)[0], emit.settled(node.args[1], index))
 
 
@@ -50,7 +50,7 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """A float or a vector of floats; integers are converted."""
+    """Return a float or a vector of floats; integers are converted."""
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
@@ -80,7 +80,7 @@ UNORDERED = {"unordered": ("unordered", "unordered")}  # of loads and stores alo
 def _fetch(
     emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str], order: str
 ) -> Value:
-    """Change an item; returns the old value."""
+    """Change an item. Return the old value."""
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
@@ -94,7 +94,7 @@ def _fetch(
 def _compare_and_swap(
     emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand, order: str
 ) -> Value:
-    """Set an item to `new` if it has the bits of `old`; returns whether it did."""
+    """Set an item to `new` if it has the bits of `old`. Return whether it did."""
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
     values = [emit.stored(at, x, kind) for at, x in zip(node.args[2:], (old, new))]
@@ -147,7 +147,7 @@ def pause(emit: Emitter, node: Any) -> Any:
 
 @builtin
 def len_(emit: Emitter, node: Any, array: Operand) -> Operand:
-    """The length of an array's first dimension, or of a tuple that is known."""
+    """Return the length of an array's first dimension, or of a tuple that is known."""
     if isinstance(array, Known) and isinstance(array.value, tuple | list):
         return Known(len(array.value))
     return _parts(emit, node, array)[1]
@@ -155,13 +155,13 @@ def len_(emit: Emitter, node: Any, array: Operand) -> Operand:
 
 @builtin
 def address(emit: Emitter, node: Any, array: Operand) -> Value:
-    """The address of an array."""
+    """Return the address of an array."""
     return emit.make(I64, f"ptrtoint {_parts(emit, node, array)[0].typed} to i64")
 
 
 @builtin
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
-    """An uninitialized array on the stack, which lives as long as the call."""
+    """Return an uninitialized array on the stack, which lives as long as the call."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
         emit.fail(node, "local takes a type and a length known while compiling")
     (text,) = emit.labels("%local")
@@ -171,7 +171,7 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
 
 @builtin
 def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Value:
-    """The int64 words at an address, as an array."""
+    """Return the int64 words at an address, as an array."""
     address, count = (emit.cast(node, emit.settled(node, x), I64) for x in (address, count))
     return Value(array_of(I64), emit.make(address_of(I64), f"inttoptr {address.typed} to ptr").text, count.text)
 
@@ -205,7 +205,7 @@ def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:
 
 @builtin
 def bits(emit: Emitter, node: Any, x: Operand) -> Value:
-    """The bits of a float, as an unsigned integer."""
+    """Return the bits of a float, as an unsigned integer."""
     x = emit.settled(node, x)
     if x.type.scalar.kind != "f":
         emit.fail(node, f"bits takes a float; given {x.type}")
@@ -214,7 +214,7 @@ def bits(emit: Emitter, node: Any, x: Operand) -> Value:
 
 @builtin
 def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
-    """The float with the bits of an integer of 16, 32 or 64 bits."""
+    """Return the float with the bits of an integer of 16, 32 or 64 bits."""
     x = emit.settled(node, x)
     if not x.type.is_integer or x.type.scalar.bits == 8:
         emit.fail(node, f"float_of takes integers of 16 bits or more; given {x.type}")
@@ -269,7 +269,7 @@ _add("max", _extreme, name="max")
 
 @builtin
 def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
-    """The absolute value; the least integer is returned unchanged."""
+    """Return the absolute value; the least integer is returned unchanged."""
     if isinstance(x, Known):
         return Known(abs(x.value))
     if x.type.scalar.kind == "f":
@@ -281,7 +281,7 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
 
 
 def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
-    """A mathematical function of LLVM or C."""
+    """Return a mathematical function of LLVM or C."""
     if len(given) != takes:
         emit.fail(node, f"{name} is given {len(given)} arguments; expected {takes}")
     if takes == 2:
@@ -311,7 +311,7 @@ for _name in ("atan2", "hypot", "fmod", "nextafter", "pow"):
 
 @builtin
 def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
-    """Whether a float is NaN."""
+    """Return whether a float is NaN."""
     x = _float(emit, node, x)
     return emit.compare("ne", x, x)
 
@@ -331,7 +331,7 @@ _add("isfinite", _size, what="lt")
 
 @builtin
 def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes: Operand) -> Value:
-    """The vector of the items from an index on."""
+    """Return the vector of the items from an index on."""
     place = _item(emit, node, array, index)
     item, count = place.type.of, _lanes(emit, node, lanes)
     kind, stored = vector_of(item, count), f"<{count} x {item.stored}>"
@@ -351,13 +351,13 @@ def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value
 
 @builtin
 def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
-    """A vector with the same value in all lanes."""
+    """Return a vector with the same value in all lanes."""
     return emit.spread(emit.settled(node.args[0], value), _lanes(emit, node, lanes))
 
 
 @builtin
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
-    """The 8, 16, 32 or 64 lanes of a vector of bools, as the bits of an unsigned integer."""
+    """Return the 8, 16, 32 or 64 lanes of a vector of bools, as the bits of an unsigned integer."""
     if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
         emit.fail(node, f"mask_of takes 8, 16, 32 or 64 bools, and is given {vector.type}")
     kind = Type("u", vector.type.extent)
@@ -366,7 +366,7 @@ def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
 
 @builtin
 def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
-    """The sum of a vector's lanes, in no fixed order."""
+    """Return the sum of a vector's lanes, in no fixed order."""
     if vector.type.kind != "v" or vector.type.of.kind not in "iuf":
         emit.fail(node, f"sum takes a vector of numbers, and is given {vector.type}")
     item, name = vector.type.of, f"llvm.vector.reduce.%s.{vector.type.mangled}"
@@ -388,5 +388,5 @@ def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
 
 @builtin
 def is_used(emit: Emitter, node: Any, name: Known) -> Known:
-    """Whether the function so far uses a variable of its record."""
+    """Return whether the function so far uses a variable of its record."""
     return Known(emit.is_used(name.value))

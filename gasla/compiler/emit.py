@@ -93,7 +93,7 @@ class Function(NamedTuple):
 
 @functools.cache
 def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
-    """A function of Python as a function of the language; only its text and the names of its module are used."""
+    """Return a function of Python as a function of the language; only its text and the names of its module are used."""
     code = plain.__code__
     lines = tuple(linecache.getlines(code.co_filename))
     node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
@@ -112,7 +112,7 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
 
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions in a file's lines, by name and first line."""
+    """Return the functions in a file's lines, by name and first line."""
     found = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
         if isinstance(node, ast.FunctionDef):
@@ -126,7 +126,7 @@ class Prefix(NamedTuple):
     name: str
 
     def of(self, parts: Any) -> Any:
-        """The name for a key of several parts; if the last part is a list, a tuple of names."""
+        """Return the name for a key of several parts; if the last part is a list, a tuple of names."""
         given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if given and isinstance(given[-1], list):
             return tuple(self.of((*given[:-1], each)) for each in given[-1])
@@ -184,7 +184,7 @@ class Sources:
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
 
     def ir(self) -> str:
-        """The LLVM IR."""
+        """Return the LLVM IR."""
         return "\n".join([*self.heads.values(), *self.text, ""])
 
 
@@ -313,7 +313,7 @@ class Emitter:
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
     def parameters(self) -> list[str]:
-        """The names of the parameters; of a template those that the plan adds follow."""
+        """Return the names of the parameters; of a template those that the plan adds follow."""
         of, a = self.root.function, self.root.function.node.args
         if of.is_template:
             more = getattr(self.unit.plan, a.vararg.arg) if a.vararg else []
@@ -323,7 +323,7 @@ class Emitter:
         return of.parameters
 
     def bind_all(self, names: list[str], given: list[Type | Known]) -> list[Value]:
-        """Bind the parameters of the function to arguments and constants; returns the arguments."""
+        """Bind the parameters of the function to arguments and constants. Return the arguments."""
         of, takes = self.root.function, []
         self.root.bound |= {name: Known(kind) for name, kind in of.records.items()}
         for name, kind in zip(names, given, strict=True):
@@ -427,7 +427,7 @@ class Emitter:
     # --- variables ----------------------------------------------------------------------------------------------------
 
     def variable(self, name: str, kind: Type) -> Variable:
-        """A new variable."""
+        """Return a new variable."""
         slots = []
         for leaf in kind.leaves:
             slots += self.labels(f"%{name}")
@@ -440,7 +440,7 @@ class Emitter:
             self.emit(f"store {part.typed}, ptr {slot}")
 
     def load(self, variable: Variable) -> Value:
-        """The value of a variable."""
+        """Return the value of a variable."""
         places = zip(variable.type.leaves, variable.slots, strict=True)
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
@@ -499,7 +499,7 @@ class Emitter:
         return found
 
     def shared(self, node: Any, name: Any) -> Operand:
-        """The variable of a record; of several names a tuple."""
+        """Return the variable of a record; of several names a tuple."""
         if isinstance(name, tuple):
             found = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
@@ -508,7 +508,7 @@ class Emitter:
         return found
 
     def is_used(self, name: str) -> bool:
-        """Whether the function so far uses a variable of its record."""
+        """Return whether the function so far uses a variable of its record."""
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
@@ -551,7 +551,7 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
-        """A constant as a value of a type."""
+        """Return a constant as a value of a type."""
         if isinstance(number, np.generic):
             number = number.item()
         if kind == NONE and number is None:
@@ -570,7 +570,7 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """A value with a type: a constant becomes i64, f64 or bool; None has a type within tuples."""
+        """Return a value with a type: a constant becomes i64, f64 or bool; None has a type within tuples."""
         if isinstance(value, Value):
             return value
         number = value.value
@@ -584,7 +584,7 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """The common type of two values, as in NumPy; a constant takes the type of the other value."""
+        """Return the common type of two values, as in NumPy; a constant takes the type of the other value."""
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
@@ -636,7 +636,7 @@ class Emitter:
         self.fail(node, f"there is no conversion from {have} to {kind}")
 
     def spread(self, value: Value, lanes: int) -> Value:
-        """A vector of one value in all lanes."""
+        """Return a vector of one value in all lanes."""
         kind = vector_of(value.type, lanes)
         one = self.make(kind, f"insertelement {kind.ir} poison, {value.typed}, i32 0")
         return self.make(kind, f"shufflevector {one.typed}, {kind.ir} poison, <{lanes} x i32> zeroinitializer")
@@ -644,7 +644,7 @@ class Emitter:
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def expr(self, node: Any) -> Operand:
-        """The value of an expression."""
+        """Return the value of an expression."""
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
             self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
@@ -658,7 +658,7 @@ class Emitter:
         return found
 
     def value(self, node: Any) -> Value:
-        """The value of an expression, with a type."""
+        """Return the value of an expression, with a type."""
         return self.settled(node, self.expr(node))
 
     def _e_Constant(self, node: Any) -> Known:
@@ -679,7 +679,7 @@ class Emitter:
         self.fail(node, f"{name} is not known here")
 
     def _named(self, node: Any, name: str, frame: Frame) -> Operand:
-        """The value of a variable or parameter."""
+        """Return the value of a variable or parameter."""
         variable = frame.variables.get(name)
         self.shown.instead = frame.shown.get(name)
         if variable is None:
@@ -689,7 +689,7 @@ class Emitter:
         return self.load(variable)
 
     def meaning(self, node: Any, value: Any) -> Operand:
-        """The meaning of a Python object in a kernel."""
+        """Return the meaning of a Python object in a kernel."""
         found = getattr(value, "kernel_function", value)
         if isinstance(found, np.generic):
             self.shown.instead = constant(found)
@@ -717,7 +717,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)}, {value!r}, is not in the language")
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
-        """An array of constants."""
+        """Return an array of constants."""
         name, kind = f"@table.{len(self.unit.heads)}", array_of(scalar_type(values.dtype), values.ndim)
         words = values.tobytes()
         text = "".join(f"\\{byte:02X}" for byte in words)
@@ -728,7 +728,7 @@ class Emitter:
         return self.tuple_of(self.items(node.elts), node.elts)
 
     def tuple_of(self, items: list[Operand], nodes: list[Any]) -> Operand:
-        """A tuple, constant if all items are."""
+        """Return a tuple, constant if all items are."""
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
         return joined_tuple(self.settled(n, x, True) for n, x in zip(nodes, items))
@@ -736,14 +736,14 @@ class Emitter:
     # --- what is known while compiling --------------------------------------------------------------------------------
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
-        """The values of expressions; of `*x` the items of x."""
+        """Return the values of expressions; of `*x` the items of x."""
         found: list[Operand] = []
         for node in nodes:
             found += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
         return found
 
     def _all(self, node: Any) -> list[Operand]:
-        """The items of something that is known while compiling, or of a tuple."""
+        """Return the items of something that is known while compiling, or of a tuple."""
         whole = node
         match node:
             case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp() as generator]):
@@ -826,7 +826,7 @@ class Emitter:
         return self.binary(node, (node.left, node.right), self.expr(node.left), self.expr(node.right))
 
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
-        """The value of `a op b`, where `node` has the operator."""
+        """Return the value of `a op b`, where `node` has the operator."""
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language")
         what, plain, instructions = OPERATORS[type(node.op)]
@@ -887,7 +887,7 @@ class Emitter:
         return self.op("add", rest, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
-        """A comparison; a chain evaluates operands only while all comparisons before hold."""
+        """Return a comparison; a chain evaluates operands only while all comparisons before hold."""
         if len(node.ops) > 1:
             return self._e_BoolOp(self._chained(node))
         (op,), (side,) = node.ops, node.comparators
@@ -924,7 +924,7 @@ class Emitter:
     # --- conditions ---------------------------------------------------------------------------------------------------
 
     def truth(self, node: Any) -> Operand:
-        """A condition: a constant or a bool."""
+        """Return a condition: a constant or a bool."""
         found = self.expr(node)
         if isinstance(found, Known):
             return Known(bool(found.value))
@@ -1030,7 +1030,7 @@ class Emitter:
         self.fail(node, f"{what} has no items that {ast.unparse(node.slice)} picks; a tuple's are picked by constants")
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
-        """The addresses at an index of the parts of a value."""
+        """Return the addresses at an index of the parts of a value."""
         index, found = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
             at, array = index, self.shared(node, name)
@@ -1041,7 +1041,7 @@ class Emitter:
         return found
 
     def _key(self, node: Any, prefix: Prefix) -> Any:
-        """The name of a variable of an `Each`, or a tuple of names."""
+        """Return the name of a variable of an `Each`, or a tuple of names."""
         index = self.expr(node.slice)
         if not isinstance(index, Known):
             self.fail(node, f"{ast.unparse(node.slice)} is only known in the running kernel; expected a part of a name")
@@ -1071,7 +1071,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
-        """The address `index` items after another."""
+        """Return the address `index` items after another."""
         if index.type.kind not in "iu":
             self.fail(node, f"an index is {index.type}; expected an integer")
         if index.type.kind == "u" and index.type.bits < 64:
@@ -1079,7 +1079,7 @@ class Emitter:
         return self.make(start.type, f"getelementptr inbounds {start.type.of.stored}, {start.typed}, {index.typed}")
 
     def locate(self, node: Any, array: Value) -> Value:
-        """The address of `array[...]`, or the subarray if there are fewer indices than dimensions."""
+        """Return the address of `array[...]`, or the subarray if there are fewer indices than dimensions."""
         (start, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
             self.fail(node, f"{array.type} is given {len(indices)} indices")
@@ -1095,7 +1095,7 @@ class Emitter:
         return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
-        """The address at an index of an array's first dimension."""
+        """Return the address at an index of an array's first dimension."""
         found = self.expr(node)
         if isinstance(found, Known) and isinstance(found.value, int) and found.value < 0:
             self.fail(node, f"{ast.unparse(node)} is no index: they do not count from the end")
@@ -1103,7 +1103,7 @@ class Emitter:
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """The bounds of a slice."""
+        """Return the bounds of a slice."""
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
             found = default if part is None else self.expr(part)
@@ -1271,7 +1271,7 @@ class Emitter:
         return found
 
     def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
-        """A function for some types and constants; None while it is being emitted."""
+        """Return a function for some types and constants; None while it is being emitted."""
         done = self.unit.instances
         key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
         if key not in done:
@@ -1320,7 +1320,7 @@ class Emitter:
                     self.shown.put("{}", node.value)
 
     def _known(self, node: Any) -> Any:
-        """What a name of the module stands for."""
+        """Return what a name of the module stands for."""
         return self.frame.function.names.get(node.id) if isinstance(node, ast.Name) else None
 
     def _s_Pass(self, node: Any) -> None:
@@ -1474,7 +1474,7 @@ class Emitter:
             self.shown.put("return {}" if node.value else "return", node.value)
 
     def _whole(self, value: Value) -> str:
-        """A value as a single typed operand."""
+        """Return a value as a single typed operand."""
         if value.type.kind not in "at":
             return value.typed
         whole = Value(value.type, "poison")
@@ -1614,7 +1614,7 @@ class Emitter:
         self.label(end)
 
     def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
-        """The number of iterations: (distance + |step| - 1) // |step|, without overflow; 0 if the step is 0.
+        """Return the number of iterations: (distance + |step| - 1) // |step|, without overflow, or 0 if the step is 0.
 
         `step` is the value of `by` if that is a constant, else 0.
         """
@@ -1637,29 +1637,29 @@ class Emitter:
 
 
 def _argument(name: str, kind: Type) -> Value:
-    """The argument of a function for a parameter."""
+    """Return the argument of a function for a parameter."""
     return Value(kind, *(f"%arg.{name}.{k}" for k in range(len(kind.leaves))))
 
 
 def _is_constant(value: Operand) -> bool:
-    """Whether a compiled function is compiled for this argument; numbers are passed."""
+    """Return whether a compiled function is compiled for this argument; numbers are passed."""
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
 
 def _title(of: Function, given: Iterable[Any]) -> str:
-    """The name by which a function is shown that is compiled for constants."""
+    """Return the name by which a function is shown that is compiled for constants."""
     return "_".join(
         [of.name, *(str(x.value) for x in given if isinstance(x, Known) and isinstance(x.value, str | int))]
     )
 
 
 def _is_inlined(found: Any) -> bool:
-    """Whether this is a function of a template's module that is inlined."""
+    """Return whether this is a function of a template's module that is inlined."""
     return isinstance(found, FunctionType) and found.__globals__.get("plan") is PLAN
 
 
 def _inlined(found: Any) -> Function:
-    """A function of Python that is inlined."""
+    """Return a function of Python that is inlined."""
     return function_of(found, frozenset({"where_used"} if hasattr(found, "is_where_used") else ()))
 
 
@@ -1669,7 +1669,7 @@ def _is_record(found: Any) -> bool:
 
 @functools.cache
 def _declared(record: Any) -> dict[str, Any]:
-    """The annotations of a record and its bases."""
+    """Return the annotations of a record and its bases."""
     return {
         name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }
@@ -1685,23 +1685,23 @@ def _cases(node: ast.Match) -> Any:
 
 
 def joined(kind: Type, *values: Value) -> Value:
-    """A value of the leaves of several."""
+    """Return a value of the leaves of several."""
     return Value(kind, *(name for value in values for name in value.names))
 
 
 def joined_tuple(values: Iterable[Value]) -> Value:
-    """A tuple of values."""
+    """Return a tuple of values."""
     values = list(values)
     return joined(tuple_of(*(value.type for value in values)), *values)
 
 
 def parts(value: Value) -> list[Value]:
-    """The leaves of a value, as values."""
+    """Return the leaves of a value, as values."""
     return [Value(leaf, name) for leaf, name in zip(value.type.leaves, value.names)]
 
 
 def item(value: Value, k: int) -> Operand:
-    """An item of a tuple."""
+    """Return an item of a tuple."""
     kind, first = value.type.of[k], sum(len(before.leaves) for before in value.type.of[:k])
     return Known(None) if kind == NONE else Value(kind, *value.names[first : first + len(kind.leaves)])
 
@@ -1713,23 +1713,23 @@ def listed(values: Iterable[Value]) -> str:
 
 @functools.cache
 def _names_set(node: ast.FunctionDef) -> frozenset[str]:
-    """The names that a function sets."""
+    """Return the names that a function sets."""
     return frozenset(x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
 
 
 def _indices(node: Any) -> list[Any]:
-    """The indices of a subscript."""
+    """Return the indices of a subscript."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _wrapped(number: int, kind: Type) -> int:
-    """The number of an integer type with the same low bits."""
+    """Return the number of an integer type with the same low bits."""
     below = 1 << kind.bits - 1 if kind.kind == "i" else 0
     return (number + below) % (1 << kind.bits) - below
 
 
 def float_text(number: float, bits: int) -> str:
-    """A float in LLVM IR: the bits of a float64, of a number rounded to `bits` bits."""
+    """Return a float in LLVM IR: the bits of a float64, of a number rounded to `bits` bits."""
     with np.errstate(over="ignore"):
         rounded = np.dtype(f"f{bits // 8}").type(number)
     if bits == 16:

@@ -118,7 +118,7 @@ class Compiled:
         return function_of(self.plain, self.marks)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
-        """The code for some types: loaded before, stored, or compiled now."""
+        """Return the code for some types: loaded before, stored, or compiled now."""
         found = self._kernels.get(takes)
         if found is None:
             with _compiling:
@@ -134,7 +134,7 @@ class Compiled:
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
-        """Whether there is code for arguments of these types, loaded or stored."""
+        """Return whether there is code for arguments of these types, loaded or stored."""
         takes = kinds_of(arguments)
         return takes in self._kernels or _stored(self._key(takes, self._target)) is not None
 
@@ -155,7 +155,7 @@ class Compiled:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """The name of the code in the cache; of a template the name of a file that has that."""
+        """Return the name of the code in the cache; of a template the name of a file that has that."""
         if self.identity is None:
             return None
         made = self.identity, [str(t) for t in takes], target, _compiler()
@@ -176,12 +176,12 @@ class Compiled:
         return repr((*where, self._cells()))
 
     def _cells(self) -> list[Any]:
-        """The values of the function's closure."""
+        """Return the values of the function's closure."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     @staticmethod
     def _loaded(takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
-        """Load a stored kernel; None if the data is missing, has another form, or can't be loaded here."""
+        """Load a stored kernel. Return None if the data is missing, has another form, or can't be loaded here."""
         with suppress(ValueError, RuntimeError):
             name, codes = parts_of(data or b"")
             returns = NONE if name == "None" else NAMES.get(name)
@@ -209,7 +209,7 @@ class Compiled:
         return data
 
     def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
-        """What is compiled of templates for some types, as source: callees, and then their callers."""
+        """Return what is compiled of templates for some types, as source: callees, and then their callers."""
         unit = Unit(host()[0], self.plan)
         unit.shown = []
         with _compiling:
@@ -224,7 +224,7 @@ class Compiled:
         return result
 
     def lend(self) -> Call:
-        """A `Call` that no thread is using."""
+        """Return a `Call` that no thread is using."""
         try:
             return self._calls.pop()
         except IndexError:
@@ -238,7 +238,7 @@ class Compiled:
     @once
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - templates are never freed
     def of(self, plan: Any) -> Compiled:
-        """The function, a template, for a plan."""
+        """Return the function, a template, for a plan."""
         return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)
 
     def __reduce__(self) -> str:
@@ -281,18 +281,21 @@ def _report(name: str, seconds: float) -> None:
 
 
 def _name(folder: str, made: Any) -> str:
-    """The name in the cache of what is made of something."""
+    """Return the name in the cache of what is made of something."""
     return f"{folder}/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
 
 def _stored(key: str | None) -> bytes | None:
-    """The code in the cache under a name, or under the name that it has there."""
+    """Return the code in the cache under a name, or under the name that it has there."""
     data = cache.load(key) if key is not None else None
     return cache.load(data.decode()) if data is not None and data.startswith(b"kernels/") else data
 
 
 def parts_of(data: bytes) -> tuple[str, list[bytes]]:
-    """The name of the type that a stored kernel returns, and its objects; ValueError if the data has another form."""
+    """Return the name of the type that a stored kernel returns, and its objects.
+
+    ValueError if the data has another form.
+    """
     head, _, code = data.partition(b"\n")
     name, *sizes = head.decode("latin1").split()
     ends = [0, *itertools.accumulate(map(int, sizes))]
@@ -302,7 +305,7 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
 
 
 def _part(text: str, target: tuple[str, str, str]) -> bytes:
-    """The object of a function marked "apart". Its calling convention may differ between versions of LLVM."""
+    """Return the object of a function marked "apart". Its calling convention may differ between versions of LLVM."""
     key = _name("parts", (text, target, llvm_version()[0]))
     code = cache.load(key)
     if code is None:
@@ -312,12 +315,12 @@ def _part(text: str, target: tuple[str, str, str]) -> bytes:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """A decorator: the function is compiled when it is first called."""
+    """Return a decorator: the function is compiled when it is first called."""
     return Compiled(function)
 
 
 def apart(function: Callable[..., Any]) -> Any:
-    """A decorator: the function is compiled into an object of its own, which all its callers share."""
+    """Return a decorator: the function is compiled into an object of its own, which all its callers share."""
     return Compiled(function, frozenset({"apart"}))
 
 
@@ -407,7 +410,7 @@ class Call:
                 ints[place] = length
 
     def _put(self, place: int, value: Any, kind: Type) -> int:
-        """Write the words of a value; returns the index after them."""
+        """Write the words of a value. Return the index after them."""
         if kind.kind == "t":
             for item, of in zip(value, kind.of, strict=True):
                 place = self._put(place, item, of)
@@ -444,7 +447,7 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 
 
 def kind_of(value: Any) -> Type | Known:
-    """The type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
+    """Return the type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
     is_array = isinstance(value, np.ndarray)
     found = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if found is not None:
@@ -463,20 +466,20 @@ def kind_of(value: Any) -> Type | Known:
 
 
 def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
-    """The type of arrays of a dtype; of float16 kernels take the bits."""
+    """Return the type of arrays of a dtype; of float16 kernels take the bits."""
     return array_of(scalar_type(np.dtype(np.uint16) if dtype == np.float16 else dtype), dimensions)
 
 
 @functools.cache
 def _compiler() -> str:
-    """A hash of the compiler's text. LLVM's version is not part of keys: object code loads under any version."""
+    """Return a hash of the compiler's text. LLVM's version is not part of keys: object code loads under any version."""
     texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 @functools.cache
 def made_of(text: str) -> str:
-    """A hash of a module's text and of the modules of gasla that it imports, as code contains its callees."""
+    """Return a hash of a module's text and of the modules of gasla that it imports, as code contains its callees."""
     return hashlib.sha256(repr(sorted(modules_of(text).items())).encode()).hexdigest()
 
 
@@ -493,7 +496,7 @@ def modules_of(text: str) -> dict[str, str]:
 
 @functools.cache
 def _text(module: str) -> str:
-    """A module's text; empty if there is no such module, or no file of it."""
+    """Return a module's text; empty if there is no such module, or no file of it."""
     if lines := linecache.getlines(f"<{module}>"):
         return "".join(lines)
     spec = find_spec(module)
@@ -505,7 +508,7 @@ _IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILI
 
 
 def _imports(text: str) -> Iterator[str]:
-    """The modules of this package that a text imports."""
+    """Yield the modules of this package that a text imports."""
     for package, names in _IMPORT.findall(text):
         yield package
         yield from (m for name in re.findall(r"\w+", names) if _is_module(m := f"{package}.{name}"))

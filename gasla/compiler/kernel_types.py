@@ -66,7 +66,7 @@ class Type(NamedTuple):
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
-        """The scalar type, or a vector of it with as many lanes."""
+        """Return the scalar type, or a vector of it with as many lanes."""
         return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property
@@ -97,27 +97,27 @@ I8, I32, I64, U64, F64 = (NUMBERS[name] for name in ("i8", "i32", "i64", "u64", 
 
 
 def array_of(item: Type, dimensions: int = 1) -> Type:
-    """The type of C-contiguous arrays of items of a type."""
+    """Return the type of C-contiguous arrays of items of a type."""
     return Type("a", of=item, extent=dimensions)
 
 
 def address_of(item: Type) -> Type:
-    """The type of addresses of items of a type."""
+    """Return the type of addresses of items of a type."""
     return Type("p", of=item)
 
 
 def vector_of(item: Type, lanes: int) -> Type:
-    """The type of LLVM vectors with lanes of a type."""
+    """Return the type of LLVM vectors with lanes of a type."""
     return Type("v", of=item, extent=lanes)
 
 
 def tuple_of(*items: Type) -> Type:
-    """The type of tuples with items of these types."""
+    """Return the type of tuples with items of these types."""
     return Type("t", of=items)
 
 
 def scalar_type(dtype: np.dtype[Any]) -> Type:
-    """The type of NumPy numbers of a dtype."""
+    """Return the type of NumPy numbers of a dtype."""
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     found = BOOL if name == "bool" else NUMBERS.get(name)
     if found is None or not dtype.isnative:
@@ -128,7 +128,7 @@ def scalar_type(dtype: np.dtype[Any]) -> Type:
 
 
 def meeting(a: Type, b: Type) -> Type | None:
-    """The common type of two types, as in NumPy; None for int64 and uint64, which NumPy converts to float64."""
+    """Return the common type of two types, as in NumPy; None for int64 and uint64, which NumPy converts to float64."""
     if a == b:
         return a
     if a.kind == "v" or b.kind == "v":

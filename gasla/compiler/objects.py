@@ -38,7 +38,7 @@ def _ready() -> None:
 
 @functools.cache
 def host() -> tuple[str, str, str]:
-    """The target triple, processor and features of this machine."""
+    """Return the target triple, processor and features of this machine."""
     _ready()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
@@ -47,21 +47,21 @@ def host() -> tuple[str, str, str]:
 
 
 def llvm_version() -> tuple[int, ...]:
-    """The version of LLVM."""
+    """Return the version of LLVM."""
     found: tuple[int, ...] = llvm.llvm_version_info
     return found
 
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """The target of portable code, if this machine has all features of a row of PORTABLE, else this machine."""
+    """Return the target of portable code, if this machine has all features of a row of PORTABLE, else this machine."""
     triple, _, features = own = host()
     processor, wanted = PORTABLE.get(triple.partition("-")[0], own[1:])
     return (triple, processor, wanted) if {*wanted.split(",")} <= {*features.split(","), *_told()} else own
 
 
 def _told() -> set[str]:
-    """The features that Linux says an ARM processor has; LLVM reads a file that an emulator may not have."""
+    """Return the features that Linux says an ARM processor has; LLVM reads a file that an emulator may not have."""
     if sys.platform != "linux" or platform.machine() != "aarch64":
         return set()
     ask = ctypes.CDLL(None).getauxval
@@ -70,14 +70,14 @@ def _told() -> set[str]:
 
 
 def target_of(processor: str) -> tuple[str, str, str]:
-    """The target of portable code for Linux on a processor of PORTABLE, for this machine or another one."""
+    """Return the target of portable code for Linux on a processor of PORTABLE, for this machine or another one."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return (f"{processor}-unknown-linux-gnu", *PORTABLE[processor])
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """A new target machine; an engine frees the one that it is given.
+    """Return a new target machine; an engine frees the one that it is given.
 
     The code model is large: if much of the address space is in use, as by a GPU's driver, the sections of an object may
     lie more than 2 GiB apart, and LLVM would end the process.
@@ -88,7 +88,7 @@ def _machine(target: tuple[str, str, str]) -> Any:
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
-    """The object code of LLVM IR for this machine, or for another target: triple, processor and features.
+    """Return the object code of LLVM IR for this machine, or for another target: triple, processor and features.
 
     `packs` turns on the SLP vectorizer.
     """
@@ -123,7 +123,7 @@ class Loaded:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """The address of a function."""
+        """Return the address of a function."""
         found: int = self._engine.get_function_address(name)
         if not found:
             raise KeyError(name)
@@ -131,7 +131,7 @@ class Loaded:
 
 
 def undefined(*codes: bytes) -> set[str]:
-    """The names in C of what objects call and don't define. They are ELF, Mach-O or COFF, of 64 bits."""
+    """Return the names in C of what objects call and don't define. They are ELF, Mach-O or COFF, of 64 bits."""
     needed: set[str] = set()
     defined: set[str] = set()
     for code in codes:
@@ -141,7 +141,7 @@ def undefined(*codes: bytes) -> set[str]:
 
 
 def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
-    """The names in C of an object's symbols that have one, and whether the object defines them."""
+    """Yield the names in C of an object's symbols that have one, and whether the object defines them."""
     if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
         names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
@@ -180,7 +180,7 @@ def _text(data: bytes, start: int) -> str:
 
 
 def machine(code: bytes) -> str:
-    """The processors that an ELF object is for, as tags of wheels name them."""
+    """Return the processors that an ELF object is for, as tags of wheels name them."""
     return {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", code, 18)[0]]
 
 

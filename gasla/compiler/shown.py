@@ -36,7 +36,7 @@ class Shown:
         self.instead = None
 
     def of(self, node: Any) -> Any:
-        """The node to show for one that has been emitted."""
+        """Return the node to show for one that has been emitted."""
         if id(node) in self._seen:
             return self._seen[id(node)]
         if not self.is_wanted or not isinstance(node, ast.AST | list):
@@ -68,7 +68,7 @@ class Shown:
 
 
 def constant(value: Any) -> ast.expr | None:
-    """The expression for a constant; None for functions, types and the like."""
+    """Return the expression for a constant, or None for functions, types and the like."""
     if isinstance(value, np.dtype):
         return ast.Attribute(ast.Name("np"), str(value))
     if isinstance(value, float | np.generic):
@@ -82,12 +82,12 @@ def constant(value: Any) -> ast.expr | None:
 
 
 def _is_spread(node: Any) -> bool:
-    """Whether this is `*(a, b)`."""
+    """Return whether this is `*(a, b)`."""
     return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
 
 
 def _bare(node: Any) -> str:
-    """The text of an expression; tuples have no parentheses."""
+    """Return the text of an expression; tuples have no parentheses."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return ", ".join(map(ast.unparse, node.elts))
     return node if isinstance(node, str) else ast.unparse(node)

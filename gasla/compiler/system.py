@@ -34,10 +34,10 @@ CURRENT = sys.platform
 
 
 def has(name: str) -> bool:
-    """Whether this system has a function."""
+    """Return whether this system has a function."""
     return name in functions(CURRENT)
 
 
 def functions(platform: str) -> set[str]:
-    """The functions that code for a system may call; of a system without a row those that POSIX has."""
+    """Return the functions that code for a system may call; of a system without a row those that POSIX has."""
     return FUNCTIONS.get(platform, POSIX)

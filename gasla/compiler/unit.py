@@ -42,7 +42,7 @@ class Unit(Sources):
 
 
 def _entry(name: str, made: Instance) -> str:
-    """The function that C calls."""
+    """Return the function that C calls."""
     is_numbered = made.takes[:1] == [I64]
     leaves = [leaf for kind in made.takes[is_numbered:] for leaf in kind.leaves]
     lines = ["define void @entry(i64 %number, ptr %words) nounwind {"]

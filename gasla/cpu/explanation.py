@@ -51,7 +51,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
-    """A sentence on whether the loop is compiled already."""
+    """Return a sentence on whether the loop is compiled already."""
     if runs._calls["run_loop"].function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU. Its code is compiled already."
     return (
@@ -60,7 +60,7 @@ def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
 
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
-    """The arguments of the loop after the control words, for a run that begins now."""
+    """Return the arguments of the loop after the control words, for a run that begins now."""
     with runs.turn:
         runs.program, runs.graph = program, graph
         try:

@@ -21,12 +21,12 @@ KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u
 
 
 def sparse_module(of: Any) -> Any:
-    """The module of sparse arrays on the device of an array: SciPy's or CuPy's."""
+    """Return the module of sparse arrays on the device of an array: SciPy's or CuPy's."""
     return import_module("scipy.sparse" if array_module(of) is np else "cupyx.scipy.sparse")
 
 
 def is_sparse(csgraph: Any) -> bool:
-    """Whether it is a sparse array or matrix of SciPy or CuPy; TypeError for a gasla.Graph."""
+    """Return whether it is a sparse array or matrix of SciPy or CuPy. Raise TypeError for a gasla.Graph."""
     if isinstance(csgraph, Graph):
         raise TypeError(
             "csgraph is a gasla.Graph; expected a sparse, dense or masked array: graph.to_scipy(), or call gasla's own "
@@ -36,12 +36,12 @@ def is_sparse(csgraph: Any) -> bool:
 
 
 def is_foreign(csgraph: Any) -> bool:
-    """Whether it is an array of PyData's sparse."""
+    """Return whether it is an array of PyData's sparse."""
     return type(csgraph).__module__.partition(".")[0] == "sparse"
 
 
 def most_edges(csgraph: Any) -> int:
-    """The number of edges, or of entries of a dense array."""
+    """Return the number of edges, or of entries of a dense array."""
     return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
 
 
@@ -53,7 +53,7 @@ def require_real(csgraph: Any) -> None:
 
 
 def has_negative(csgraph: Any) -> bool:
-    """Whether an edge, as SciPy sees it, has a negative length."""
+    """Return whether an edge, as SciPy sees it, has a negative length."""
     if is_foreign(csgraph):
         values = np.asarray(csgraph.data)
     elif is_sparse(csgraph):
@@ -67,7 +67,7 @@ def has_negative(csgraph: Any) -> bool:
 
 
 def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
-    """The graph as SciPy sees it, with values of one of the given types."""
+    """Return the graph as SciPy sees it, with values of one of the given types."""
     if isinstance(csgraph, np.ma.MaskedArray):
         return _of_entries(csgraph.data, ~np.ma.getmaskarray(csgraph))
     if not is_sparse(csgraph):
@@ -84,7 +84,7 @@ def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
 
 
 def rows_of(csgraph: Any) -> Any:
-    """A sparse array converted to CSR as SciPy does; itself if it is CSR."""
+    """Return a sparse array converted to CSR as SciPy does, or itself if it is CSR."""
     if csgraph.format == "csr":
         return csgraph
     require_sound(csgraph)
@@ -106,7 +106,7 @@ def _are_edges(dense: Any) -> Any:
 
 
 def _of_entries(dense: Any, is_edge: Any) -> Graph:
-    """The graph of the marked entries of a dense array."""
+    """Return the graph of the marked entries of a dense array."""
     require_square(dense.shape)
     xp: Any = array_module(dense)
     indptr = running_sums(is_edge.sum(axis=1))
@@ -122,7 +122,7 @@ def _as_numbers(array: Any) -> Any:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """The graph with both directions of every edge; itself if it is symmetric."""
+    """Return the graph with both directions of every edge, or itself if it is symmetric."""
     if graph.has_symmetric_values:
         return graph
     lists, values, n = graph.out, graph.out_values, graph.n

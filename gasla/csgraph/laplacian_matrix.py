@@ -110,7 +110,7 @@ def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:
 
 
 def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """The Laplacian of a sparse array, and its diagonal or the divisors."""
+    """Return the Laplacian of a sparse array, and its diagonal or the divisors."""
     m = A.tocoo() if A.format in ("lil", "dok") else A
     m = m + m.T.conj() if symmetrized else m
     xp: Any = array_module(m)
@@ -139,7 +139,7 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
 
 
 def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """The Laplacian of a dense array, and its diagonal or the divisors."""
+    """Return the Laplacian of a dense array, and its diagonal or the divisors."""
     m, n = (A if in_place else A.copy()), len(A)
     if symmetrized:
         m += m.T.conj()
@@ -157,7 +157,7 @@ def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_pl
 
 
 def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
-    """A function that multiplies the Laplacian with a vector or a matrix."""
+    """Return a function that multiplies the Laplacian with a vector or a matrix."""
     sums, loops = _sums(m, axis), m.diagonal()
     weights = sums - loops
     if symmetrized:
@@ -177,7 +177,7 @@ def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Produc
 
 
 def _sums(m: Any, axis: int) -> Any:
-    """The sums of rows (axis 1) or columns (axis 0)."""
+    """Return the sums of rows (axis 1) or columns (axis 0)."""
     return array_module(m).asarray(m.sum(axis=axis)).ravel()
 
 

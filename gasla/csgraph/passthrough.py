@@ -46,7 +46,7 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _widened(given: Any) -> Any:
-    """A sparse array with lengths in float64 and indices in int32, if they fit.
+    """Return a sparse array with lengths in float64 and indices in int32, if they fit.
 
     SciPy adds up parallel lengths of other types, where the shortest should count, and `yen` refuses other indices.
     """
@@ -60,13 +60,13 @@ def _widened(given: Any) -> Any:
 
 
 def _by_rows(given: Any) -> Any:
-    """A dense array in C order, anything else unchanged."""
+    """Return a dense array in C order, anything else unchanged."""
     is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
     return given.copy(order="C") if is_dense else given
 
 
 def sparing(reason: str, csgraph: Any) -> str:
-    """The reason, if calls may be delegated merely because SciPy is as fast; else empty."""
+    """Return the reason, if calls may be delegated merely because SciPy is as fast; else empty."""
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 

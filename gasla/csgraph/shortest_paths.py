@@ -241,7 +241,7 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
-    """The reason to call SciPy's function, decided without reading lengths; empty if there is none.
+    """Return the reason to call SciPy's function, decided without reading lengths; empty if there is none.
 
     SciPy's function reads each edge `often` times for each source.
     """
@@ -261,7 +261,7 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
 def _by_bellman_ford(
     csgraph: Any, directed: bool, indices: Any, return_predecessors: bool, limit: float, min_only: bool
 ) -> Any:
-    """The result of `dijkstra` for negative lengths, by Bellman-Ford.
+    """Return the result of `dijkstra` for negative lengths, by Bellman-Ford.
 
     SciPy's Dijkstra updates a vertex whenever its distance decreases, without end in a negative cycle.
     """
@@ -285,14 +285,14 @@ def _by_bellman_ford(
 
 
 def _searched_graph(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
-    """The graph that is searched."""
+    """Return the graph that is searched."""
     graph = graph_of(csgraph)
     graph = graph.with_values(None) if unweighted else graph
     return graph if directed else both_ways(graph)
 
 
 def _least_length(graph: Graph) -> Any:
-    """The minimum of 0 and all lengths; NaN if one is."""
+    """Return the minimum of 0 and all lengths, or NaN if one is."""
     if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
         return 0
     least = graph.values.min().item()
@@ -321,7 +321,7 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool, limit: float) -> Any:
-    """One row of distances per source; fills `predecessors`, which has no rows if none are wanted."""
+    """Return one row of distances per source; fills `predecessors`, which has no rows if none are wanted."""
     xp: Any = module_of(graph.device)
     cutoff = _cutoff(limit)
     deepest = None if cutoff is None else min(int(cutoff), graph.n)
@@ -341,7 +341,10 @@ def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: 
 
 
 def _cutoff(limit: float) -> float | None:
-    """The limit as the argument `cutoff` of a search; None for infinity, since a search without a cutoff is faster."""
+    """Return the limit as the argument `cutoff` of a search.
+
+    None for infinity, since a search without a cutoff is faster.
+    """
     return None if limit == np.inf else float(limit)
 
 

@@ -48,7 +48,7 @@ class Findings(NamedTuple):
 
 
 def network() -> Network:
-    """The flight network without the airports that have no route.
+    """Return the flight network without the airports that have no route.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def network() -> Network:
 
 
 def find_airport(airports: Airports, wanted: str) -> int:
-    """The airport with this IATA code, or the only airport with this city or name.
+    """Return the airport with this IATA code, or the only airport with this city or name.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def find_airport(airports: Airports, wanted: str) -> int:
 
 
 def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
-    """The flights of the shortest route in kilometers; empty if there is no route, or origin is destination."""
+    """Return the flights of the shortest route in kilometers; empty if there is no route, or origin is destination."""
     distances, parents = gasla.sssp(matrix, origin, parents=True)
     stops = [destination] if np.isfinite(distances[destination]) else [origin]
     while stops[-1] != origin:
@@ -113,7 +113,7 @@ def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Find
 
 
 def report(found: Findings, top: int = 10) -> Iterator[str]:
-    """The lines that `gasla demo` prints."""
+    """Yield the lines that `gasla demo` prints."""
     airports = found.network.airports
     n = found.rank.size
     yield f"{n:,} airports and {found.network.matrix.nnz:,} routes between them, June 2014"

@@ -88,7 +88,7 @@ def draw(
 
 
 def picture_format(path: str | Path) -> str:
-    """The format of a picture, by the suffix of its name.
+    """Return the format of a picture, by the suffix of its name.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> No
 
 
 def _canvas() -> tuple[Any, Any, Box]:
-    """A new figure, independent of pyplot's state, and the axes of the map."""
+    """Return a new figure, independent of pyplot's state, and the axes of the map."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -221,12 +221,12 @@ def _shine(axes: Any, light: Array, box: Box) -> None:
 
 
 def _area(part: Array | float) -> Any:
-    """The area of a dot in square points, for a size relative to the largest."""
+    """Return the area of a dot in square points, for a size relative to the largest."""
     return 140 * np.asarray(part) ** 1.3
 
 
 def _heat(places: Places) -> Any:
-    """The map from values to colors; a power scale makes small differences near zero visible."""
+    """Return the map from values to colors; a power scale makes small differences near zero visible."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -259,7 +259,7 @@ def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
 
 
 def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
-    """A projected curve, split where it leaves the map on one side and reenters on the other."""
+    """Yield a projected curve, split where it leaves the map on one side and reenters on the other."""
     cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_center(longitude))) > 180)
     for piece in np.split(np.arange(longitude.size), cuts):
         yield project(longitude[piece], latitude[piece])
@@ -296,7 +296,7 @@ def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None
 
 
 def _importance(places: Places) -> Array:
-    """The priority of names: relative size plus relative heat."""
+    """Return the priority of names: relative size plus relative heat."""
     return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
 
 

@@ -119,7 +119,7 @@ class BlockArray:
 
 
 def _operator(name: str) -> Any:
-    """An operator that gathers its operands and applies the operator of NumPy arrays."""
+    """Return an operator that gathers its operands and applies the operator of NumPy arrays."""
 
     def apply(self: BlockArray, *others: Any) -> Any:
         return getattr(self.compute(), name)(*map(_whole, others))
@@ -171,5 +171,5 @@ def _length(rank: Rank, key: Any, name: str) -> int:
 
 
 def _gathered(rank: Rank, key: Any, name: str) -> np.ndarray:
-    """All blocks as one array of one dimension, as which ranks exchange arrays."""
+    """Return all blocks as one array of one dimension, as which ranks exchange arrays."""
     return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

@@ -70,13 +70,13 @@ class Checkpoint:
         _open.remove(self)
 
     def next_run(self) -> int:
-        """The number of the next run, from 1."""
+        """Return the number of the next run, from 1."""
         self._runs += 1
         return self._runs
 
 
 def is_saving() -> bool:
-    """Whether runs that begin now are saved."""
+    """Return whether runs that begin now are saved."""
     return bool(_open)
 
 
@@ -94,7 +94,7 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """The saver of a run that begins now; None outside of a `Checkpoint`."""
+        """Return the saver of a run that begins now; None outside of a `Checkpoint`."""
         if not _open:
             return None
         if out:
@@ -106,11 +106,11 @@ class Saver(NamedTuple):
         return cls(asked.path, asked.every, asked.resume, asked.next_run())
 
     def next_stop(self, until: int, iteration: int) -> int:
-        """The superstep at which to stop next: `until`, or earlier to save the state."""
+        """Return the superstep at which to stop next: `until`, or earlier to save the state."""
         return min(until, (iteration // self.every + 1) * self.every)
 
     def is_due(self, iteration: int) -> bool:
-        """Whether to save the state at this iteration."""
+        """Return whether to save the state at this iteration."""
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
@@ -196,7 +196,7 @@ def _file(communicator: Communicator) -> str:
 
 
 def _identity(run: Any) -> str:
-    """A text that identifies program, parameters and graph."""
+    """Return a text that identifies program, parameters and graph."""
     shard = run.shard
     graph = shard.graph_on("cpu")
     edges = (graph.in_.indptr, graph.in_.indices, graph.values, shard.ids)
@@ -209,7 +209,7 @@ def _identity(run: Any) -> str:
 
 
 def _arrays(run: Any) -> dict[str, Any]:
-    """The whole state of a rank, as arrays by name."""
+    """Return the whole state of a rank, as arrays by name."""
     found: dict[str, Any] = {"of": np.array(_identity(run))}
     found |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
     found |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}

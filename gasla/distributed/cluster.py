@@ -119,29 +119,29 @@ class Cluster:
         return self._open_ranks().each(function, *arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in each process for the GPUs of its ranks; see `Ranks`."""
+        """Call a function in each process for the GPUs of its ranks. See `Ranks`."""
         return self._open_ranks().together(function, *arguments)
 
     def members(self) -> Sequence[Member]:
-        """The ranks, if each has a GPU of this process; see `Ranks`."""
+        """Return the ranks, if each has a GPU of this process. See `Ranks`."""
         return self._open_ranks().members()
 
     @property
     def dropped(self) -> Dropped:
-        """What ranks drop at their next call; see `Ranks`."""
+        """What ranks drop at their next call. See `Ranks`."""
         return self._open_ranks().dropped
 
     def forget(self, key: Any) -> None:
-        """Drop the data that ranks keep under a key; see `Ranks`."""
+        """Drop the data that ranks keep under a key. See `Ranks`."""
         if self._ranks is not None:
             self._ranks.dropped.add(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Keep the parts of a Dask collection on the ranks, if these are Dask workers; see `Ranks`."""
+        """Keep the parts of a Dask collection on the ranks, if these are Dask workers. See `Ranks`."""
         return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Call a function on each rank, and leave the results there as Dask futures; see `Ranks`."""
+        """Call a function on each rank, and leave the results there as Dask futures. See `Ranks`."""
         return self._open_ranks().held(function, *arguments)
 
     def leave(self, error: BaseException | None) -> None:
@@ -155,14 +155,14 @@ class Cluster:
 
 
 def current() -> Cluster:
-    """The innermost open cluster."""
+    """Return the innermost open cluster."""
     if not _open:
         raise RuntimeError("no cluster is open; use this inside `with distributed.Cluster(...):`")
     return _open[-1]
 
 
 def _numbers_of(cards: Any) -> list[int]:
-    """The numbers of the GPUs that `cards` names."""
+    """Return the numbers of the GPUs that `cards` names."""
     there = int(require_gpu().cuda.runtime.getDeviceCount())
     wanted: Any = cards
     if isinstance(cards, str) and cards == "all":
@@ -176,7 +176,7 @@ def _numbers_of(cards: Any) -> list[int]:
 
 
 def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callable[[], Ranks]:
-    """A function that makes the ranks, for the arguments of `Cluster`."""
+    """Return a function that makes the ranks, for the arguments of `Cluster`."""
     check_flags(gpus=gpus)
     given = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
     names = [name for name, value in given.items() if value is not None]

@@ -35,20 +35,20 @@ class Communicator(Protocol):
         """
 
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
-        """The one-dimensional arrays of all ranks, in rank order. Types must be equal; lengths may differ."""
+        """Return the one-dimensional arrays of all ranks, in rank order. Types must be equal; lengths may differ."""
 
     def barrier(self) -> None:
         """Wait until all ranks have called this."""
 
     def split(self, color: int) -> Self:
-        """A communicator of the ranks that passed the same color, in rank order."""
+        """Return a communicator of the ranks that passed the same color, in rank order."""
 
     def abort(self, error: BaseException) -> None:
         """Report that this rank has failed: every other rank raises in its current or next operation."""
 
 
 def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
-    """The bytes that each rank passes, in rank order (collective)."""
+    """Return the bytes that each rank passes, in rank order (collective)."""
     return [part.tobytes() for part in communicator.allgather(np.frombuffer(own, np.uint8))]
 
 
@@ -128,7 +128,7 @@ class Ranks(Protocol):
         """All ranks, if each has a GPU of this process, which may then use what they keep without `each`; else none."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.
+        """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`. Return the results in order.
 
         The first exception is raised here, with a note that names the rank; RankErrors that it caused elsewhere are
         not.
@@ -145,7 +145,7 @@ class Ranks(Protocol):
         """Compute Dask's delayed parts and keep them on the ranks, by number; False if ranks are not Dask workers."""
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Dask futures of `function(rank, *arguments)` on each rank; None if ranks are not Dask workers."""
+        """Dask futures of `function(rank, *arguments)` on each rank. Return None if ranks are not Dask workers."""
 
     def leave(self, error: BaseException | None) -> None:
         """End the use of the ranks; `error` is an exception to report to the others, if any."""

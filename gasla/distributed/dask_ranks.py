@@ -68,7 +68,7 @@ class DaskRanks:
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _find_cards(self) -> list[Any]:
-        """What `find_cards` returns on each worker."""
+        """Return what `find_cards` returns on each worker."""
         found = self._user.run(find_cards, workers=self._addresses, on_error="return")
         for rank, address in enumerate(self._addresses):
             if isinstance(found[address], BaseException):
@@ -84,7 +84,7 @@ class DaskRanks:
             self._news.put(("lost", what["worker"]))
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)` on each worker; return the results in the order of the ranks."""
+        """Call `function(rank, *arguments)` on each worker. Return the results in the order of the ranks."""
         packed, worlds = pack((function, arguments, [*self.dropped.taken()])), self._worlds if self.over_mpi else None
         return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
@@ -123,7 +123,7 @@ class DaskRanks:
         ]
 
     def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
-        """Run a task that returns an `Outcome` on each rank; returns their values, or raises the first error."""
+        """Run a task that returns an `Outcome` on each rank. Return their values, or raises the first error."""
         self._raise_if_lost(0)
         self._calls += 1
         call, news = self._calls, SimpleQueue[tuple[str, Any]]()
@@ -205,7 +205,7 @@ class DaskRanks:
 
 
 def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
-    """The number of the GPU that each worker uses, from what `find_cards` returns on each.
+    """Return the number of the GPU that each worker uses, from what `find_cards` returns on each.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
-    """The outcome of a rank, also if Dask itself has failed."""
+    """Return the outcome of a rank, also if Dask itself has failed."""
     if future.status == "finished":
         found: Outcome = future.result()
         return found

@@ -78,7 +78,7 @@ def pack(what: Any) -> bytes:
 
 
 def register(session: str, addresses: list[str], cards: Sequence[int], dask_worker: Any) -> int | None:
-    """Create the rank's state and message handlers; returns its rank in MPI.COMM_WORLD if in an MPI job.
+    """Create the rank's state and message handlers. Return its rank in MPI.COMM_WORLD if in an MPI job.
 
     `cards` are the numbers of the GPUs of all ranks, if they have one each.
     """
@@ -93,7 +93,7 @@ def register(session: str, addresses: list[str], cards: Sequence[int], dask_work
 
 
 def find_cards() -> tuple[bytes, bytes, int]:
-    """The host of this worker, its first GPU, and how many it sees."""
+    """Return the host of this worker, its first GPU, and how many it sees."""
     count = int(require_gpu().cuda.runtime.getDeviceCount())
     return host_key(), peers().shared_memory.bus_id(), count
 
@@ -115,7 +115,7 @@ def interrupt(session: str, call: int, why: str) -> None:
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
-    """Whether Dask has paused this worker before it began a call."""
+    """Return whether Dask has paused this worker before it began a call."""
     waits = any(state.begun < call for (other, _), state in _states.items() if other == session)
     return waits and str(dask_worker.status.name) == "paused"
 
@@ -194,7 +194,7 @@ def _card(state: _RankState) -> AbstractContextManager[Any]:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The error, or a RuntimeError with the same text if it can't be pickled."""
+    """Return the error, or a RuntimeError with the same text if it can't be pickled."""
     import pickle
 
     try:
@@ -224,7 +224,7 @@ class _Cancellation:
 
 
 def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
-    """The rank's communicator over MPI, created in its first call."""
+    """Return the rank's communicator over MPI, created in its first call."""
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
     if state.mpi is None:

@@ -120,7 +120,7 @@ class Graph(OneGraph):
         n: int | None = None,
         ranks: Ranks | None = None,
     ) -> "Graph":
-        r"""The graph in some files, of which each rank reads a share; all ranks need access to the files.
+        r"""Return the graph in some files, of which each rank reads a share; all ranks need access to the files.
 
         The files are divided into whole files, row groups of Parquet files, and byte ranges of uncompressed edge lists.
         Edges are numbered file by file, in their order in the file; edges of a matrix as in `gasla.io.read`. Without
@@ -221,7 +221,7 @@ class Graph(OneGraph):
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges | Source], *arguments: Any) -> "Graph":
-        """The graph of the edges that `load(rank, *arguments)` returns on each rank.
+        """Return the graph of the edges that `load(rank, *arguments)` returns on each rank.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Graph(OneGraph):
 
     @classmethod
     def from_graph(cls, graph: Any, ranks: Ranks | None = None) -> "Graph":
-        """Distribute a Graph or a SciPy array over ranks, for experiments; by default over the innermost open cluster.
+        """Distribute a Graph or a SciPy array over ranks, for experiments, by default over the innermost open cluster.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class Graph(OneGraph):
         return one if one.valued.are_locked else None
 
     def report(self) -> np.ndarray:
-        """The distribution of the graph over its ranks.
+        """Return the distribution of the graph over its ranks.
 
         Returns
         -------
@@ -374,7 +374,7 @@ class Graph(OneGraph):
         return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
 
     def simplified(self) -> "Graph":
-        """The simple undirected graph: both directions of each edge once, without self loops and values."""
+        """Return the simple undirected graph: both directions of each edge once, without self loops and values."""
         return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
 
     def contract(self, labels: Any, combine: Any = plus, *, loops: bool = True) -> OneGraph:  # type: ignore[override]
@@ -386,7 +386,7 @@ class Graph(OneGraph):
         return contract(self, labels, combine, loops)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-        """The product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
+        """Return the product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
         return product(self, x, semiring, by_column)
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
@@ -501,7 +501,7 @@ class Graph(OneGraph):
         """Nothing to do: callers can't write into values on ranks."""
 
     def to(self, device: Any) -> "Graph":
-        """The graph itself; ValueError for the GPU."""
+        """Return the graph itself. Raise ValueError for the GPU."""
         if device != self.device:
             raise ValueError(f"device is {device!r}; expected 'cpu', because a distributed graph can't be moved")
         return self
@@ -535,12 +535,12 @@ class Graph(OneGraph):
 
     @property
     def max_out_degree(self) -> int:
-        """The largest out-degree; 0 without vertices."""
+        """The largest out-degree, or 0 without vertices."""
         return self.kept("max_out_degree", lambda _: int(self.out_degrees.max(initial=0)))
 
     @property
     def max_in_degree(self) -> int:
-        """The largest in-degree; 0 without vertices."""
+        """The largest in-degree, or 0 without vertices."""
         return self.kept("max_in_degree", lambda _: int(self.in_degrees.max(initial=0)))
 
     def __repr__(self) -> str:
@@ -549,7 +549,7 @@ class Graph(OneGraph):
 
 
 def _unsupported_property(name: str) -> property:
-    """A property of `gasla.Graph` that distributed graphs don't have."""
+    """Return a property of `gasla.Graph` that distributed graphs don't have."""
 
     def refuse(graph: Graph) -> NoReturn:
         raise not_whole(f"its {name}")
@@ -573,7 +573,7 @@ for _name in ("lists", *UNSUPPORTED_PROPERTIES, "reverse_edge_ids"):
 
 
 def _unsupported_constructor(name: str) -> Any:
-    """A constructor of `gasla.Graph` that needs all edges in one process."""
+    """Return a constructor of `gasla.Graph` that needs all edges in one process."""
 
     def refuse(cls: type[Graph], *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
@@ -623,7 +623,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 
 def _free(rank: Rank) -> int:
-    """Bytes of memory that are available to a rank; -1 if the system doesn't say."""
+    """Bytes of memory that are available to a rank, or -1 if the system doesn't say."""
     found = available(rank.device)
     return -1 if found is None else found
 

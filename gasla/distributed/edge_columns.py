@@ -75,11 +75,11 @@ class EdgeValues:
         return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
-        """The least value; NaN if any is."""
+        """Return the least value, or NaN if any is."""
         return self._shown(self._bounds()[0])
 
     def max(self) -> Any:
-        """The largest value; NaN if any is."""
+        """Return the largest value, or NaN if any is."""
         return self._shown(self._bounds()[1])
 
     def _bounds(self) -> Any:
@@ -97,7 +97,7 @@ class EdgeValues:
         return found
 
     def __getitem__(self, edges: Any) -> np.ndarray:
-        """The values of some edges, by their numbers: an array of integers."""
+        """Return the values of some edges, by their numbers: an array of integers."""
         edges = np.asarray(edges)
         if edges.dtype.kind not in "iu" or edges.ndim != 1:
             self.__array__()
@@ -138,7 +138,7 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
-    """Keep a graph of the same edges under a key, with columns added or removed; returns the types of all columns."""
+    """Keep a graph of the same edges under a key, with columns added or removed. Return the types of all columns."""
     shard = rank.kept[graph][SHARE].shard
     found = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
     attributes = shard.attributes.replaced(found, shard.graph.m, "cpu")
@@ -159,7 +159,7 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
 
 
 def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
-    """The entries of a column for the edges of a rank."""
+    """Return the entries of a column for the edges of a rank."""
     if isinstance(column, Reference):
         return from_input_order(shard, rank.communicator, on_host(rank.kept[column.key][column.name]))
     if isinstance(column, Column):
@@ -177,7 +177,7 @@ def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
 
 
 def column_of(shard: Shard, name: str | None) -> Any:
-    """An attribute of the local edges in host memory, or their values (None)."""
+    """Return an attribute of the local edges in host memory, or their values (None)."""
     return shard.array_on("cpu", "values", shard.graph.valued.each) if name is None else shard.attributes.numbers(name)
 
 
@@ -194,12 +194,12 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
 
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
-    """Keep the graph of the same edges under a key, whose values are an attribute; returns what `describe` does."""
+    """Keep the graph of the same edges under a key, whose values are an attribute. Return what `describe` does."""
     return _keep_valued(rank, graph, key, rank.kept[graph][SHARE].shard.graph.weighted_by(name))
 
 
 def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
-    """Keep the graph of the same edges under a key, with other values; returns what `describe` does."""
+    """Keep the graph of the same edges under a key, with other values. Return what `describe` does."""
     shard = rank.kept[graph][SHARE].shard
     if values is not None and not callable(values):
         values = moved(_own(rank, shard, "values", values), shard.graph.device)
@@ -213,7 +213,7 @@ def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
-    """The type and the range of the values of all ranks."""
+    """Return the type and the range of the values of all ranks."""
     values = shard.graph.valued
     if values.each is None:
         return None, None, None
@@ -221,7 +221,7 @@ def describe(rank: Rank, shard: Shard) -> Described:
 
 
 def _joint_range(rank: Rank, own: tuple[Any, Any] | None, kind: np.dtype[Any]) -> tuple[Any, Any]:
-    """The range of all ranks; None of no values."""
+    """Return the range of all ranks; None of no values."""
     some = np.concatenate(rank.communicator.allgather(np.array(own or (), kind)))
     return range_of(some) if len(some) else (None, None)
 
@@ -243,7 +243,7 @@ def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
 
 
 def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """The values of some edges, by their numbers; each rank looks up those that it holds."""
+    """Return the values of some edges, by their numbers; each rank looks up those that it holds."""
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)

@@ -39,7 +39,7 @@ def place(rank: int, size: int, host: str, superstep: int) -> str:
 
 
 def describe_failure(where: str, error: BaseException) -> str:
-    """One line on a failure, for RankErrors on the other ranks.
+    """Return one line on a failure, for RankErrors on the other ranks.
 
     Examples
     --------

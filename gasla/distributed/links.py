@@ -34,7 +34,7 @@ class WarningCommunicator(Communicator, Protocol):
         """Warn the other ranks, which may wait for something else than a round, that this one gives up a task."""
 
     def is_warned(self, number: int) -> bool:
-        """Whether another rank has given up a task. Raises an error that this rank has to raise now."""
+        """Return whether another rank has given up a task. Raises an error that this rank has to raise now."""
 
 
 class Link:
@@ -102,7 +102,10 @@ class Link:
 
 
 def find_link(communicator: Any) -> Link | None:
-    """The link of a communicator, if there is one that can be used. All ranks have one, or none: see `invoke`."""
+    """Return the link of a communicator, if there is one that can be used.
+
+    All ranks have one, or none: see `invoke`.
+    """
     link: Link | None = communicator.link
     return None if link is None or link.ended or link.obstacle else link
 
@@ -133,7 +136,7 @@ def connect(rank: Rank) -> None:
 
 
 def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
-    """The connection of this rank, or what goes wrong."""
+    """Return the connection of this rank, or what goes wrong."""
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
     except RuntimeError as error:  # of NCCL, which may find no network
@@ -141,7 +144,7 @@ def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
 
 
 def first_text(communicator: Communicator, text: str) -> str:
-    """The first text of all ranks that is not empty."""
+    """Return the first text of all ranks that is not empty."""
     return next(filter(None, share_bytes(communicator, text.encode())), b"").decode()
 
 
@@ -153,7 +156,7 @@ def _shared_card(communicator: Communicator) -> str:
 
 
 def host_key() -> bytes:
-    """The same for processes of one host that see each other, and for no others."""
+    """Return the same for processes of one host that see each other, and for no others."""
     found = [socket.gethostname()]
     with suppress(OSError):
         found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

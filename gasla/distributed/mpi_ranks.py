@@ -103,7 +103,7 @@ class MPICommunicator(Rounds):
         mpi().Request.Waitall(requests)
 
     def _others(self) -> list[int]:
-        """The other ranks, from the next one on, so that ranks start with different peers."""
+        """Return the other ranks, from the next one on, so that ranks start with different peers."""
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def split(self, color: int) -> "MPICommunicator":
@@ -126,7 +126,7 @@ class MPICommunicator(Rounds):
         self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._others()]
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up a task; raise an error that this rank has to raise now."""
+        """Return whether another rank has given up a task. Raise an error that this rank has to raise now."""
         self.raise_if_interrupted()
         content = np.zeros(1, np.int64)
         while self._comm.Iprobe(tag=_WARNING):
@@ -135,7 +135,7 @@ class MPICommunicator(Rounds):
         return number in self._given_up
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
-        """Take part in the current round with a failure; returns the kind of the round for each rank."""
+        """Take part in the current round with a failure. Return the kind of the round for each rank."""
         self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         end = None if self._patience is None else time.monotonic() + self._patience
@@ -147,7 +147,7 @@ class MPICommunicator(Rounds):
         return kinds
 
     def leave(self, error: BaseException | None) -> None:
-        """Leave when every rank does, with or without an error; raises the error of another rank."""
+        """Leave when every rank does, with or without an error. Raise the error of another rank."""
         failure = error
         if error is None:
             try:
@@ -196,7 +196,7 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
 
 
 def card_of(comm: Any) -> int:
-    """The GPU of this process: that of its number among the processes of its host (collective)."""
+    """Return the GPU of this process: that of its number among the processes of its host (collective)."""
     there = comm.Split_type(mpi().COMM_TYPE_SHARED)
     number = int(there.rank)
     there.Free()
@@ -230,7 +230,7 @@ class MPIRanks:
         )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)` on this process's rank; return a list of its result."""
+        """Call `function(rank, *arguments)` on this process's rank. Return a list of its result."""
         for key in self.dropped.taken():
             self._rank.kept.pop(key, None)
         with self._card:

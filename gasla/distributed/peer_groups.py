@@ -41,7 +41,7 @@ class OneProcess:
         self.size, self.here = len(members), range(len(members))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """The results of `function(rank, *arguments)` on the ranks here."""
+        """Return the results of `function(rank, *arguments)` on the ranks here."""
         return self._ranks.each(function, *arguments)
 
     def obstacle(self) -> str:
@@ -93,7 +93,7 @@ class Processes:
         self._watched, self._ranks_of = select.poll(), dict[int, int]()  # by file descriptors that stand for processes
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """The results of `function(rank, *arguments)` on the ranks here."""
+        """Return the results of `function(rank, *arguments)` on the ranks here."""
         return [function(self._rank, *arguments)]
 
     def obstacle(self) -> str:
@@ -122,7 +122,7 @@ class Processes:
         return f"GPU {shared_memory.bus_id().decode()} does not reach the memory of GPU {far[0]}" if far else ""
 
     def _try_sharing(self) -> str:
-        """Look in the memory of the other ranks for what these have put there; returns what goes wrong."""
+        """Look in the memory of the other ranks for what these have put there. Return what goes wrong."""
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
         mine = shared_memory.allocate(len(token))
         device = device_of(mine)

@@ -73,7 +73,9 @@ def rooms(graph: Any) -> list[float]:
 
 
 def on_first_card(graph: Any) -> Graph | None:
-    """The whole graph on the first GPU of this process: the one it was made from, or a copy; None without room for one.
+    """Return the whole graph on the first GPU of this process: the one it was made from, or a copy.
+
+    None without room for one.
 
     The first call decides whether there is room: a copy may take half of the memory that is available there.
     """
@@ -102,7 +104,7 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
 
 
 def replica_on(rank: Rank, graph: Any) -> Graph:
-    """The whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
+    """Return the whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
     parts: dict[Any, Any] = rank.kept[graph]
     wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
     if wanted.any():
@@ -203,5 +205,5 @@ def _sum(
 
 
 def _name_of(terms: Sequence[Any]) -> np.ndarray:
-    """The type of the first array as bytes."""
+    """Return the type of the first array as bytes."""
     return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

@@ -70,7 +70,7 @@ class Rounds:
         raise NotImplementedError
 
     def message_of(self, error: BaseException) -> np.ndarray:
-        """The message to the other ranks about a failure here."""
+        """Return the message to the other ranks about a failure here."""
         text = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         return np.frombuffer(text.encode(), np.uint8)
 

@@ -139,7 +139,7 @@ class ThreadRanks:
         ]
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)` on each rank; return the results in the order of the ranks."""
+        """Call `function(rank, *arguments)` on each rank. Return the results in the order of the ranks."""
         _check_not_on_rank(function)
         with nullcontext() if self._cards is None else turn_over_cards:
             return self._each(function, arguments)

@@ -46,7 +46,7 @@ def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: b
 
 
 def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[str]:
-    """A sentence on the lists of a streamed graph."""
+    """Return a sentence on the lists of a streamed graph."""
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))

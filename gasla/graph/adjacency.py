@@ -80,12 +80,12 @@ class Adjacency:
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
     def row(self, v: int) -> Array:
-        """The list of one vertex: a view."""
+        """Return the list of one vertex: a view."""
         begin, end = self.indptr[v : v + 2].tolist()
         return self.indices[begin:end]
 
     def of(self, vertices: Array) -> Adjacency:
-        """The lists of some vertices, in the order given, without edge numbers."""
+        """Return the lists of some vertices, in the order given, without edge numbers."""
         xp: Any = array_module(self.indptr)
         firsts, indptr = self.indptr[vertices], running_sums(self.indptr[vertices + 1] - self.indptr[vertices])
         positions = xp.arange(int(indptr[-1]))
@@ -106,18 +106,18 @@ class Adjacency:
         return Adjacency.grouped(owners, others, len(self.indptr) - 1)
 
     def transposed(self) -> Adjacency:
-        """The transposed lists, neighbors ascending in each (stable), with edge numbers."""
+        """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
         return Adjacency(*lists_on(self.indptr).transpose(*self))
 
     def numbers(self) -> Array:
-        """The number of the edge at each position, always as an array."""
+        """Return the number of the edge at each position, always as an array."""
         if self.edge_ids is not None:
             return self.edge_ids
         m = len(self.indices)
         return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
     def transposed_edge_ids(self) -> Array:
-        """The edge numbers in the order of the transposed lists."""
+        """Return the edge numbers in the order of the transposed lists."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
@@ -139,13 +139,13 @@ class Adjacency:
         return iter((self.indptr, self.indices, self.edge_ids))
 
     def arrays(self) -> list[Array]:
-        """The arrays held now."""
+        """Return the arrays held now."""
         ids = None if callable(self._edge_ids) else self._edge_ids
         return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
 
 
 def lists_on(array: Array) -> ModuleType:
-    """The module of list functions for the device of `array`."""
+    """Return the module of list functions for the device of `array`."""
     if device_of(array) == "cpu":
         from gasla.graph import lists_cpu as lists
     else:

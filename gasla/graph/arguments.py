@@ -24,7 +24,7 @@ TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def in_host_memory(name: str, graph: Any) -> Graph:
-    """The graph of an argument; TypeError unless it is in host memory, where the function `name` runs."""
+    """Return the graph of an argument. Raise TypeError unless it is in host memory, where the function `name` runs."""
     graph = whole_graph(graph)
     if graph.engine != "cpu":
         raise TypeError(f"{name} takes a graph in host memory, and this one is on the {graph.engine}: graph.to('cpu')")
@@ -32,14 +32,14 @@ def in_host_memory(name: str, graph: Any) -> Graph:
 
 
 def is_one_vertex(graph: Graph, given: Any) -> bool:
-    """Whether an argument that may hold several vertices is one vertex, such as a name that is a tuple."""
+    """Return whether an argument that may hold several vertices is one vertex, such as a name that is a tuple."""
     if isinstance(given, tuple) and graph.naming is not None and graph.naming.find(given) is not None:
         return True
     return isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """The ids of the vertices in a list or an array, in its order; errors call each of them `one`."""
+    """Return the ids of the vertices in a list or an array, in its order; errors call each of them `one`."""
     require_several(name, given)
     each = f"{name}: {one}"
     return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
@@ -63,7 +63,7 @@ def check_functions(**given: Any) -> None:
 
 
 def are_names(given: Any) -> bool:
-    """Whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
+    """Return whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
     if isinstance(given, set | frozenset):
         return True
     array = given if isinstance(given, list | tuple) or getattr(given, "shape", None) else ()
@@ -88,7 +88,7 @@ def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
 
 
 def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | None, seed: Any) -> list[int]:
-    """The given `sources`, which must be distinct; or `k` random vertices, ascending; or all vertices."""
+    """Return the given `sources`, which must be distinct; or `k` random vertices, ascending; or all vertices."""
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
     if sources is not None:
@@ -124,7 +124,7 @@ def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
 
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
-    """A real argument as a float, checked to be from `least` to `most`; with `above`, greater than `least`."""
+    """Return a real argument as a float, checked to be from `least` to `most`; with `above`, greater than `least`."""
     is_real = type(given) in (float, int) or (  # the usual case, quickly
         given.dtype.kind in "iuf" and given.ndim == 0 if hasattr(given, "dtype") else isinstance(given, Real)
     )
@@ -141,7 +141,7 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
 
 
 def _range(least: float, most: float, above: bool) -> str:
-    """The allowed range, as text that follows "a number" in an error."""
+    """Return the allowed range, as text that follows "a number" in an error."""
     if most < LARGEST:
         return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"
     if above:
@@ -150,7 +150,7 @@ def _range(least: float, most: float, above: bool) -> str:
 
 
 def whole_number(name: str, given: Any, most: int | None = None) -> int:
-    """An integer argument of 0 or more, and `most` at most."""
+    """Return an integer argument of 0 or more, and `most` at most."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -165,12 +165,12 @@ def whole_number(name: str, given: Any, most: int | None = None) -> int:
 
 
 def most_iterations(name: str, given: Any) -> int:
-    """An argument that limits the number of iterations of a run."""
+    """Return an argument that limits the number of iterations of a run."""
     return min(whole_number(name, given), NO_LIMIT)
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
-    """Raise ValueError for weights that an algorithm can't use; returns whether any weight is negative.
+    """Raise ValueError for weights that an algorithm can't use. Return whether any weight is negative.
 
     NaN and minus infinity are always errors; with `positive`, weights of 0 or less; with `shares` (weights are divided
     by their sum), negative and infinite weights.
@@ -200,24 +200,24 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def _are_wrong(positive: bool, shares: bool, weights: Any) -> Any:
-    """Which weights an algorithm can't use; see `check_weights`."""
+    """Return which weights an algorithm can't use. See `check_weights`."""
     bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
     return bad | (weights != weights)
 
 
 def has_negative(graph: Graph) -> bool:
-    """Whether any weight is negative (`check_weights`), cached where the range of the weights is."""
+    """Return whether any weight is negative (`check_weights`), cached where the range of the weights is."""
     return check_weights(graph) if graph._reads_values_each_time else graph.kept("negative", check_weights)
 
 
 def float_type(graph: Graph) -> np.dtype:
-    """The type for sums of edge values: their own type if floating-point, else float64."""
+    """Return the type for sums of edge values: their own type if floating-point, else float64."""
     kind = graph.value_type
     return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
 
 
 def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
-    """The type of scores: `dtype` if given, else the type of the weights if floating-point, else float64."""
+    """Return the type of scores: `dtype` if given, else the type of the weights if floating-point, else float64."""
     if dtype is None:
         return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
     try:
@@ -230,7 +230,7 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
 
 
 def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
-    """One finite float64 per vertex, from an array, or from a dict of vertex to number (0 for all others)."""
+    """Return one finite float64 per vertex, from an array, or from a dict of vertex to number (0 for all others)."""
     if isinstance(given, dict):
         ids, values = several_vertices(graph, name, given, "vertex"), _as_numbers(name, [*given.values()])
         if values.shape != (len(ids),):
@@ -254,7 +254,7 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
 
 
 def _as_dict(graph: Graph, given: Any) -> str:
-    """An example of a dict for an error: the given ids with number 1, if a list of ids was given by mistake."""
+    """Return an example of a dict for an error: the given ids with number 1, if a list of ids was given by mistake."""
     ids = given[:3] if isinstance(given, list) else []
     return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})
 

@@ -46,7 +46,7 @@ class Attributes:
         return numbers if (kind := self.time_types.get(name)) is None else kind.shown(numbers)
 
     def numbers(self, name: str) -> Array:
-        """A column of numbers; dates and times as integers."""
+        """Return a column of numbers; dates and times as integers."""
         if name not in self._columns:
             raise KeyError(self.unknown(name))
         column = self._columns[name]
@@ -67,7 +67,7 @@ class Attributes:
         return name in self._columns
 
     def keys(self) -> KeysView[str]:
-        """The names, in order."""
+        """Return the names, in order."""
         return self._columns.keys()
 
     def items(self) -> Iterator[tuple[str, Array]]:
@@ -75,7 +75,7 @@ class Attributes:
         return ((name, self[name]) for name in self)
 
     def columns(self) -> dict[str, Any]:
-        """All columns for another graph: arrays of numbers, and dates with their types."""
+        """Return all columns for another graph: arrays of numbers, and dates with their types."""
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
@@ -89,7 +89,7 @@ class Attributes:
         return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}  # functions can't be pickled
 
     def unknown(self, name: Any) -> str:
-        """The message for a name that no attribute has."""
+        """Return the message for a name that no attribute has."""
         if not self:
             return f"{name!r} is no {self.of} attribute; the graph has none; add it: {self._adding(name)}"
         hint = meant(name, self) if isinstance(name, str) else ""
@@ -106,7 +106,7 @@ class Attributes:
             raise ValueError(f"{parameter}: {self.unknown(name)}" if parameter else self.unknown(name))
 
     def name_of(self, values: Array | None) -> str | None:
-        """The name of the attribute whose array is the object `values`; None if there is none."""
+        """Return the name of the attribute whose array is the object `values`, or None if there is none."""
         for name, column in self._columns.items():
             if column is values:
                 return name
@@ -144,15 +144,15 @@ class Attributes:
         return Attributes(self.of, {name: later(name) for name in self}, self.types, self.time_types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
-        """The entries of all columns at these positions, selected when a column is first read."""
+        """Return the entries of all columns at these positions, selected when a column is first read."""
         return self.mapped(lambda _, column: column[ids()])
 
     def to(self, device: Device) -> Attributes:
-        """A copy on another device, each column copied when it is first read there."""
+        """Return a copy on another device, each column copied when it is first read there."""
         return self.mapped(lambda _, column: moved(column, device))
 
     def arrays(self) -> list[Array]:
-        """The arrays held now."""
+        """Return the arrays held now."""
         return [column for column in self._columns.values() if not callable(column)]
 
 
@@ -160,7 +160,7 @@ NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("verte
 
 
 def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
-    """One column as a contiguous array that can't be written to; dates and times as a `TimeColumn`."""
+    """Return one column as a contiguous array that can't be written to; dates and times as a `TimeColumn`."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")
     data = imported(data)
@@ -172,7 +172,7 @@ def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
 
 
 def _dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
-    """The column as dates or times; None if it holds something else."""
+    """Return the column as dates or times, or None if it holds something else."""
     if isinstance(column, TimeColumn):  # of another graph or a table, where NaT was refused or is meant
         return column
     if column.dtype.kind not in "mMO":
@@ -208,7 +208,7 @@ def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -
 
 
 def _locked(column: Array) -> Array:
-    """A view of a NumPy array that can't be written to; a CuPy array itself."""
+    """Return a view of a NumPy array that can't be written to; a CuPy array itself."""
     if isinstance(column, np.ndarray) and column.flags.writeable:
         column = column.view()
         column.flags.writeable = False

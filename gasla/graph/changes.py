@@ -44,7 +44,7 @@ class Edition:
 
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
-    """The lists, the values and the change for `Graph.changed`."""
+    """Return the lists, the values and the change for `Graph.changed`."""
     new = _new_edges(lists, values.each, insert)
     removed, stays = _removed(lists, remove)
     old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
@@ -57,7 +57,7 @@ def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lis
 
 
 def split(insert: Any, attributes: Attributes, own: str | None, device: Device) -> tuple[Any, dict[str, Array]]:
-    """What to insert without attributes, and the attributes of the inserted edges, checked.
+    """Return what to insert without attributes, and the attributes of the inserted edges, checked.
 
     `own` is the name of the attribute that the graph's values are; its column becomes the weights.
     """
@@ -87,7 +87,7 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
 
 
 def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapping[str, Array]) -> Attributes:
-    """The attributes of the remaining edges, followed by those of the inserted edges."""
+    """Return the attributes of the remaining edges, followed by those of the inserted edges."""
 
     def make(name: str, column: Array) -> Array:
         stays = None
@@ -151,14 +151,14 @@ def _merged(
 
 
 def _joined(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:
-    """The remaining entries of an array over edges, followed by the new ones."""
+    """Return the remaining entries of an array over edges, followed by the new ones."""
     if old is None:
         return None
     return array_module(old).concatenate([old if stays is None else old[stays], new])
 
 
 def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
-    """The numbers of removed edges, ascending, and a mask of the remaining edges; None if all remain."""
+    """Return the numbers of removed edges, ascending, and a mask of the remaining edges, or None if all remain."""
     xp = module_of(graph.device)
     if given is None:
         return xp.zeros(0, np.int64), None
@@ -179,7 +179,7 @@ def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
 
 
 def _between(graph: Lists, sources: Any, targets: Any) -> Array:
-    """The numbers of all edges from sources to targets, by pairs."""
+    """Return the numbers of all edges from sources to targets, by pairs."""
     if any(np.ndim(ends) == 0 for ends in (sources, targets)):
         raise TypeError(
             f"remove is ({sources!r}, {targets!r}); expected (src, dst), two arrays of vertices, or an array of "
@@ -219,7 +219,7 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
 
 
 def _as_held(weights: Array, kind: np.dtype[Any], name: str = "weights") -> Array:
-    """Weights converted to the type of the graph's values; TypeError if that changes them."""
+    """Weights converted to the type of the graph's values. Raise TypeError if that changes them."""
     held = weights.astype(kind)
     both_whole = weights.dtype.kind in "iu" and kind.kind in "iu"
     fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, kind, "same_kind")

@@ -163,7 +163,7 @@ class TimeColumn:
         return TimeColumn(self.numbers[which], self.type)
 
     def held_as(self, type: TimeType, what: str) -> Array:
-        """Return the integers in the unit of another column; TypeError if the two are not of one kind."""
+        """Return the integers in the unit of another column. Raise TypeError if the two are not of one kind."""
         if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
             raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
         shown = self.type.shown(self.numbers).astype(type.dtype)
@@ -225,7 +225,7 @@ def iso(value: Any) -> str:
 
 
 def time_column(data: Any) -> TimeColumn | None:
-    """Return the dates or times in an array, a column of another library or a list; None for anything else.
+    """Return the dates or times in an array, a column of another library or a list, or None for anything else.
 
     Raises TypeError for units beyond days and nanoseconds; a missing date stays NaT.
     """
@@ -270,7 +270,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
-    """Return dates or times of Python, pandas or NumPy as an array, with kind and zone; None for anything else."""
+    """Return dates or times of Python, pandas or NumPy as an array, with kind and zone, or None for anything else."""
     known = [value for value in values if value is not None]
     if not known or not all(
         isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in known
@@ -314,7 +314,7 @@ def _with_plain_unit(array: Array) -> Array:
 
 
 def of_arrow(column: Any, pa: Any) -> TimeColumn | None:
-    """Return the dates or times in a column of Arrow without nulls; None if it holds something else."""
+    """Return the dates or times in a column of Arrow without nulls, or None if it holds something else."""
     types, kind = pa.types, column.type
     if types.is_date(kind):
         return TimeColumn(_integers(column.cast(pa.date32()), pa), TimeType("date", "D"))
@@ -334,7 +334,7 @@ def _integers(column: Any, pa: Any) -> Array:
 
 
 def of_text(text: Any) -> Any:
-    """Return the date, the time of day or the duration that a text by ISO 8601 states; None for anything else.
+    """Return the date, the time of day or the duration that a text by ISO 8601 states, or None for anything else.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def of_text(text: Any) -> Any:
 
 
 def looks_dated(text: str) -> bool:
-    """Whether a text may be a date, in whatever form.
+    """Return whether a text may be a date, in whatever form.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def looks_dated(text: str) -> bool:
 
 
 def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
-    """Return texts as times of day, if all are by ISO 8601, else as durations; None if some are neither.
+    """Return texts as times of day, if all are by ISO 8601, else as durations, or None if some are neither.
 
     Examples
     --------
@@ -393,7 +393,7 @@ def _read(text: str, *readers: Any) -> Any:
 
 
 def length(given: Any) -> Fraction | None:
-    """Return the nanoseconds of a duration, or of the time since midnight; None for anything else.
+    """Return the nanoseconds of a duration, or of the time since midnight, or None for anything else.
 
     Examples
     --------
@@ -431,7 +431,7 @@ def _length_of(text: str) -> Fraction | None:
 
 
 def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
-    """Return the nanoseconds from 1970 to a date; None for anything else. Where times have a `zone`, dates need one.
+    """Return the nanoseconds from 1970 to a date, or None for anything else. Where times have a `zone`, dates need one.
 
     The same times may be in UTC in one file and in a city's zone in another, and midnight must not depend on that.
     """
@@ -484,7 +484,7 @@ class Clock(NamedTuple):
         return TimeType("duration", self.type.unit)
 
     def span(self, window: Any) -> int | None:
-        """Return the units of a window that is a duration; None for other windows."""
+        """Return the units of a window that is a duration, or None for other windows."""
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
         found = self.lengths.number("window", window)
@@ -517,7 +517,7 @@ class Clock(NamedTuple):
 
 
 def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
-    """Return the clock of an attribute of dates or times and a duration; None if the attribute holds numbers.
+    """Return the clock of an attribute of dates or times and a duration, or None if the attribute holds numbers.
 
     `duration` is an attribute of durations, a duration, or 0.
     """

@@ -37,7 +37,7 @@ class Span(NamedTuple):
     last: Array
 
     def of(self, rows: Array) -> Span:
-        """The span of some rows."""
+        """Return the span of some rows."""
         return Span(None if self.first is None else self.first[rows], self.last[rows])
 
 
@@ -61,12 +61,12 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
 
 
 def _equals(bound: Any, column: Any) -> Any:
-    """Which numbers of a column are equal to a bound, or NaN."""
+    """Return which numbers of a column are equal to a bound, or NaN."""
     return (column == bound) | (column != column)
 
 
 def times_of_edges(graph: Graph, time: str) -> Array:
-    """The times of all edges as int64 or float64, checked; dates as integers of their unit."""
+    """Return the times of all edges as int64 or float64, checked; dates as integers of their unit."""
     kind = _type(graph, time)
 
     def checked(graph: Graph) -> bool:
@@ -78,7 +78,7 @@ def times_of_edges(graph: Graph, time: str) -> Array:
 
 
 def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
-    """The out-lists or the in-lists of a graph by time, kept with it: up to 20 bytes per edge."""
+    """Return the out-lists or the in-lists of a graph by time, kept with it: up to 20 bytes per edge."""
     numbers = times_of_edges(graph, time)
 
     def made(graph: Graph) -> TimedLists:
@@ -94,7 +94,7 @@ def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
 
 
 def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> Span:
-    """The times that each of `rows` rows may use: at `at` or before, and not earlier than `window` before it.
+    """Return the times that each of `rows` rows may use: at `at` or before, and not earlier than `window` before it.
 
     `at` is one time for all rows, or one for each: numbers or dates, as the edge attribute `time` has them. A window is
     a number or a duration. The bounds are exact; those between two times of the attribute's unit are rounded inwards.
@@ -123,7 +123,7 @@ def _type(graph: Graph, time: str) -> Any:
 
 
 def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-    """Whether `at` is one number; and the first and the last time of each, in the type of the edges' times."""
+    """Return whether `at` is one number; and the first and the last time of each, in the type of the edges' times."""
     given = moved(as_array("at", at), "cpu")
     if given.dtype.kind not in "iuf" and given.size:
         raise TypeError(f"at holds {given.dtype}; expected numbers, as the edge attribute {time!r} does")

@@ -38,7 +38,7 @@ def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[
 
 
 def first_edge(values: Any, test: Callable[[Array], Array]) -> tuple[int, Any]:
-    """The number of the first edge whose value passes a test, as some value does, and the value."""
+    """Return the number of the first edge whose value passes a test, as some value does, and the value."""
     return min(found for found in of_parts(values, partial(_first_of_part, test)) if found is not None)
 
 
@@ -76,7 +76,7 @@ class Values:
         return array is None
 
     def handed_out(self) -> Array | None:
-        """The values for a caller, who may write to them from now on."""
+        """Return the values for a caller, who may write to them from now on."""
         if self.are_private:
             self.are_private = False
             self.note()  # what is cached already belongs to these values
@@ -88,11 +88,11 @@ class Values:
             self.noted = self.checksum()
 
     def checksum(self) -> Hashable:
-        """The current checksum of the values."""
+        """Return the current checksum of the values."""
         return self.range_and_checksum()[1] if self.lists.device == "gpu" else checksum(*self._words)
 
     def range_and_checksum(self) -> tuple[tuple[Any, Any], Hashable]:
-        """The current range of values on a GPU, and their checksum, in one pass."""
+        """Return the current range of values on a GPU, and their checksum, in one pass."""
         if not len(self.each):  # type: ignore[arg-type]
             return (0, 0), 0
         from gasla.gpu.runtime.min_max import summary
@@ -107,7 +107,7 @@ class Values:
 
     @_noted
     def are_symmetric(self) -> bool:
-        """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j."""
+        """Return whether the edges i -> j and j -> i have the same values, in any order, for all i and j."""
         lists, values = self.lists, self.each
         if not lists.is_symmetric or values is None or self.are_mirrored:
             return lists.is_symmetric
@@ -116,14 +116,14 @@ class Values:
 
     @_noted
     def are_mirrored(self) -> bool:
-        """Whether there are no parallel edges, and every edge and its reverse have bit-identical values."""
+        """Return whether there are no parallel edges, and every edge and its reverse have bit-identical values."""
         if not self.lists.is_symmetric or self.lists.has_parallel_edges:
             return False
         return self.each is None or self.lists.are_both_ways(self.each)
 
     @_noted
     def range(self) -> tuple[Any, Any] | None:
-        """The least and the largest value."""
+        """Return the least and the largest value."""
         return None if self.each is None or len(self.each) == 0 else range_of(self.each)
 
     @_noted
@@ -144,14 +144,14 @@ class Values:
         return self.lists.in_.by_position(self.each)
 
     def to(self, device: Device, lists: Lists) -> Values:
-        """A copy on another device, with all Boolean properties computed so far."""
+        """Return a copy on another device, with all Boolean properties computed so far."""
         copy = Values(lists, None if self.each is None else moved(self.each, device))
         copy.__dict__.update({name: known for name, known in self.__dict__.copy().items() if isinstance(known, bool)})
         copy.are_private = device == "gpu"
         return copy
 
     def arrays(self) -> list[Array]:
-        """The arrays held now."""
+        """Return the arrays held now."""
         return [part for part in self.__dict__.copy().values() if isinstance(part, array_module(part).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:

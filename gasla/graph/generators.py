@@ -268,7 +268,7 @@ def with_weights(A: Any, largest: int = 255) -> csr_array:
 
 
 def _whole(name: str, given: Any) -> int:
-    """An argument as Python's integer: NumPy's may overflow."""
+    """Return an argument as Python's integer: NumPy's may overflow."""
     if not isinstance(given, int | np.integer) or isinstance(given, bool):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
     return int(given)

@@ -91,7 +91,7 @@ def _made_on_host(method: Method) -> Method:
 
 
 def _for_host(given: Any) -> Any:
-    """An argument of a method with its arrays in host memory."""
+    """Return an argument of a method with its arrays in host memory."""
     if isinstance(given, tuple):
         return tuple(map(_for_host, given))
     if isinstance(given, dict):
@@ -455,7 +455,7 @@ class Graph(Whole):
         return cls._of_edges(two_sides.edges_of_matrix(R, rows, columns))
 
     def to_tables(self, as_: Literal["arrow", "pandas", "polars"] = "arrow") -> Tables:
-        """The graph as a table with a row for each edge, and a table with a row for each vertex.
+        """Return the graph as a table with a row for each edge, and a table with a row for each vertex.
 
         Parameters
         ----------
@@ -590,7 +590,7 @@ class Graph(Whole):
         return graph.with_vertex_attributes(edges.vertex_attributes) if edges.vertex_attributes else graph
 
     def to_scipy(self) -> Any:
-        """The adjacency matrix as SciPy's CSR array, on the host.
+        """Return the adjacency matrix as SciPy's CSR array, on the host.
 
         Returns
         -------
@@ -623,7 +623,7 @@ class Graph(Whole):
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
     def to_networkx(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
-        """The graph as a NetworkX graph; values become "weight".
+        """Return the graph as a NetworkX graph; values become "weight".
 
         Parameters
         ----------
@@ -697,7 +697,7 @@ class Graph(Whole):
         )
 
     def to_igraph(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
-        """The graph as an igraph graph; names become the attribute "name", values "weight".
+        """Return the graph as an igraph graph; names become the attribute "name", values "weight".
 
         Parameters
         ----------
@@ -724,7 +724,7 @@ class Graph(Whole):
         return libraries.to_igraph(edges, self._is_directed(edges, directed))
 
     def to_edge_index(self) -> Array:
-        """The (2, m) int64 array of sources and targets in the order of the input, on the graph's device.
+        """Return the (2, m) int64 array of sources and targets in the order of the input, on the graph's device.
 
         Examples
         --------
@@ -764,7 +764,7 @@ class Graph(Whole):
         return True  # a graph without vertices is a graph: ``graph or other`` is `graph`
 
     def edges(self) -> tuple[Array, Array]:
-        """The source and the target of each edge, in the order of edge numbers.
+        """Return the source and the target of each edge, in the order of edge numbers.
 
         Returns
         -------
@@ -789,7 +789,7 @@ class Graph(Whole):
         return self.lists.edges()
 
     def neighbors(self, v: Any, *, direction: Literal["out", "in", "both"] = "out") -> Array:
-        """The neighbors of a vertex, each once, in ascending order of their numbers.
+        """Return the neighbors of a vertex, each once, in ascending order of their numbers.
 
         In an undirected graph, which stores every edge in both directions, all values of `direction` agree.
 
@@ -834,7 +834,7 @@ class Graph(Whole):
         return ids if self.naming is None else self.naming.each[moved(ids, "cpu")]
 
     def edge_ids(self, src: Any, dst: Any) -> Any:
-        """The number of the edge from one vertex to another, or of the edge of each of many pairs.
+        """Return the number of the edge from one vertex to another, or of the edge of each of many pairs.
 
         Parameters
         ----------
@@ -885,7 +885,7 @@ class Graph(Whole):
         return int(found[0]) if one else found
 
     def has_edge(self, u: Any, v: Any) -> bool:
-        """Whether there is an edge u -> v. A stored zero is an edge.
+        """Return whether there is an edge u -> v. A stored zero is an edge.
 
         Parameters
         ----------
@@ -914,7 +914,7 @@ class Graph(Whole):
         return any_true(array_module(row).equal(row, target))
 
     def _one_vertex(self, name: str, given: Any) -> int:
-        """The number of a vertex; more than one vertex is an error."""
+        """Return the number of a vertex; more than one vertex is an error."""
         found = self.vertex(given)
         if not isinstance(found, int):
             raise ValueError(
@@ -983,7 +983,7 @@ class Graph(Whole):
 
     @property
     def value_type(self) -> np.dtype[Any] | None:
-        """The dtype of the values; None without values.
+        """The dtype of the values, or None without values.
 
         Examples
         --------
@@ -995,7 +995,7 @@ class Graph(Whole):
 
     @property
     def value_range(self) -> tuple[Any, Any] | None:
-        """The least and the largest value, as NumPy scalars; both NaN if any value is; None without values or edges.
+        """The least and the largest value, as NumPy scalars; both NaN if any value is, or None without values or edges.
 
         Examples
         --------
@@ -1031,7 +1031,7 @@ class Graph(Whole):
         return self.valued.are_mirrored
 
     def with_values(self, values: Any) -> Self:
-        """A graph with the same edges and other values, in the order of the input.
+        """Return a graph with the same edges and other values, in the order of the input.
 
         It shares the neighbor lists and their properties, and nothing that depends on values.
 
@@ -1059,7 +1059,7 @@ class Graph(Whole):
         return graph
 
     def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """A graph with the same edges and values, and with further columns in `edge_attributes`.
+        """Return a graph with the same edges and values, and with further columns in `edge_attributes`.
 
         `weighted_by` makes an attribute the values, for any algorithm; a vertex program reads one by name, if it
         declares the field as ``gasla.edge(dtype, attribute="time")``. Graphs made from this graph keep its attributes
@@ -1102,7 +1102,7 @@ class Graph(Whole):
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """A graph with the same vertices and edges, and with further columns in `vertex_attributes`.
+        """Return a graph with the same vertices and edges, and with further columns in `vertex_attributes`.
 
         A vertex program starts with one, if it declares the field as
         ``gasla.vertex(dtype, init=lambda vertex: vertex.population)``.
@@ -1140,7 +1140,7 @@ class Graph(Whole):
         return graph
 
     def weighted_by(self, attribute: str) -> Self:
-        """The graph with an edge attribute as its values, so that every algorithm takes it as weights.
+        """Return the graph with an edge attribute as its values, so that every algorithm takes it as weights.
 
         It shares the neighbor lists. It is made once and cached with this graph, with all that algorithms compute
         from it.
@@ -1187,7 +1187,7 @@ class Graph(Whole):
         self.valued.noted = now
 
     def _noticed_range(self) -> Any:
-        """The least and the largest value now; on a GPU, this does what `notice_values` does on the CPU."""
+        """Return the least and the largest value now; on a GPU, this does what `notice_values` does on the CPU."""
         if not self._reads_values_each_time:
             return self.value_range
         bounds, now = self.valued.range_and_checksum()
@@ -1210,7 +1210,7 @@ class Graph(Whole):
 
     @property
     def names(self) -> Array | None:
-        """The names of the vertices, an (n,) NumPy array on either device; None if vertices have only numbers.
+        """The names of the vertices, an (n,) NumPy array on either device, or None if vertices have only numbers.
 
         Graphs made from this one keep the names, unless vertices are merged (`contract`).
         """
@@ -1218,7 +1218,7 @@ class Graph(Whole):
 
     @property
     def sides(self) -> Array | None:
-        """For each vertex of a bipartite graph, its side, 0 or 1; None if the graph does not know.
+        """For each vertex of a bipartite graph, its side, 0 or 1. Return None if the graph does not know.
 
         `from_bipartite` sets it, as the vertex attribute "bipartite"; NetworkX calls it so, too.
 
@@ -1235,7 +1235,7 @@ class Graph(Whole):
     def vertex(self, name: Any) -> int: ...
 
     def vertex(self, name: Any) -> int | Array:
-        """The number of the vertex with this name; in a graph without names, the number itself.
+        """Return the number of the vertex with this name; in a graph without names, the number itself.
 
         Functions that take vertices take names as well. If names are integers, this says that one is meant as a name:
         functions take what it returns for a number, even if another vertex has that name.
@@ -1268,7 +1268,7 @@ class Graph(Whole):
         return int(name)
 
     def name(self, vertex: Any) -> Any:
-        """The name of a vertex, or of each vertex in an array of vertex numbers; the opposite of `vertex`.
+        """Return the name of a vertex, or of each vertex in an array of vertex numbers; the opposite of `vertex`.
 
         Parameters
         ----------
@@ -1343,7 +1343,7 @@ class Graph(Whole):
 
     @_made_on_host
     def select(self, edges: ArrayLike) -> Self:
-        """The graph with all vertices and the selected edges, in their order.
+        """Return the graph with all vertices and the selected edges, in their order.
 
         Parameters
         ----------
@@ -1373,7 +1373,7 @@ class Graph(Whole):
 
     @_made_on_host
     def subgraph(self, vertices: ArrayLike) -> Self:
-        """The induced subgraph: the selected vertices, and all edges between them in their order.
+        """Return the induced subgraph: the selected vertices, and all edges between them in their order.
 
         Parameters
         ----------
@@ -1407,7 +1407,7 @@ class Graph(Whole):
 
     @_made_on_host
     def simple(self, combine: Combine = None, *, loops: bool = False) -> Self:
-        """The graph without self loops, with parallel edges merged into one.
+        """Return the graph without self loops, with parallel edges merged into one.
 
         Directions are kept: see `symmetrized`. Edges are numbered by rows, neighbors ascending.
 
@@ -1444,7 +1444,7 @@ class Graph(Whole):
 
     @_made_on_host
     def contract(self, labels: ArrayLike, combine: Combine = plus, *, loops: bool = True) -> Self:
-        """The quotient graph: vertices with equal labels become one vertex.
+        """Return the quotient graph: vertices with equal labels become one vertex.
 
         Groups are numbered in the order of their labels, so labels 0, 1, … become the vertex numbers. An edge within a
         group becomes a self loop; in an undirected graph, which stores both directions, the loop counts the edge twice,
@@ -1537,7 +1537,9 @@ class Graph(Whole):
 
     @_made_on_host
     def reversed(self) -> Self:
-        """The graph with every edge reversed. Edge numbers stay; lists and values are shared, so it takes no memory.
+        """Return the graph with every edge reversed.
+
+        Edge numbers stay; lists and values are shared, so it takes no memory.
 
         Examples
         --------
@@ -1550,7 +1552,7 @@ class Graph(Whole):
         return self._derived(Derived(self.lists.reversed(), self.valued.each, origin))
 
     def _derived(self, made: Derived, attributes: Attributes | None = None) -> Self:
-        """The Graph object for `made`, with the attributes of its edges if edges were merged.
+        """Return the Graph object for `made`, with the attributes of its edges if edges were merged.
 
         Names and attributes of vertices are kept unless vertices were merged.
         """
@@ -1567,7 +1569,7 @@ class Graph(Whole):
         return graph
 
     def _owns(self, values: Array | None) -> bool:
-        """Whether only the graph made from this one has these values: not if they share memory with others."""
+        """Return whether only the graph made from this one has these values: not if they share memory with others."""
         is_new = self.device == "gpu" and values is not self.valued.each and cast(Any, values).base is None
         if not is_new:
             self.valued.handed_out()
@@ -1575,7 +1577,7 @@ class Graph(Whole):
 
     @_made_on_host
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
-        """The graph with missing reverse edges added, so that `reverse_edge_ids` exists; itself if none is missing.
+        """The graph with missing reverse edges added, so that `reverse_edge_ids` exists, or itself if none is missing.
 
         Edges keep their numbers. Added edges come after them, in the order of the edges that they reverse, then loops.
 
@@ -1638,7 +1640,7 @@ class Graph(Whole):
 
     @_made_on_host
     def changed(self, insert: Any = None, remove: Any = None) -> Self:
-        """A new graph with some edges removed and others inserted. This graph is not modified.
+        """Return a new graph with some edges removed and others inserted. This graph is not modified.
 
         Remaining edges keep their order; they are renumbered without gaps. Inserted edges get the last numbers, in the
         order given. The `change` of the new graph lists the inserted and the removed edges.
@@ -1714,7 +1716,7 @@ class Graph(Whole):
         return found or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Sources and targets of the edges inserted since `edition`; None if anything else changed, too."""
+        """Sources and targets of the edges inserted since `edition`. Return None if anything else changed, too."""
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
             return None
@@ -1726,7 +1728,7 @@ class Graph(Whole):
         return src, dst
 
     def to(self, device: Device) -> Graph:
-        """The graph on a device: itself if its arrays are there, else a copy.
+        """Return the graph on a device: itself if its arrays are there, else a copy.
 
         The copy is made once, and lives as long as this graph. It does not see later writes into this graph's arrays.
         Its ids have the type `id_dtype`.
@@ -1784,7 +1786,7 @@ class Graph(Whole):
     # --- cached with the graph --------------------------------------------------------------------------------------
 
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
-        """A value that an engine or an algorithm computes from the graph, cached with it and freed with it.
+        """Return a value that an engine or an algorithm computes from the graph, cached with it and freed with it.
 
         Copies on the other device and pickles do not contain it. If several threads ask at the same time, each may
         compute the value, and all get the same object.
@@ -1811,7 +1813,7 @@ class Graph(Whole):
         return found
 
     def known(self, kind: Hashable) -> Any:
-        """The value that `kept` has cached under this key, or None."""
+        """Return the value that `kept` has cached under this key, or None."""
         return self._known.get(kind)
 
     @property
@@ -1851,7 +1853,7 @@ class Graph(Whole):
 
 
 def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
-    """A graph on a device; with `stream`, for a GPU that reads its lists in host memory."""
+    """Return a graph on a device; with `stream`, for a GPU that reads its lists in host memory."""
     packs = isinstance(stream, str) and stream == "compressed"
     if not (packs or isinstance(stream, bool | np.bool_)):
         raise TypeError(f"stream is {stream!r}; expected True or False, or 'compressed'")
@@ -1869,7 +1871,7 @@ def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
 
 
 def is_undirected(graph: Graph, weighted: bool) -> bool:
-    """Whether every edge has a reverse edge, with the same value if `weighted`."""
+    """Return whether every edge has a reverse edge, with the same value if `weighted`."""
     return graph.is_symmetric and (not weighted or graph.has_symmetric_values)
 
 

@@ -32,7 +32,7 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """The transposed lists, neighbors ascending in each (stable), with edge numbers."""
+    """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
     n = len(indptr) - 1
     ids = _positions(len(indices)) if ids is None else ids
     if n + len(indices) < _FEW:
@@ -47,7 +47,7 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The transposed lists, without edge numbers."""
+    """Return the transposed lists, without edge numbers."""
     return transpose(indptr, indices, np.zeros(len(indices), np.int8))[:2]
 
 
@@ -73,7 +73,7 @@ def insertion_plan(places: Array, m: int) -> Array:
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """An array with the new entries at `places`, and the old ones in their order at all other positions."""
+    """Return an array with the new entries at `places`, and the old ones in their order at all other positions."""
     result = np.empty(len(plan), old.dtype)
     result[plan] = old
     result[places] = new
@@ -111,7 +111,7 @@ class Properties:
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Whether every list ascends: indices may decrease only where a new list starts."""
+    """Return whether every list ascends: indices may decrease only where a new list starts."""
     last, fall = len(indices) - 1, np.less_equal if strictly else np.less
     for start in range(0, last, _CHUNK):  # by chunks: a mask of all edges would take more memory than a search
         stop = min(start + _CHUNK, last)
@@ -124,7 +124,7 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
 
 
 def has_self_loops(indptr: Array, indices: Array) -> bool:
-    """Whether any vertex is in its own list."""
+    """Return whether any vertex is in its own list."""
     return any(
         bool(np.any(np.repeat(np.arange(a, b), np.diff(indptr[a : b + 1])) == indices[s:e]))
         for a, b, s, e in _row_blocks(indptr)
@@ -132,7 +132,7 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j; with values, as often with each value."""
+    """Return whether j is in i's list as often as i in j's, for all i and j; with values, as often with each value."""
     from gasla.graph import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)

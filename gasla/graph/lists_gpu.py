@@ -72,13 +72,13 @@ def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, A
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """The transposed lists, neighbors ascending in each (stable), with edge numbers."""
+    """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
     indptr, turned_indices, positions = group(indices, owners(indptr, indices), len(indptr) - 1)
     return indptr, turned_indices, positions if ids is None else ids[positions]
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The transposed lists, without edge numbers."""
+    """Return the transposed lists, without edge numbers."""
     n = len(indptr) - 1
     if len(indices) > CHUNK:
         xp = array_module(indices)
@@ -117,7 +117,7 @@ def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:
-    """The lists after renumbering vertex v as `places[v]`, neighbors ascending in each."""
+    """Return the lists after renumbering vertex v as `places[v]`, neighbors ascending in each."""
     n = len(indptr) - 1
     packed = _packed(places[owners(indptr, indices)], places[indices], n)
     packed.sort()
@@ -145,7 +145,7 @@ def owners(indptr: Array, indices: Array) -> Array:
 
 
 def count_ids(ids: Array, n: int) -> Array:
-    """How often each id occurs."""
+    """Return how often each id occurs."""
     xp = array_module(ids)
     counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)  # types that have atomic additions
     xp.add.at(counts, ids, 1)  # CuPy's bincount may take many bytes per vertex and block
@@ -153,7 +153,7 @@ def count_ids(ids: Array, n: int) -> Array:
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """The argument `plan` of `insert_entries`: for each of m positions, the last old entry at or before it."""
+    """Return the argument `plan` of `insert_entries`: for each of m positions, the last old entry at or before it."""
     xp = array_module(places)
     steps = xp.ones(m, np.int64)
     steps[places] = 0
@@ -161,7 +161,7 @@ def insertion_plan(places: Array, m: int) -> Array:
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """An array with the new entries at `places`, and the old ones in their order at all other positions."""
+    """Return an array with the new entries at `places`, and the old ones in their order at all other positions."""
     result = old[plan] if len(old) else array_module(old).empty(len(plan), old.dtype)
     result[places] = new
     return result
@@ -177,7 +177,7 @@ class Properties:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
-    """Whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
+    """Return whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
     return not _find_properties(indptr, indices, values)[0]
 
 
@@ -193,7 +193,7 @@ def source(offset_size: int, vertex_size: int, value_size: int) -> str:
 
 
 def _find_properties(indptr: Array, indices: Array, values: Array | None = None) -> list[int]:
-    """The `_PROPERTIES`, computed by the kernel: see kernels/primitive/lists.cuh."""
+    """Return the `_PROPERTIES`, computed by the kernel: see kernels/primitive/lists.cuh."""
     import cupy
 
     n, m, found = len(indptr) - 1, len(indices), cupy.zeros(len(_PROPERTIES), np.uint64)
@@ -220,7 +220,7 @@ def _packed(upper: Array, lower: Array, n: int) -> Array:
 
 
 def _lower(packed: Array, dtype: Any) -> Array:
-    """The lower halves of the keys."""
+    """Return the lower halves of the keys."""
     return packed.view(np.uint32)[::2].astype(dtype)
 
 

@@ -40,7 +40,7 @@ class MappedFiles:
                 )
 
     def hold(self, values: Array | None) -> bool:
-        """Whether an array of values is mapped from these files, where nothing can be written to it."""
+        """Return whether an array of values is mapped from these files, where nothing can be written to it."""
         return any(values is column for column in self.columns)
 
 

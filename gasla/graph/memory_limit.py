@@ -10,7 +10,7 @@ LARGE = memory.LARGE
 
 
 def available(device: Device) -> int | None:
-    """Return the bytes of memory that are available on a device; None where the system doesn't say."""
+    """Return the bytes of memory that are available on a device, or None where the system doesn't say."""
     return host_memory.free_bytes() if device == "gpu" else memory.available()
 
 

@@ -265,7 +265,7 @@ class Lists:
         return partners
 
     def partners(self) -> Array:
-        """The number of each edge's reverse edge, as in `Graph.reverse_edge_ids`; -1 for an edge without one."""
+        """Return the number of each edge's reverse edge, as in `Graph.reverse_edge_ids`; -1 for an edge without one."""
         known: Array | None = self.__dict__.get("reverse_edge_ids")
         if known is not None:
             return known
@@ -288,13 +288,13 @@ class Lists:
         return partners
 
     def are_both_ways(self, values: Array) -> bool:
-        """Whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
+        """Return whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
         lists = self.given
         found: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
         return found
 
     def reversed(self) -> Lists:
-        """The lists with every edge reversed; arrays are shared, and edge numbers stay."""
+        """Return the lists with every edge reversed; arrays are shared, and edge numbers stay."""
         made = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
         made.files = self.files
         known = self.__dict__
@@ -305,11 +305,11 @@ class Lists:
         return made
 
     def as_type(self, array: Array, kind: Any) -> Array:
-        """An array with an entry for each edge, such as values or edge numbers, in another type."""
+        """Return an array with an entry for each edge, such as values or edge numbers, in another type."""
         return converted(array, np.dtype(kind))
 
     def ones(self, count: int, kind: Any) -> Array:
-        """The value 1 for each of `count` entries of lists."""
+        """Return the value 1 for each of `count` entries of lists."""
         return converted(module_of(self.device).ones(count, computed(kind)), kind)
 
     def to(self, device: Device) -> Lists:
@@ -331,7 +331,7 @@ class Lists:
         return self._made() | {"files": None}  # a pickle holds the arrays themselves
 
     def arrays(self) -> list[Array]:
-        """The arrays held now."""
+        """Return the arrays held now."""
         held: list[Array] = [] if self.ends is None else [*self.ends]
         for part in self._made().values():
             if isinstance(part, Adjacency):
@@ -347,5 +347,5 @@ class Lists:
 
 
 def ascends(ids: Array) -> bool:
-    """Whether an array ascends (not strictly)."""
+    """Return whether an array ascends (not strictly)."""
     return not any_true(array_module(ids).less(ids[1:], ids[:-1]))

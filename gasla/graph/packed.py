@@ -72,19 +72,19 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
 
 
 def _entries(piece: slice) -> slice:
-    """The entries of some groups."""
+    """Return the entries of some groups."""
     return slice(piece.start * GROUP, piece.stop * GROUP)
 
 
 def _by_group(ids: Array) -> Array:
-    """The ids with one row per group; the last row is padded with the last id."""
+    """Return the ids with one row per group; the last row is padded with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
     return rows
 
 
 def _windows(rows: Array, most: int) -> Array:
-    """The windows of groups, of at most 2**most numbers, as the word PLACE has them."""
+    """Return the windows of groups, of at most 2**most numbers, as the word PLACE has them."""
     first = rows[:, 0]
     below = first - rows.min(1)
     shift = np.maximum(np.frexp(below)[1] - STEP_BITS, 0)
@@ -98,7 +98,7 @@ def _windows(rows: Array, most: int) -> Array:
 
 
 def _keys(rows: Array, groups: Array) -> Array:
-    """The ascending entries of the blocks of groups, less the first of each; a row per block."""
+    """Return the ascending entries of the blocks of groups, less the first of each; a row per block."""
     bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
     keys = rows.reshape(-1, BLOCK).copy()
     keys[:, 1:] += (keys[:, 1:] < keys[:, :-1]).cumsum(1) << np.repeat(bits, BLOCKS)[:, None]

@@ -44,7 +44,7 @@ class StreamedAdjacency(Adjacency):
             self._edge_ids = None
 
     def _lent_ids(self) -> Any:
-        """The edge numbers, in the type that kernels expect; None if they are positions."""
+        """Return the edge numbers, in the type that kernels expect, or None if they are positions."""
         ids = self.host.edge_ids
         if ids is None:
             return None
@@ -116,7 +116,7 @@ class PackedIds:
         return mapped(pinned(self.host, self.dtype))
 
     def get(self) -> Array:
-        """The ids in host memory."""
+        """Return the ids in host memory."""
         return self.host
 
     def __len__(self) -> int:
@@ -172,7 +172,7 @@ class PackedAdjacency(StreamedAdjacency):
 
 
 def lent(array: Any) -> Any:
-    """A NumPy array for kernels: a copy in page-locked memory, unless it is there already."""
+    """Return a NumPy array for kernels: a copy in page-locked memory, unless it is there already."""
     return mapped(pinned(array))
 
 
@@ -373,7 +373,7 @@ class StreamedValues(Values):
         """Do nothing: later writes are not seen."""
 
     def _lend(self, name: str) -> Array | None:
-        """An array of the host's values, which the host from then on holds in page-locked memory only."""
+        """Return an array of the host's values, which the host from then on holds in page-locked memory only."""
         found = getattr(self.host, name)
         if found is None:
             return None
@@ -400,7 +400,7 @@ class StreamedValues(Values):
 
 
 def values_of(lists: Lists, values: Array | None) -> Values:
-    """The values of a graph with these lists."""
+    """Return the values of a graph with these lists."""
     return StreamedValues(lists, values) if isinstance(lists, StreamedLists) else Values(lists, values)
 
 

@@ -50,7 +50,7 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 
 @compiled
 def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
-    """The first list that begins at `edge` or later (a binary search)."""
+    """Return the first list that begins at `edge` or later (a binary search)."""
     low, high = 0, len(indptr) - 1
     while low < high:
         middle = (low + high) // 2

@@ -290,7 +290,7 @@ class TypedGraph:
         return self.relations[relation]
 
     def edge_index(self, relation: Relation) -> Array:
-        """The (2, m) sources and targets of a relation, each numbered within its type, as int64.
+        """Return the (2, m) sources and targets of a relation, each numbered within its type, as int64.
 
         Examples
         --------
@@ -326,13 +326,13 @@ class TypedGraph:
         return np.result_type(*(graph.id_dtype for graph in self.relations.values()))
 
     def vertices(self, kind: str) -> VertexType:
-        """Return what reads arguments with vertices of a type; ValueError unless there is one of this name."""
+        """Return what reads arguments with vertices of a type. Raise ValueError unless there is one of this name."""
         if kind not in self.sizes:
             raise ValueError(f"{kind!r} is no type of vertices; there are {', '.join(map(repr, self.sizes))}")
         return VertexType(self.sizes[kind], self.device, self._naming.get(kind), self.id_dtype)
 
     def names(self, kind: str) -> Array | None:
-        """The names of the vertices of a type; None if they have none.
+        """Return the names of the vertices of a type, or None if they have none.
 
         Examples
         --------
@@ -346,7 +346,7 @@ class TypedGraph:
         return None if naming is None else naming.each
 
     def with_edge_attributes(self, columns: Mapping[Relation, Mapping[str, Any]]) -> TypedGraph:
-        """The typed graph with attributes of the edges of some relations, such as times.
+        """Return the typed graph with attributes of the edges of some relations, such as times.
 
         Parameters
         ----------
@@ -369,7 +369,7 @@ class TypedGraph:
         return made
 
     def to(self, device: Device) -> TypedGraph:
-        """The typed graph on a device: itself if it is there, else a copy.
+        """Return the typed graph on a device: itself if it is there, else a copy.
 
         Examples
         --------
@@ -390,14 +390,14 @@ class TypedGraph:
 
 
 def _name_of(name: Any) -> Relation:
-    """A relation's name, checked."""
+    """Return a relation's name, checked."""
     if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(part, str) for part in name):
         raise TypeError(f"relation {name!r}; expected three strings, such as ('user', 'buys', 'item')")
     return name
 
 
 def _given(name: Relation, edges: Any) -> Any:
-    """The edges of a relation: a Graph, a sparse array, or a (2, m) array of integers."""
+    """Return the edges of a relation: a Graph, a sparse array, or a (2, m) array of integers."""
     if isinstance(edges, Graph):
         edges = whole_graph(edges)
         if edges.naming is not None:
@@ -419,7 +419,7 @@ def _given(name: Relation, edges: Any) -> Any:
 
 
 def _sizes_of(name: Relation, edges: Any) -> tuple[int, int, bool]:
-    """The numbers of sources and targets of a relation, and whether these are exact."""
+    """Return the numbers of sources and targets of a relation, and whether these are exact."""
     is_between = name[0] != name[2]
     if not isinstance(edges, Graph):
         if hasattr(edges, "tocoo"):
@@ -445,7 +445,7 @@ def _sizes_of(name: Relation, edges: Any) -> tuple[int, int, bool]:
 
 
 def _graph(name: Relation, edges: Any, sources: int, targets: int) -> Graph:
-    """The graph of a relation between this many sources and targets."""
+    """Return the graph of a relation between this many sources and targets."""
     if isinstance(edges, Graph):
         return edges
     if hasattr(edges, "tocoo"):
@@ -454,7 +454,7 @@ def _graph(name: Relation, edges: Any, sources: int, targets: int) -> Graph:
 
 
 def _of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sources: int, targets: int) -> Graph:
-    """The graph of a relation from ends that are numbered within their types."""
+    """Return the graph of a relation from ends that are numbered within their types."""
     if name[0] == name[2]:
         return Graph.from_edges(src, dst, values, n=sources)
     for end, ids, count in (("sources", src, sources), ("targets", dst, targets)):

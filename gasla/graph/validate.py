@@ -105,7 +105,7 @@ def as_csr(A: Any) -> Any:
 
 
 def as_coordinates(A: Any) -> tuple[Array, Array]:
-    """The row and column indices of a COO matrix; ValueError unless they have the length of its data."""
+    """Return the row and column indices of a COO matrix. Raise ValueError unless they have the length of its data."""
     row, col = as_ids("row", A.row), as_ids("col", A.col)
     if not len(row) == len(col) == len(A.data):
         raise ValueError(
@@ -141,7 +141,7 @@ MANY, PER_ID = 1 << 24, 16  # with more vertices than MANY, and than PER_ID for 
 
 
 def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
-    """The text of an error if there are so few edges for n vertices that ids may be names; else None.
+    """Return the text of an error if there are so few edges for n vertices that ids may be names; else None.
 
     `is_table` says that the edges come from a table or a file, where `names` decides, and else `n` does.
 
@@ -168,7 +168,7 @@ def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
 
 
 def count_vertices(src: Array, dst: Array) -> int:
-    """One more than the largest id; ValueError if ids may be names."""
+    """Return one more than the largest id. Raise ValueError if ids may be names."""
     n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
     require_vertices(n)
     if doubt := are_sparse(n, len(src), is_table=False):
@@ -184,12 +184,12 @@ def vertex_count(n: Any) -> int:
 
 
 def for_names(given: Any) -> str:
-    """A hint for the error if names were given to a graph that has none; else an empty string."""
+    """Return a hint for the error if names were given to a graph that has none, else an empty string."""
     return "; the graph has no names: Graph.from_table numbers names" if given.dtype.kind in "USO" else ""
 
 
 def as_array(name: str, x: Any) -> Array:
-    """`x` as an array; ValueError for nested lists of unequal lengths."""
+    """`x` as an array. Raise ValueError for nested lists of unequal lengths."""
     x = imported(x)
     try:
         array: Array = array_module(x).asarray(x)
@@ -231,7 +231,7 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
 
 
 def is_value_type(kind: np.dtype[Any]) -> bool:
-    """Whether values of edges and vertices may have this type."""
+    """Return whether values of edges and vertices may have this type."""
     return kind in _VALUE_DTYPES
 
 
@@ -256,7 +256,7 @@ def as_values(data: Any, m: int) -> Array | None:
 
 
 def same_device(**arrays: Any) -> Device:
-    """The common device of the arrays; TypeError if they are on different devices."""
+    """Return the common device of the arrays. Raise TypeError if they are on different devices."""
     devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
     if len(set(devices.values())) > 1:
         found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
@@ -280,7 +280,7 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
 
 
 def range_of(values: Array) -> tuple[Any, Any]:
-    """The least and the largest value, as NumPy scalars; both NaN if any value is."""
+    """Return the least and the largest value, as NumPy scalars; both NaN if any value is."""
     if array_module(values) is not np:
         from gasla.gpu.runtime.min_max import summary
 

@@ -46,7 +46,7 @@ def takes_weight(function: Callable[P, Found]) -> Callable[P, Found]:
 
 
 def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
-    """The graph with the values that the argument `weight` says, and whether there are any; `given` loses it."""
+    """Return the graph with the values that the argument `weight` says, and whether there are any; `given` loses it."""
     if "weighted" in given:
         raise TypeError(f"{function}() got weighted and weight, which say the same; expected one of them")
     weight = given.pop("weight")
@@ -61,7 +61,7 @@ def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
 
 
 def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which values of type `kind` are summed.
+    """Return the type in which values of type `kind` are summed.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def exact_total(values: Any, *, magnitudes: bool = False) -> int:
-    """The exact sum of integers, or of their absolute values, as a Python int.
+    """Return the exact sum of integers, or of their absolute values, as a Python int.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _divided(exponent: int, values: Any) -> Any:
 
 
 def mean_size(sample: Any) -> float:
-    """The mean absolute value of a NumPy array, ignoring NaN and infinity, and without overflow.
+    """Return the mean absolute value of a NumPy array, ignoring NaN and infinity, and without overflow.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def mean_size(sample: Any) -> float:
 
 
 def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
-    """Whether the length of a simple path may overflow the float type `kind`.
+    """Return whether the length of a simple path may overflow the float type `kind`.
 
     `bounds` is the result of `weight_range`, if the caller has it: on a GPU that takes a kernel and a synchronization.
     """

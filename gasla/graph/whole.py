@@ -29,7 +29,7 @@ class Whole:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this process holds all edges; False for a graph that is distributed over ranks."""
+        """Whether this process holds all edges. Return False for a graph that is distributed over ranks."""
         return True
 
     @property
@@ -44,7 +44,7 @@ class Whole:
 
     @property
     def max_out_degree(self) -> int:
-        """The largest out-degree; 0 without vertices.
+        """The largest out-degree, or 0 without vertices.
 
         Examples
         --------
@@ -56,7 +56,7 @@ class Whole:
 
     @property
     def max_in_degree(self) -> int:
-        """The largest in-degree; 0 without vertices."""
+        """The largest in-degree, or 0 without vertices."""
         return self.lists.max_in_degree
 
     @property

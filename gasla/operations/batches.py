@@ -91,11 +91,11 @@ class Plain:
         self.layers, self.features = layers, _features(self.graph.n, features)
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """The type of some vertices, and their ids."""
+        """Return the type of some vertices, and their ids."""
         return "", vertex_ids(self.graph, "ids", ids)
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """The relation of some edges, its graph, where targets begin in it, and the ends of the edges."""
+        """Return the relation of some edges, its graph, where targets begin in it, and the ends of the edges."""
         return PLAIN, self.graph, 0, _ends(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
@@ -104,7 +104,7 @@ class Plain:
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """The features of some vertices."""
+        """Return the features of some vertices."""
         return {name: each.take(vertices, axis=0) for name, each in self.features.items()}
 
 
@@ -121,7 +121,7 @@ class Typed:
         self.features = {one: _features(graph.vertices(one).n, some) for one, some in given.items()}
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """The type of some vertices, and their ids."""
+        """Return the type of some vertices, and their ids."""
         each = typed_ids(self.graph, ids)
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
@@ -148,7 +148,7 @@ class Typed:
         return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """The features of some vertices, by type."""
+        """Return the features of some vertices, by type."""
         return {
             one: {name: every.take(vertices[one], axis=0) for name, every in some.items()}
             for one, some in self.features.items()
@@ -228,7 +228,7 @@ class Edges:
         return drawn
 
     def _starts(self, ends: Array) -> tuple[dict[str, Array], Array]:
-        """The vertices from which a sample starts, by type, and the positions of the pairs among them."""
+        """Return the vertices from which a sample starts, by type, and the positions of the pairs among them."""
         source, _, target = self.relation
         each = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
         if _is_disjoint(self.options):
@@ -250,7 +250,7 @@ def _is_disjoint(options: Mapping[str, Any]) -> bool:
 
 
 def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
-    """The ends of some edges, as numbers of edges or (2, k) vertices, each numbered within its type."""
+    """Return the ends of some edges, as numbers of edges or (2, k) vertices, each numbered within its type."""
     array = moved(as_array("edges", given), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
         numbers = array.astype(np.int64)
@@ -269,7 +269,7 @@ def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_tar
 
 
 def _features(n: int, given: Any) -> dict[str, Array]:
-    """The features by name, checked to have a row for each of n vertices."""
+    """Return the features by name, checked to have a row for each of n vertices."""
     if given is None:
         return {}
     found = dict[str, Array]()

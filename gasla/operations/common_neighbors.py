@@ -259,7 +259,7 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
 
 
 def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
-    """The weights as float64, checked, on the graph's device."""
+    """Return the weights as float64, checked, on the graph's device."""
     xp: Any = module_of(graph.device)
     weights = as_array("weights", weights)
     if weights.dtype.kind not in "biuf":

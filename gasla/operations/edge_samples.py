@@ -272,22 +272,22 @@ class Pairs:
         self.rows, self.width = n, max(n - 1, 0)  # if directed
 
     def row_of(self, vertices: Array) -> Array:
-        """The rows of some vertices, if directed."""
+        """Return the rows of some vertices, if directed."""
         return vertices
 
     def row_start(self, i: Array) -> Array:
-        """The number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
+        """Return the number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
         return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """The numbers of the pairs of these vertices, without those of a vertex with itself."""
+        """Return the numbers of the pairs of these vertices, without those of a vertex with itself."""
         xp: Any = array_module(i)
         if self.kind:
             i, j = xp.maximum(i, j), xp.minimum(i, j)
         return (self.row_start(i) + j - (0 if self.kind else j > i))[i != j]
 
     def of(self, numbers: Array) -> Array:
-        """The pairs of these numbers: a row of sources and a row of targets."""
+        """Return the pairs of these numbers: a row of sources and a row of targets."""
         xp: Any = array_module(numbers)
         if not self.kind:
             first = numbers // max(self.n - 1, 1)
@@ -312,11 +312,14 @@ class PairsAcross:
         self.count = self.rows * self.width
 
     def row_of(self, vertices: Array) -> Array:
-        """The rows of some vertices of side 0."""
+        """Return the rows of some vertices of side 0."""
         return array_module(vertices).searchsorted(self.left, vertices)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """The numbers of the pairs of these vertices, in either order; ValueError if two are on the same side."""
+        """Return the numbers of the pairs of these vertices, in either order.
+
+        ValueError if two are on the same side.
+        """
         xp: Any = array_module(i)
         require_across(i, j, self.sides)
         is_left = self.sides[i] == 0
@@ -324,7 +327,7 @@ class PairsAcross:
         return self.row_of(left) * self.width + xp.searchsorted(self.right, right)
 
     def of(self, numbers: Array) -> Array:
-        """The pairs of these numbers: a row of vertices on side 0 and a row of vertices on side 1."""
+        """Return the pairs of these numbers: a row of vertices on side 0 and a row of vertices on side 1."""
         width = max(self.width, 1)
         return array_module(numbers).stack([self.left[numbers // width], self.right[numbers % width]])
 
@@ -348,18 +351,18 @@ class PairsByTarget:
             )
 
     def ends(self, i: Array, j: Array) -> tuple[Array, Array]:
-        """The sources and targets of edges, in both directions if these count."""
+        """Return the sources and targets of edges, in both directions if these count."""
         xp: Any = array_module(i)
         return (xp.concatenate([i, j]), xp.concatenate([j, i])) if self.is_both_ways else (i, j)
 
     def targets(self, j: Array) -> tuple[Array, Array]:
-        """The rows of the targets of edges, and which of these are targets at all."""
+        """Return the rows of the targets of edges, and which of these are targets at all."""
         xp: Any = array_module(j)
         places = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
         return self.by_row.row_of(j[places]), places
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """The numbers of the pairs of these vertices, without those of a vertex with itself."""
+        """Return the numbers of the pairs of these vertices, without those of a vertex with itself."""
         return self.by_row.numbers(j, i)
 
     def of(self, numbers: Array) -> Array:
@@ -391,11 +394,11 @@ class _Free(NamedTuple):
     targets: _Targets | None
 
     def numbers(self, ranks: Array) -> Array:
-        """The numbers of the pairs of these ranks among all without an edge."""
+        """Return the numbers of the pairs of these ranks among all without an edge."""
         return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
 
     def drawn(self, words: Array) -> Array:
-        """The numbers of the pairs that random words draw."""
+        """Return the numbers of the pairs that random words draw."""
         if self.targets is None or not len(words):
             return self.numbers(_shares(words, self.total))
         degrees, first_free, sums = self.targets
@@ -405,7 +408,7 @@ class _Free(NamedTuple):
 
 
 def _free_of(pairs: Numbering, numbers: Array, rows: Array | None) -> _Free:
-    """The free pairs, given the ascending numbers of edges, and by degree the row of each edge's target."""
+    """Return the free pairs, given the ascending numbers of edges, and by degree the row of each edge's target."""
     xp: Any = array_module(numbers)
     before = numbers - xp.arange(len(numbers))
     if rows is None:
@@ -441,14 +444,14 @@ class _Known(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _Free:
-        """The pairs that are not edges at a time or before; `last` has one entry."""
+        """Return the pairs that are not edges at a time or before; `last` has one entry."""
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
         return _free_of(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
-        """Whether each of some pairs is an edge at its time or before."""
+        """Return whether each of some pairs is an edge at its time or before."""
         xp: Any = array_module(numbers)
         if not len(self.numbers):
             return xp.zeros(len(numbers), bool)
@@ -497,7 +500,7 @@ def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
 
 
 def _appended(found: Array, more: Array) -> Array:
-    """The distinct numbers of both arrays, in order of first appearance."""
+    """Return the distinct numbers of both arrays, in order of first appearance."""
     xp: Any = array_module(found)
     both = xp.concatenate([found, more])
     order = xp.argsort(both, kind="stable")
@@ -630,7 +633,7 @@ def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Arr
 
 
 def _cumulative(fractions: Sequence[float]) -> list[float]:
-    """The sums of the first, the first two, … fractions, checked; the last is 1."""
+    """Return the sums of the first, the first two, … fractions, checked; the last is 1."""
     several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
     if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:
         raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")

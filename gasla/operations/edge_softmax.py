@@ -185,12 +185,12 @@ def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Ar
 
 
 def _kind(columns: Array) -> Any:
-    """The type of a field that holds a row."""
+    """Return the type of a field that holds a row."""
     return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
 
 
 def _columns(graph: Graph, name: str, given: Any) -> Array:
-    """One number or one row per edge, as floats on the graph's device; never the caller's array."""
+    """Return one number or one row per edge, as floats on the graph's device; never the caller's array."""
     array = as_array(name, given)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has type {array.dtype}; expected numbers")

@@ -123,7 +123,7 @@ def mxm(
 
 
 def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
-    """The product of a sparse and a dense matrix."""
+    """Return the product of a sparse and a dense matrix."""
     if mask is not None and _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
     if np.ndim(B) != 2:
@@ -132,7 +132,7 @@ def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accu
 
 
 def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """The product by rows, without the positions of `left_out`: entries are counted, then computed."""
+    """Return the product by rows, without the positions of `left_out`: entries are counted, then computed."""
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
     there = available(device_of(A.indptr))  # before the count is waited for on a GPU
@@ -154,7 +154,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
 
 
 def _at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
-    """The product at the entries of the mask."""
+    """Return the product at the entries of the mask."""
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
     outs = tuple(xp.empty(len(indices), kind) for kind in parts(terms.out_type))
@@ -171,7 +171,7 @@ def _data(outs: tuple[Array, ...], terms: Terms) -> Any:
 
 
 def _is_sparse(A: Any) -> bool:
-    """Whether an operand is a sparse matrix or a Graph."""
+    """Return whether an operand is a sparse matrix or a Graph."""
     return isinstance(A, (Sparse, Graph)) or hasattr(A, "tocsr")
 
 
@@ -190,14 +190,14 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
 
 
 def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
-    """The rows of the matrix M, which must be on the device of A."""
+    """Return the rows of the matrix M, which must be on the device of A."""
     if M is not A:
         require_same_device(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
 
 
 def _damaged(**matrices: Lists | None) -> ValueError:
-    """The error for the first offset or index of a matrix that points outside it."""
+    """Return the error for the first offset or index of a matrix that points outside it."""
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")

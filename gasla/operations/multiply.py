@@ -196,7 +196,7 @@ def product(
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """The product, if its kernel is cached and x is usable as it is; otherwise None.
+    """Return the product, if its kernel is cached and x is usable as it is; otherwise None.
 
     The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.
     """
@@ -211,7 +211,7 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """The product's compiled kernel with its terms; cached with the lists, where those are cached."""
+    """Return the product's compiled kernel with its terms; cached with the lists, where those are cached."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     found = lists.products.get(key)
     if found is None:

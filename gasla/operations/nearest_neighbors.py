@@ -224,7 +224,7 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
 
 
 def _largest(rows: Any) -> float:
-    """The largest absolute value; 0 without rows."""
+    """Return the largest absolute value, or 0 without rows."""
     return float(abs(rows.astype(np.float64)).max()) if len(rows) else 0.0
 
 

@@ -213,7 +213,7 @@ def balanced_parts(
 
 
 def _exact_weights(graph: Graph) -> np.ndarray | None:
-    """Return the weights of the edges as multiples of a power of two whose sums are exact; None if each is 1."""
+    """Return the weights of the edges as multiples of a power of two whose sums are exact, or None if each is 1."""
     if graph.values is None:
         return None
     weights = np.asarray(graph.out_values, np.float64)

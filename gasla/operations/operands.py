@@ -33,7 +33,10 @@ def check_semiring(name: str, given: Any) -> None:
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
-    """The rows or columns of a matrix as CSR or CSC lists. The kernel checks offsets and indices as it reads them."""
+    """Return the rows or columns of a matrix as CSR or CSC lists.
+
+    The kernel checks offsets and indices as it reads them.
+    """
     if isinstance(A, Graph):
         A.require_whole()
         return _lists_of_graph(A, by_column, ordered)
@@ -43,7 +46,7 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """The array, or matrix, whose type shows the device of a matrix."""
+    """Return the array, or matrix, whose type shows the device of a matrix."""
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
 
@@ -77,14 +80,14 @@ def _rows(graph: Graph) -> Lists:
 
 
 def _columns(graph: Graph) -> Lists:
-    """The graph's in-lists; the object of the rows if both have the same arrays."""
+    """Return the graph's in-lists; the object of the rows if both have the same arrays."""
     if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
         return graph.kept("rows", _rows)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:
-    """The error for the first offset or index of a matrix that points outside it."""
+    """Return the error for the first offset or index of a matrix that points outside it."""
     line, cross = ("column", "row") if by_column else ("row", "column")
     found = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
     return found or ValueError("the matrix changed while it was read; expected the same arrays until the call returns")
@@ -130,18 +133,18 @@ def require_same_device(name: str, x: Any, xp: Any) -> None:
 
 
 def contiguous(array: Array) -> Array:
-    """The array, C-contiguous."""
+    """Return the array, C-contiguous."""
     result: Array = array_module(array).ascontiguousarray(array)
     return result
 
 
 def library_of(xp: Any) -> str:
-    """The name of an array module, for errors."""
+    """Return the name of an array module, for errors."""
     return "NumPy" if xp is np else "CuPy"
 
 
 def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Array | None:
-    """The mask as a contiguous array of bool, checked."""
+    """Return the mask as a contiguous array of bool, checked."""
     if mask is None:
         if complement:
             raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
@@ -155,7 +158,7 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """The arrays of `out`, checked but for their types; none without `out`."""
+    """Return the arrays of `out`, checked but for their types; none without `out`."""
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
     if out is None:
@@ -198,19 +201,19 @@ def outs_for(
 
 
 def is_plain(array: Array) -> bool:
-    """Whether kernels can write to an array as it is: contiguous, and on the CPU aligned and writable."""
+    """Return whether kernels can write to an array as it is: contiguous, and on the CPU aligned and writable."""
     return bool(array.flags.carray if isinstance(array, np.ndarray) else array.flags.c_contiguous)
 
 
 def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
-    """A copy of an input that shares memory with an output; otherwise the input itself."""
+    """Return a copy of an input that shares memory with an output, otherwise the input itself."""
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
 
 
 def unaliased_lists(lists: Lists, outs: tuple[Array, ...]) -> Lists:
-    """The matrix, with copies of those of its arrays that share memory with an output."""
+    """Return the matrix, with copies of those of its arrays that share memory with an output."""
     indptr, indices, values = (unaliased(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists

@@ -89,7 +89,7 @@ class Phase:
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """The members of a list as phases: a bare program is a phase of one iteration per turn."""
+    """Return the members of a list as phases: a bare program is a phase of one iteration per turn."""
     phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of programs")
@@ -160,7 +160,7 @@ class _Stay(Binding):
         return self.by_given_name(self.traced.deposit_types)
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """The arrays of its fields at the start of the run, except those in `known`."""
+        """Yield the arrays of its fields at the start of the run, except those in `known`."""
         own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
         for name in self.traced.vertex_types.keys() - set(map(inner, known)):
@@ -169,7 +169,7 @@ class _Stay(Binding):
             yield given_name(name), self._edge_array(name, own)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """The vertices for which the program's `start` is true."""
+        """Return the vertices for which the program's `start` is true."""
         graph, xp, kind = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(parameters, n=graph.n)
@@ -262,7 +262,7 @@ class _Shared:
         return self.result(turns, is_over, edges, active)
 
     def _values(self, stay: _Stay, turns: int) -> dict[str, Any]:
-        """The current values of a phase's parameters."""
+        """Return the current values of a phase's parameters."""
         own = {TURN: turns} | self.aggregates
         return {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
 
@@ -279,7 +279,7 @@ class _Shared:
         return stay.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
-        """The result of the run at its current state."""
+        """Return the result of the run at its current state."""
         for name, array in self.out.items():
             if self.state[name] is not array:
                 array[...] = self.state[name]
@@ -288,7 +288,7 @@ class _Shared:
 
 
 def _why_unstable(stays: list[_Stay]) -> str | None:
-    """Why a turn that leaves no vertex active may not be the last, in words; None if it is.
+    """Why a turn that leaves no vertex active may not be the last, in words. Return None if it is.
 
     A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
     reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter

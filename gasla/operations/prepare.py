@@ -273,7 +273,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
 
 
 def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
-    """Run in pieces, as long as the trace's buffer or one iteration with a callback; returns the trace's pieces."""
+    """Run in pieces, as long as the trace's buffer or one iteration with a callback. Return the trace's pieces."""
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
     rows = []
@@ -290,7 +290,7 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
 
 
 def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
-    """The pieces of a trace as the structured array of `Result.trace`."""
+    """Return the pieces of a trace as the structured array of `Result.trace`."""
     numbers = np.concatenate(rows)
     is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)  # a GPU's has four columns, the last of times
     table = np.empty(len(numbers), TRACE_OF_RANKS if is_of_ranks else TRACE)
@@ -303,7 +303,7 @@ def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
 
 
 def way_of(direction: str) -> int:
-    """The engines' number for a direction."""
+    """Return the engines' number for a direction."""
     way = WAYS.get(direction)
     if way is None:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
@@ -311,7 +311,7 @@ def way_of(direction: str) -> int:
 
 
 def check_device(device: Device) -> Device:
-    """The device itself; an error if it is neither "cpu" nor "gpu"."""
+    """Return the device itself; an error if it is neither "cpu" nor "gpu"."""
     if device not in get_args(Device):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     return device

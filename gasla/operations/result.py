@@ -70,7 +70,7 @@ class Result:
         raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
 
     def _repr_html_(self) -> str:
-        """The view in a notebook: iterations, convergence, aggregates and a summary of every field."""
+        """Return the view in a notebook: iterations, convergence, aggregates and a summary of every field."""
         facts = {"iterations": f"{self.iterations:,}", "converged": str(self.converged)}
         facts |= {"edges looked at": f"{self.edges:,}", "active vertices": f"{len(self.active):,}"}
         facts |= {name: str(value) for name, value in self.aggregates.items() if np.size(value) == 1}
@@ -78,7 +78,7 @@ class Result:
 
 
 def pending_result(running: Running) -> Result:
-    """The result of a run that has not ended. The run is closed once its result is read or dropped."""
+    """Return the result of a run that has not ended. The run is closed once its result is read or dropped."""
     result = Result.__new__(Result)
     result.__dict__.update(running.known(), state=running.state(), _running=running)
     return result
@@ -128,7 +128,7 @@ def warm_start(
 
 
 def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
-    """The senders of new edges, and the vertices that were still active when the earlier run ended."""
+    """Return the senders of new edges, and the vertices that were still active when the earlier run ended."""
     name, origin = type(program).__name__, result.__dict__.get("_origin")
     if origin is None:
         raise ValueError(
@@ -162,7 +162,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 @cache
 def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Why a run of the program can't start from another run's values, as a sentence; None if it can."""
+    """Why a run of the program can't start from another run's values, as a sentence. Return None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

@@ -127,7 +127,10 @@ def temporal_walks(
 
 
 def _width(graph: Graph, time: str, window: Any) -> Array | None:
-    """The longest time between two edges, in the unit of the edges' times, as an array of one; None if infinite."""
+    """Return the longest time between two edges, in the unit of the edges' times, as an array of one.
+
+    None if infinite.
+    """
     dates = graph.edge_attributes.time_types.get(time)
     zero = np.zeros(1, np.int64 if dates is None else dates.dtype)
     first, last = span_of(graph, time, zero, window, 1)
@@ -223,7 +226,10 @@ def _key(word: np.uint64, step: int) -> int:
 
 
 def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
-    """A random neighbor of each vertex, -1 without one; of -1, too. The offset is that of the sampler's numbers."""
+    """Return a random neighbor of each vertex, -1 without one; of -1, too.
+
+    The offset is that of the sampler's numbers.
+    """
     xp: Any = array_module(here)
     lists, kind = sampler.lists, sampler.graph.id_dtype
     ids = xp.maximum(here - offset, 0)
@@ -235,7 +241,7 @@ def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
 
 
 def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
-    """The relations of a path, checked to follow one another."""
+    """Return the relations of a path, checked to follow one another."""
     if isinstance(metapath, str | Mapping) or not isinstance(metapath, Sequence) or not len(metapath):
         raise TypeError(
             f"metapath is {metapath!r}; expected a list of relations, such as [{next(iter(graph.relations))}]"

@@ -307,7 +307,7 @@ class Sampler:
         return found
 
     def rows(self, ids: Array, k: int) -> Array:
-        """A row of `k` neighbors for each vertex."""
+        """Return a row of `k` neighbors for each vertex."""
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
@@ -382,7 +382,7 @@ def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple
 
 
 def layers_of(k: Any) -> list[int] | None:
-    """The checked numbers of neighbors per layer; None if `k` is one number."""
+    """Return the checked numbers of neighbors per layer, or None if `k` is one number."""
     if not isinstance(k, list | tuple) and np.ndim(k) == 0:
         whole_number("k", k, NO_LIMIT)
         return None
@@ -422,7 +422,7 @@ class Numbering:
             self.keys = array_module(ids).arange(first_root, first_root + len(ids)) * self.size + ids
 
     def split(self, keys: Array) -> tuple[Array, Any]:
-        """The vertices of some keys, and the roots of their trees, or None."""
+        """Return the vertices of some keys, and the roots of their trees, or None."""
         if not self.is_disjoint:
             return keys, None
         roots = keys // self.size
@@ -477,7 +477,7 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 
 
 def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
-    """The neighbors that a relation draws in a layer, numbered within their type, with their edges and rows."""
+    """Return the neighbors that a relation draws in a layer, numbered within their type, with their edges and rows."""
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
     found, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
@@ -489,7 +489,7 @@ def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> 
 def _joined(
     drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
 ) -> TypedSample:
-    """The sample of all layers."""
+    """Return the sample of all layers."""
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:
         rows, edges, numbers = parts[drawing.relation]
@@ -556,12 +556,12 @@ class TypedSampler:
 
 
 def relation_seed(word: np.uint64, relation: int) -> int:
-    """The seed of a relation, by its number among those of a typed graph."""
+    """Return the seed of a relation, by its number among those of a typed graph."""
     return int(semirings.hash(word, relation)) if relation else int(word)
 
 
 def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
-    """The given vertices of each type, checked."""
+    """Return the given vertices of each type, checked."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"ids is a {type(given).__name__}; expected a mapping from types to vertices, such as "
@@ -573,7 +573,7 @@ def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
 
 
 def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
-    """One time for all vertices, or those of each type, one after another in the order of the graph's types."""
+    """Return one time for all vertices, or those of each type, one after another in the order of the graph's types."""
     if not isinstance(given, Mapping):
         several = [kind for kind, each in ids.items() if len(each)]
         if np.ndim(given) and len(several) > 1:
@@ -595,7 +595,7 @@ def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
 
 
 def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:
-    """The checked numbers of neighbors per layer of each relation; one list is for all of them."""
+    """Return the checked numbers of neighbors per layer of each relation; one list is for all of them."""
     if not isinstance(k, Mapping):
         if (layers := layers_of(k)) is None:
             raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
@@ -615,7 +615,7 @@ def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]
 
 
 def repeats(ids: Array) -> ValueError:
-    """The error for vertices of which one occurs twice: a sample of several layers numbers each vertex once."""
+    """Return the error for vertices of which one occurs twice: a sample of several layers numbers each vertex once."""
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -632,12 +632,12 @@ def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
 
 
 def seed_hash(seed: Any) -> int:
-    """The hash of a seed, checked."""
+    """Return the hash of a seed, checked."""
     return int(semirings.hash(seed_word(seed)))
 
 
 def seed_word(seed: Any) -> np.uint64:
-    """The 64 bits of a seed, checked."""
+    """Return the 64 bits of a seed, checked."""
     try:
         number = index(seed)
     except TypeError:

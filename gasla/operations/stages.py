@@ -223,7 +223,7 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
 
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
-    """Apply gathered values to each receiver; returns the vertices that are active next.
+    """Apply gathered values to each receiver. Return the vertices that are active next.
 
     Parameters
     ----------
@@ -320,5 +320,5 @@ def _require(state: State, function: str) -> None:
 
 
 def _frontier(graph: Graph, vertices: Any) -> Frontier:
-    """A set of vertices given as a frontier, ids or mask, as a Frontier on the graph's device."""
+    """Return a set of vertices given as a frontier, ids or mask, as a Frontier on the graph's device."""
     return as_frontier(graph, vertices).to(graph.device)

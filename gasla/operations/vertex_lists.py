@@ -46,7 +46,7 @@ class VertexLists:
         return np.diff(self.indptr)
 
     def tolist(self) -> list[list[int]]:
-        """The lists, as lists of Python's integers."""
+        """Return the lists, as lists of Python's integers."""
         ends, vertices = self.indptr.tolist(), self.vertices.tolist()
         return [vertices[first:last] for first, last in pairwise(ends)]
 

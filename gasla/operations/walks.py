@@ -114,7 +114,7 @@ def walk(
 
 
 def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
-    """The walks of walkers numbered from `first` on."""
+    """Return the walks of walkers numbered from `first` on."""
     program, steps, key, weighted, values = form
     check_lists(graph)
     if program.edge_fields:

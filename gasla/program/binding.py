@@ -124,7 +124,7 @@ class Binding:
     def check_out(
         self, out: Mapping[str, Any], fields: Mapping[str, Any], is_copied: bool = False
     ) -> Mapping[str, Any]:
-        """The arrays of `out` by inner names, checked. `fields` are start values by inner names.
+        """Return the arrays of `out` by inner names, checked. `fields` are start values by inner names.
 
         `is_copied`: results are copied into the arrays, so that a field with two copies may be among them.
         """
@@ -165,11 +165,11 @@ class Binding:
         return ValueError(f"{self._where(name)} is given an array in `out` that shares memory with another argument")
 
     def parameters(self) -> dict[str, Any]:
-        """The program's parameters as NumPy scalars of their types."""
+        """Return the program's parameters as NumPy scalars of their types."""
         return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
 
     def _number(self, name: str, kind: np.dtype) -> Any:
-        """A parameter as a Python number that its type holds, checked."""
+        """Return a parameter as a Python number that its type holds, checked."""
         value = self.program.values[given_name(name) if self.traced.renames else name]
         if type(value) is float and kind.kind == "f":  # the usual case
             return value
@@ -184,7 +184,7 @@ class Binding:
         return array.astype(kind).item()
 
     def _sides(self) -> tuple["NeighborLists", "NeighborLists"]:
-        """The neighbor lists that vertices gather over, and the lists along which activity spreads."""
+        """Return the neighbor lists that vertices gather over, and the lists along which activity spreads."""
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both = NeighborLists(self.graph, "all", ordered)
@@ -215,7 +215,7 @@ class Binding:
         return self.xp.empty(shape, dtype)
 
     def _start_array(self, name: str, given: Any) -> Any:
-        """A field's start values: a new array, or the caller's own if it is only copied from."""
+        """Return a field's start values: a new array, or the caller's own if it is only copied from."""
         kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
             declared = self.program.vertex_fields[given_name(name)]
@@ -231,7 +231,7 @@ class Binding:
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
-        """A constant start value as an array of one entry; None if the start value is not constant."""
+        """Return a constant start value as an array of one entry, or None if the start value is not constant."""
         kind = self.traced.vertex_types[name]
         shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
@@ -250,7 +250,7 @@ class Binding:
         return int(v)
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """A record of all vertices, as whole arrays: id, degrees and the given fields."""
+        """Return a record of all vertices, as whole arrays: id, degrees and the given fields."""
         graph = self.graph
         known: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
@@ -288,7 +288,7 @@ class Binding:
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, wanted: Layout) -> bool:
-        """Whether an array can be used as a field of this layout without a copy."""
+        """Return whether an array can be used as a field of this layout without a copy."""
         shape, kind = wanted
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
             return False
@@ -296,7 +296,7 @@ class Binding:
         return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved: aligned and writable
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
-        """A new array of `count` values of a field's type, from a scalar or an array."""
+        """Return a new array of `count` values of a field's type, from a scalar or an array."""
         shape, base = layout(kind, count)
         if isinstance(given, self.xp.ndarray):
             array = given
@@ -368,11 +368,11 @@ class NeighborLists:
         return not self._ordered or self._lists is self._of_graph()
 
     def caches_values(self, kind: np.dtype, graph: Graph) -> bool:
-        """Whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
+        """Return whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
         return graph.value_type == kind and self._values_are_cached
 
     def cached_values(self, graph: Graph) -> Any:
-        """The values in the order of these lists that a graph with these lists keeps."""
+        """Return the values in the order of these lists that a graph with these lists keeps."""
         return graph.valued.by_in if self.side == "in" else graph.valued.by_out
 
     @property
@@ -411,7 +411,7 @@ class NeighborLists:
         return self.graph.kept(("partners", self.side), make) if self.are_cached else make(self.graph)
 
     def values(self, kind: np.dtype, graph: Graph) -> Any:
-        """The values of a graph with these lists, as a type, in the order of the lists."""
+        """Return the values of a graph with these lists, as a type, in the order of the lists."""
         if graph.value_type is None:
             return graph.lists.ones(self.entries, kind)
         check_values(graph, kind)
@@ -421,7 +421,7 @@ class NeighborLists:
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
-    """The matrix's values as a type, by edge id: what `edge.back` reads."""
+    """Return the matrix's values as a type, by edge id: what `edge.back` reads."""
     if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
@@ -450,11 +450,11 @@ def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
-    """The layout of each vertex field's array; with a leading axis of length two if the field has two copies."""
+    """Return the layout of each vertex field's array; with a leading axis of length two if the field has two copies."""
     found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
 def layout(kind: Any, count: int) -> Layout:
-    """The layout of an array of `count` values of a type."""
+    """Return the layout of an array of `count` values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

@@ -136,7 +136,7 @@ class Declared:
             raise self._unknown(min(values.keys() - self.parameters.keys()))
 
     def _unknown(self, given: str) -> TypeError:
-        """The error for a keyword that is not a parameter."""
+        """Return the error for a keyword that is not a parameter."""
         name, chosen = type(self).__name__, self._chosen
         if given in chosen:
             return TypeError(f"{name}.{given} is {chosen[given]!r} in this class; expected no other value")
@@ -146,7 +146,7 @@ class Declared:
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """The names reserved in programs of this kind, and why each is."""
+        """Return the names reserved in programs of this kind, and why each is."""
         kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
         functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
@@ -197,7 +197,7 @@ def check_parameters(where: str, function: Callable[..., Any], expected: tuple[s
 
 
 def _names_in(function: Any) -> set[str]:
-    """The global and attribute names in a function's code, nested functions included."""
+    """Return the global and attribute names in a function's code, nested functions included."""
     code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
     if code is None:
         return set()
@@ -363,7 +363,7 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
 
 
 def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
-    """Whether numbers are whole and within bounds. Values of other kinds pass: other checks refuse them."""
+    """Return whether numbers are whole and within bounds. Values of other kinds pass: other checks refuse them."""
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, kind, "safe"):
         return True
@@ -373,7 +373,7 @@ def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
 
 @functools.cache
 def bounds_of(kind: Any) -> tuple[int, int] | None:
-    """The least and the largest number of a field's type; None for floats, which round instead."""
+    """Return the least and the largest number of a field's type, or None for floats, which round instead."""
     base = kind.scalar if isinstance(kind, VectorType) else kind
     if base.kind == "f":
         return None
@@ -417,7 +417,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
-    """The vertex id that a function computes, as int64; `asked` is the call that takes it, for errors."""
+    """Return the vertex id that a function computes, as int64; `asked` is the call that takes it, for errors."""
     found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
         what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)

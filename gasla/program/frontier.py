@@ -72,7 +72,7 @@ class Frontier:
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
-        """One vertex, unchecked."""
+        """Return one vertex, unchecked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.only = n, vertex
         return frontier
@@ -85,7 +85,7 @@ class Frontier:
         return frontier
 
     def to(self, device: Device) -> "Frontier":
-        """The frontier itself if its arrays are on that device, else a copy there."""
+        """Return the frontier itself if its arrays are on that device, else a copy there."""
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
         held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
@@ -134,7 +134,7 @@ class Frontier:
         return self._with(other, "^", xor)
 
     def _with(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
-        """The set whose mask is the operation of both masks."""
+        """Return the set whose mask is the operation of both masks."""
         if not isinstance(other, Frontier):
             raise TypeError(
                 f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
@@ -179,7 +179,7 @@ class EdgeFrontier:
         return len(self.ids)
 
     def __getitem__(self, keep: Any) -> "EdgeFrontier":
-        """The edges that a boolean mask or a list of positions selects."""
+        """Return the edges that a boolean mask or a list of positions selects."""
         return EdgeFrontier(self.n, self.ids[keep], self.src[keep], self.dst[keep])
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class EdgeFrontier:
 
 
 def as_frontier(graph: OfVertices, active: Any) -> Frontier:
-    """An active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, ids or names."""
+    """Return an active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, ids or names."""
     n = graph.n
     if active is None:
         return Frontier.all(n)

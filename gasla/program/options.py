@@ -70,7 +70,7 @@ def option(default: Any) -> Any:
 
 
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
-    """A declaration with its options replaced by their known values; None if its `when` is false.
+    """Return a declaration with its options replaced by their known values, or None if its `when` is false.
 
     `members` are the members of the class: an option that has a value is replaced by it there. A member that is the
     option of another member, as in ``everyone = settles``, takes that member's value.
@@ -96,7 +96,7 @@ def _value(given: Any, members: Mapping[str, Any]) -> Any:
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:
-    """The class of a program for the given option values."""
+    """Return the class of a program for the given option values."""
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
         return _made(program, *values)

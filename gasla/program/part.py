@@ -160,7 +160,7 @@ def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def local_vertex(index: Any, first: Any, own: Any, n: Any) -> Any:
-    """Return the number of a vertex in a part that mirrors all others; -1 if `index` is no vertex.
+    """Return the number of a vertex in a part that mirrors all others, or -1 if `index` is no vertex.
 
     Own vertices, whose global ids begin at `first`, come first; then all others, by global id.
     """

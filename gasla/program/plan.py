@@ -176,7 +176,7 @@ class Plan:
         return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Found:
-        """The copy of a field that `self.at` reads in a function."""
+        """Return the copy of a field that `self.at` reads in a function."""
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
@@ -203,7 +203,7 @@ class Plan:
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A function of COMPUTING and a name in it that may vary although `apply` changes no field; None without.
+        """A function of COMPUTING and a name in it that may vary although `apply` changes no field, or None without.
 
         Such names are `iteration`, a field that is written once more after `apply`, and an aggregate that depends on
         more than the fields of all vertices after the iteration.
@@ -222,11 +222,11 @@ class Plan:
         return self.find_read({"iteration", *varying}, later | varying)
 
     def first_active(self, given: "Frontier") -> "Frontier":
-        """The vertices that a run starts with: all or none if it does not keep which ones are active."""
+        """Return the vertices that a run starts with: all or none if it does not keep which ones are active."""
         return given if self.keeps_active or not len(given) else type(given).all(given.n)
 
     def is_over(self, left: int, n: int) -> bool:
-        """Whether a run ends with `left` of n vertices active or waiting."""
+        """Return whether a run ends with `left` of n vertices active or waiting."""
         return left == 0 if self.ends_when_still else n == 0
 
     @property
@@ -243,7 +243,7 @@ class Plan:
         return None
 
     def _sources(self, name: str) -> list[tuple[str, str]]:
-        """The (role, field) pairs that a function reads."""
+        """Return the (role, field) pairs that a function reads."""
         function = self.traced.functions.get(name)
         return [] if function is None else sorted(function.sources[s.name] for s in function.symbols)
 
@@ -265,7 +265,7 @@ class Plan:
         return self._always("wake") and not {"bucket", "stop"} & self.functions.keys()
 
     def _always(self, test: str) -> bool:
-        """Whether a test is constantly true."""
+        """Return whether a test is constantly true."""
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
@@ -385,7 +385,7 @@ class Plan:
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """Why active vertices never push, as a sentence; None if pushing is equivalent to pulling."""
+        """Why active vertices never push, as a sentence. Return None if pushing is equivalent to pulling."""
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
             return "nothing is gathered"
@@ -508,14 +508,14 @@ class Plan:
 
 
 def _terms(e: Expr) -> list[Expr]:
-    """The terms of a sum, through casts."""
+    """Return the terms of a sum, through casts."""
     if e.op == "cast":
         return _terms(e.args[0])
     return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
 def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
-    """The arguments of nested minima."""
+    """Return the arguments of nested minima."""
     e = look(e)
     return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
 
@@ -529,13 +529,13 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
-    """Replace item `lane` of a vector field by a symbol of the field's name; None for other expressions."""
+    """Replace item `lane` of a vector field by a symbol of the field's name. Return None for other expressions."""
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _places(kind: Any) -> list[tuple[int | None, int | None]]:
-    """The item and the lane of each number of a value."""
+    """Return the item and the lane of each number of a value."""
     items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 
@@ -545,7 +545,7 @@ def _of(kind: Any) -> str:
 
 
 def _components(kind: Any) -> list[tuple[str, Any]]:
-    """The names and types of the arrays that hold gathered values: one, or one per item of a tuple."""
+    """Return the names and types of the arrays that hold gathered values: one, or one per item of a tuple."""
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]

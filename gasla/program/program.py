@@ -175,7 +175,7 @@ class VertexProgram(Declared):
     @classmethod
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
-        """The program's functions as expressions: each is called once, with symbols."""
+        """Return the program's functions as expressions: each is called once, with symbols."""
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)
@@ -183,12 +183,12 @@ class VertexProgram(Declared):
 
 
 def as_program(given: Any) -> VertexProgram:
-    """The given program, or an instance of the given class with the default parameters."""
+    """Return the given program, or an instance of the given class with the default parameters."""
     return as_instance(VertexProgram, given)
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:
-    """The program with another `order`; the program itself if `order` is None or its own."""
+    """Return the program with another `order`; the program itself if `order` is None or its own."""
     if order is None or order == program.order:
         return program
     if order not in ORDERS:

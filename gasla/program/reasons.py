@@ -15,7 +15,7 @@ from gasla.program.program import VertexProgram
 
 
 def ways(plan: Plan, direction: int) -> Mapping[int, str]:
-    """The reason for each direction of an iteration, in a few words, for `Result.trace`."""
+    """Return the reason for each direction of an iteration, in a few words, for `Result.trace`."""
     pull = "many edges are active"
     if plan.scheduled:
         pull = "a schedule gives the receivers"
@@ -31,7 +31,7 @@ def ways(plan: Plan, direction: int) -> Mapping[int, str]:
 
 
 def sentences(plan: Plan, direction: int) -> list[str]:
-    """The sentences that hold for all engines."""
+    """Return the sentences that hold for all engines."""
     return [*_direction(plan, direction), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
 
 
@@ -85,7 +85,7 @@ def why_it_waits(plan: Plan) -> str:
 
 
 def _order(plan: Plan) -> list[str]:
-    """The order of vertices, of values in a reduction, and of sums."""
+    """Return the order of vertices, of values in a reduction, and of sums."""
     found, functions = [], plan.traced.functions
     if plan.prioritised:
         width = "from the mean edge value and the degrees" if plan.adds_up else "as a fraction of the waiting range"
@@ -117,7 +117,7 @@ def _order(plan: Plan) -> list[str]:
 
 
 def _copies(plan: Plan) -> list[str]:
-    """The fields with second copies, and why."""
+    """Return the fields with second copies, and why."""
     found = []
     near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
@@ -158,7 +158,7 @@ def _edges(plan: Plan) -> list[str]:
 
 
 def _end(plan: Plan) -> list[str]:
-    """What ends a run."""
+    """Return what ends a run."""
     if (why := why_endless(plan)) is not None:
         return [f"It never ends by itself: {why}, and it has no stop. Give max_iterations."]
     stop = "when stop holds" if "stop" in plan.functions else ""
@@ -175,7 +175,7 @@ STILL = "when no vertex is active"
 
 
 def why_endless(plan: Plan) -> str | None:
-    """Why no run ends before its limit of iterations; None if a run may."""
+    """Why no run ends before its limit of iterations. Return None if a run may."""
     if plan.never_ends:
         return "every vertex is always active" if plan.ends_when_still else why_unstable(plan)
     return "wake is always true" if plan.always_wakes else None
@@ -260,7 +260,7 @@ def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighborLists, 
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
-    """The bytes of fields and workspace."""
+    """Return the bytes of fields and workspace."""
     held = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),

@@ -68,7 +68,7 @@ class Schedule:
         self.made: dict[Hashable, Any] = {}  # the engines' sorted forms, shared with the reversed schedule
 
     def __len__(self) -> int:
-        """The number of vertices."""
+        """Return the number of vertices."""
         return len(self.levels)
 
     @cached_property
@@ -77,7 +77,7 @@ class Schedule:
         return max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0
 
     def reversed(self) -> Schedule:
-        """The schedule with the order of its iterations reversed."""
+        """Return the schedule with the order of its iterations reversed."""
         other = Schedule.__new__(Schedule)
         other.levels, other.first, other.depth = self.levels, self.first, self.depth
         other.is_reversed, other.made = not self.is_reversed, self.made
@@ -85,7 +85,7 @@ class Schedule:
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
-    """The levels as int32, and the first level."""
+    """Return the levels as int32, and the first level."""
     levels, first, depth = schedule.levels, schedule.first, schedule.depth
     if depth >= MOST:
         raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
@@ -98,7 +98,7 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
 
 def as_schedule(n: int, given: Any) -> Schedule:
-    """A schedule for a graph of n vertices, given as a Schedule or an array of levels."""
+    """Return a schedule for a graph of n vertices, given as a Schedule or an array of levels."""
     schedule = given if isinstance(given, Schedule) else Schedule(given)
     if len(schedule) != n:
         raise ValueError(f"schedule has {len(schedule)} levels; expected one for each of the {n} vertices")

@@ -70,7 +70,7 @@ Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
-    """The fields of a role that the given functions read, as far as the program has these functions."""
+    """Return the fields of a role that the given functions read, as far as the program has these functions."""
     return sorted({field for name in functions if name in plan.functions for field in plan.functions[name].reads(role)})
 
 
@@ -127,11 +127,11 @@ def observed(plan: Plan) -> list[Statement]:
 
 
 def watched(plan: Plan) -> list[str]:
-    """The fields that aggregates and activate read before or after apply."""
+    """Return the fields that aggregates and activate read before or after apply."""
     observers = [*plan.traced.measures, "activate"]
     return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
 
 
 def written_by(plan: Plan, function: str) -> list[str]:
-    """The fields that a function returns; none if the program does not have it."""
+    """Return the fields that a function returns; none if the program does not have it."""
     return list(plan.functions[function].result) if function in plan.functions else []

@@ -98,7 +98,7 @@ class Terms:
         return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
 
     def reads(self, name: str) -> bool:
-        """Whether the product depends on the symbol of this name."""
+        """Return whether the product depends on the symbol of this name."""
         return any(s.name == name for s in self.symbols)
 
 
@@ -144,7 +144,7 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 
 
 def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
-    """The stored expression, if not the total itself, and its type; `kind` is the product's type.
+    """Return the stored expression, if not the total itself, and its type; `kind` is the product's type.
 
     `came`, for a monoid without identity, says whether the row has an entry: if not, the old value stays.
     """
@@ -165,7 +165,7 @@ def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> t
 
 
 def parts(kind: Any) -> tuple[Any, ...]:
-    """The types of the arrays that hold values of `kind`: one per item of a tuple."""
+    """Return the types of the arrays that hold values of `kind`: one per item of a tuple."""
     return kind.items if isinstance(kind, TupleType) else (kind,)
 
 

@@ -53,7 +53,7 @@ class Function:
         return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
 
     def reads(self, role: str) -> set[str]:
-        """The fields of `role` that the function uses."""
+        """Return the fields of `role` that the function uses."""
         return {f for s in self.symbols for r, f in [self.sources[s.name]] if r == role}
 
 
@@ -79,7 +79,7 @@ class Traced:
 
     @property
     def monoid(self) -> Monoid | None:
-        """The monoid that reduces gathered values, in their held form; None without gather."""
+        """The monoid that reduces gathered values, in their held form, or None without gather."""
         reduce = self.program.reduce if self.held is None else self.held.monoid
         return reduce if "gather" in self.functions else None
 
@@ -98,7 +98,7 @@ class Traced:
         }
 
     def writes(self, *names: str) -> set[str]:
-        """The fields that the named functions return."""
+        """Return the fields that the named functions return."""
         return {f for n in names if n in self.functions for f in self.functions[n].result}
 
     @functools.cached_property
@@ -279,7 +279,7 @@ class Tracer:
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Expr:
-        """The symbol for a field in a role, as functions compute with it."""
+        """Return the symbol for a field in a role, as functions compute with it."""
         symbol = Symbol(f"{role}_{name}" if role else name, kind)
         self.sources[symbol.name] = (role, name)
         return cast_expr(symbol, computed(kind))
@@ -294,7 +294,7 @@ class Tracer:
         return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
 
     def _edge(self) -> Record:
-        """The record of an edge, with `leaves` and `back`."""
+        """Return the record of an edge, with `leaves` and `back`."""
         types = {**self.edge_types, "id": np.dtype(np.int64)}
         own, back = ({given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back"))
         leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
@@ -320,7 +320,7 @@ class Tracer:
                     raise ValueError(f"{where} has a {name} and a {other}: {why}; remove one")
 
     def _gathered(self) -> dict[str, Any]:
-        """The record of what was gathered, for apply."""
+        """Return the record of what was gathered, for apply."""
         if "gather" not in self.functions:
             return {"gathered": None}
         self._check_monoid()
@@ -347,7 +347,7 @@ class Tracer:
             )
 
     def _keys(self) -> dict[str, Any]:
-        """A key and its total, for choose, if the program reduces by key."""
+        """Return a key and its total, for choose, if the program reduces by key."""
         if "key" not in self.functions:
             return {}
         where, gather, key = self.program.__name__, self.functions["gather"], self.functions["key"]
@@ -366,7 +366,7 @@ class Tracer:
         self.functions["choose"] = replace(choose, result=scores)
 
     def _other(self, where: str, given_index: Any) -> Record:
-        """The record of `self.at(index)`."""
+        """Return the record of `self.at(index)`."""
         index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
         makers = {
@@ -392,7 +392,7 @@ class Tracer:
         return cast_expr(load(array, index, n, outside), computed(kind))
 
     def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
-        """The expressions of an aggregate at vertices: the id where it reduces, and the value."""
+        """Return the expressions of an aggregate at vertices: the id where it reduces, and the value."""
         where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
@@ -410,7 +410,7 @@ class Tracer:
         return stand_in
 
     def _counters(self) -> dict[str, np.dtype]:
-        """The undeclared attributes of `self`, and their types."""
+        """Return the undeclared attributes of `self`, and their types."""
         names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
         return dict.fromkeys(names, np.dtype(np.int64))
 
@@ -489,7 +489,7 @@ class Tracer:
 
 
 def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
-    """Trace the function `start` of a phase, which `Traced` leaves out; None if the program has none.
+    """Trace the function `start` of a phase, which `Traced` leaves out. Return None if the program has none.
 
     Raises
     ------
@@ -502,7 +502,7 @@ def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
 
 
 def _type(result: Expr | tuple[Expr, ...]) -> Any:
-    """The type of a value or a tuple of values; of a NamedTuple with the names of its items."""
+    """Return the type of a value or a tuple of values; of a NamedTuple with the names of its items."""
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type

@@ -44,7 +44,7 @@ class WalkTracer(Tracer):
     """Calls a walk program's functions with symbols."""
 
     def walk_plan(self) -> WalkPlan:
-        """Trace all functions; returns the plan."""
+        """Trace all functions. Return the plan."""
         program: Any = self.program
         check_spelling(program)
         check_parameters(f"{program.__name__}.bound", program.bound, ())
@@ -81,7 +81,7 @@ class WalkTracer(Tracer):
         return stand_in
 
     def _pair(self, where: str, *ends: Any) -> Expr:
-        """The symbol for the answer of `self.has_edge(src, dst)`."""
+        """Return the symbol for the answer of `self.has_edge(src, dst)`."""
         src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
         key = id(src), id(dst)
         if key not in self.pairs:
@@ -150,13 +150,13 @@ def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[s
 
 
 def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
-    """The result of accept for given answers of its `has_edge` calls."""
+    """Return the result of accept for given answers of its `has_edge` calls."""
     known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: known.get(e))
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
-    """The plan of a program's class, cached."""
+    """Return the plan of a program's class, cached."""
     return _made(program, id_type)
 
 
@@ -177,7 +177,7 @@ class WalkBinding(Binding):
         self.check(self.given)
 
     def bound(self) -> float:
-        """The bound of accept's result, checked."""
+        """Return the bound of accept's result, checked."""
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
         with np.errstate(all="ignore"):
@@ -198,7 +198,7 @@ class WalkBinding(Binding):
         )
 
     def arrays(self) -> list[Any]:
-        """The values of the plan's inputs, in order: arrays on the graph's device, and numbers."""
+        """Return the values of the plan's inputs, in order: arrays on the graph's device, and numbers."""
         numbers = self.parameters()
         return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
 

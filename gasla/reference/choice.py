@@ -15,7 +15,7 @@ class Pairs(NamedTuple):
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """The pairs of some values, and for each value, in the order of the pairs, the number of its pair."""
+    """Return the pairs of some values, and for each value, in the order of the pairs, the number of its pair."""
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]
     owners, keys = owners[order], keys[order]
@@ -24,7 +24,7 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """The pair with the greatest scores of each receiver; NaN is least, and ties go to the smallest key."""
+    """Return the pair with the greatest scores of each receiver; NaN is least, and ties go to the smallest key."""
     columns: list[np.ndarray] = [-pairs.keys.astype(np.int64)]
     for score in reversed(scores):
         columns += [np.where(np.isnan(score), 0, score), ~np.isnan(score)]

@@ -36,7 +36,7 @@ class Edges:
 
 
 def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
-    """The offset of each key's entries once they are sorted by key."""
+    """Return the offset of each key's entries once they are sorted by key."""
     return np.concatenate([[0], np.bincount(keys, minlength=n).cumsum()]).astype(np.int64)
 
 

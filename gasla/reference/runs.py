@@ -44,7 +44,7 @@ class Interpreted:
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> "Run":
-        """A run at its start. `delta` is ignored, as it does not change results."""
+        """Return a run at its start. `delta` is ignored, as it does not change results."""
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 
@@ -87,7 +87,7 @@ class Run(Synchronous, Binding):
         self.ended = self._is_over()
 
     def _field(self, name: str, given: Any) -> np.ndarray:
-        """A vertex field at the start of the run: a new array, or its array of `out`."""
+        """Return a vertex field at the start of the run: a new array, or its array of `out`."""
         lent = self._lent.get(name)
         if lent is None or self._is_elsewhere:
             start = np.asarray(self._start_array(name, given))
@@ -98,7 +98,7 @@ class Run(Synchronous, Binding):
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
-        """An edge field, in the order of the input."""
+        """Return an edge field, in the order of the input."""
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
@@ -110,7 +110,7 @@ class Run(Synchronous, Binding):
         return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
     def _is_over(self) -> bool:
-        """Whether the run has ended."""
+        """Return whether the run has ended."""
         if self._steps.levels is not None:
             return self._steps.iteration >= self._depth
         return self.plan.is_over(len(self._steps.active), self.graph.n)
@@ -131,7 +131,7 @@ class Run(Synchronous, Binding):
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Replace the active vertices, and change parameters; see `gasla.engines.Part`."""
+        """Replace the active vertices, and change parameters. See `gasla.engines.Part`."""
         steps, types = self._steps, self.traced.parameter_types
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
@@ -141,32 +141,32 @@ class Run(Synchronous, Binding):
         """Do nothing: a run holds no resources."""
 
     def log(self, rows: int) -> np.ndarray:
-        """The first rows of the trace: active vertices, edges, direction."""
+        """Return the first rows of the trace: active vertices, edges, direction."""
         return np.array(self._log[:rows], np.int64).reshape(-1, 3)
 
     def reasons(self) -> Mapping[int, str]:
-        """The reason for each direction: every iteration pulls."""
+        """Return the reason for each direction: every iteration pulls."""
         return {PULL: "compile=False", PUSH: ""}
 
     def found(self) -> Found:
-        """The current state of the run, as in `Result`."""
+        """Return the current state of the run, as in `Result`."""
         aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """The current values of fields, on the graph's device."""
+        """Return the current values of fields, on the graph's device."""
         edge = {name: self._steps.edge[name] for name in self.plan.edge_states}
         return self.by_given_name(
             {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
         )
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters that `idle` changes."""
+        """Return the current values of the parameters that `idle` changes."""
         given = self.by_given_name(dict.fromkeys(self.plan.changes))
         return {name: self._steps.parameters[name] for name in given}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
-        """A field's array on the graph's device: its array of `out`, if one was given."""
+        """Return a field's array on the graph's device: its array of `out`, if one was given."""
         lent = self._lent.get(name)
         if lent is None or lent is array:
             return moved(array, self._device)
@@ -174,7 +174,7 @@ class Run(Synchronous, Binding):
         return lent
 
     def _frontier(self) -> Frontier:
-        """The currently active vertices."""
+        """Return the currently active vertices."""
         n = self.graph.n
         if self._is_over():
             return Frontier.none(n)
@@ -189,7 +189,7 @@ def _here(given: Any) -> Any:
 
 
 def _iterations(schedule: Schedule) -> np.ndarray:
-    """The iteration in which each vertex receives; -1 for never."""
+    """Return the iteration in which each vertex receives, or -1 for never."""
     found = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
     found = np.where((found >= 0) & (found < schedule.depth), found, -1)
     return np.where(found >= 0, schedule.depth - 1 - found, -1) if schedule.is_reversed else found

@@ -36,7 +36,7 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:
-    """The results of `count` reductions of no values."""
+    """Return the results of `count` reductions of no values."""
     kinds = kind.items if isinstance(kind, TupleType) else (kind,)
     identity = monoid.identity(kind)
     arrays = []

@@ -69,7 +69,7 @@ class Steps(Functions):
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """The records of the sources, the receivers and the edges at some positions."""
+        """Return the records of the sources, the receivers and the edges at some positions."""
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))
         partner = functools.partial(self._partners, ids)
@@ -77,7 +77,7 @@ class Steps(Functions):
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def _partners(self, ids: np.ndarray) -> Record:
-        """The record of the partners of some edges."""
+        """Return the record of the partners of some edges."""
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
@@ -95,7 +95,7 @@ class Steps(Functions):
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Open the lowest bucket with a waiting vertex; False if there is none."""
+        """Open the lowest bucket with a waiting vertex. Return False if there is none."""
         ids, buckets = self.ask_again(self.waiting)
         if not len(ids):
             return False
@@ -107,7 +107,7 @@ class Steps(Functions):
     # --- an iteration ------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
-        """Run one iteration; returns the number of active vertices before it, and of edges visited."""
+        """Run one iteration. Return the number of active vertices before it, and of edges visited."""
         active = len(self.active)
         copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
         self.seen_by_others = {**self.vertex, **copies}
@@ -142,11 +142,11 @@ class Steps(Functions):
         return from_active[takes[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """The edges that `edge_mask` admits."""
+        """Return the edges that `edge_mask` admits."""
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
-        """The reduced values of each receiver, in the order of the input."""
+        """Return the reduced values of each receiver, in the order of the input."""
         if not self.plan.gathers:
             return None
         traced: Any = self.plan.traced
@@ -170,7 +170,7 @@ class Steps(Functions):
         return given._make(found) if hasattr(given, "_make") else found
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """The key that each receiver chooses, with its total and score, as the record `gathered`."""
+        """Return the key that each receiver chooses, with its total and score, as the record `gathered`."""
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
         place = np.empty(self.graph.n, np.int64)
@@ -190,7 +190,7 @@ class Steps(Functions):
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
-        """Run steps 2 to 6 for the receivers; returns the number of edges visited."""
+        """Run steps 2 to 6 for the receivers. Return the number of edges visited."""
         before, looked, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
             places = self.gathered_over(part, from_active)
@@ -216,7 +216,7 @@ class Steps(Functions):
         write(self.vertex, self.plan.traced.vertex_types, ids, changes)
 
     def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
-        """A mask of the receivers that are active next: by `activate`, or if a field changed; NaN equals NaN."""
+        """Return a mask of the receivers that are active next: by `activate`, or if a field changed; NaN equals NaN."""
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
         moved = np.zeros(count, bool)
@@ -227,7 +227,7 @@ class Steps(Functions):
         return moved
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
-        """The aggregates over some vertices."""
+        """Return the aggregates over some vertices."""
         found = {}
         for name, declared in self.plan.traced.aggregates.items():
             kind = self.plan.traced.aggregate_types[name]
@@ -237,7 +237,7 @@ class Steps(Functions):
         return found
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """The aggregates at vertices, an array each."""
+        """Return the aggregates at vertices, an array each."""
         found, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None

@@ -86,7 +86,7 @@ def also_for(processor: str, folder: Path) -> None:
 
 
 def platforms(folder: Path) -> list[str]:
-    """The tags of the platforms on which a folder's objects run, as wheels have them.
+    """Return the tags of the platforms on which a folder's objects run, as wheels have them.
 
     They are the objects' own system, and every Linux whose C library has what they call, if the table of functions says
     which that is (`gasla.compiler.system`).
@@ -104,14 +104,14 @@ def platforms(folder: Path) -> list[str]:
 
 
 def can_ship() -> bool:
-    """Whether code compiled here runs on most machines of this kind."""
+    """Return whether code compiled here runs on most machines of this kind."""
     from gasla.compiler.objects import common, host
 
     return sys.platform == "linux" and common() != host()
 
 
 def made_of() -> str:
-    """A hash of the text of both packages, which determines everything that is compiled."""
+    """Return a hash of the text of both packages, which determines everything that is compiled."""
     import hashlib
 
     package = Path(__file__).parents[1]

@@ -71,7 +71,7 @@ MORE = [
 
 
 def names() -> list[str]:
-    """The public functions that take a graph, those that take longest to compile first; then `MORE`."""
+    """Return the public functions that take a graph, those that take longest to compile first; then `MORE`."""
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
@@ -109,7 +109,7 @@ def _by_programs(function: Callable[..., Any], graph: Graph, **given: Any) -> An
 
 
 def wanted(function: Callable[..., Any]) -> set[str]:
-    """The arguments besides the graph that have no default."""
+    """Return the arguments besides the graph that have no default."""
     parameters = [*inspect.signature(function).parameters.values()]
     return {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - {"graph"}
 
@@ -180,7 +180,7 @@ class Kind(NamedTuple):
     options: bool
 
     def graph(self) -> Graph:
-        """A new graph: a graph keeps what was derived from it."""
+        """Return a new graph: a graph keeps what was derived from it."""
         found = self.matrix.copy()
         found.data = (10 * self.matrix.data + 1).astype(self.values or float)
         if found.format == "coo":
@@ -216,7 +216,7 @@ def _matrices() -> list[Any]:
 
 
 def kinds(values: str, *, with_large: bool = True) -> list[Kind]:
-    """All graphs with one type of values (none if it is empty), without options."""
+    """Return all graphs with one type of values (none if it is empty), without options."""
     made = [Kind(matrix, values, False) for matrix in _matrices()]
     return made + ([kind._replace(values=values) for kind in large()] if with_large else [])
 

@@ -111,7 +111,7 @@ class Edges(NamedTuple):
     weight: Array
 
     def matrix(self, data: Array | None = None, keep: Array | None = None) -> "csr_array":
-        """The edges as a SciPy matrix, or those that `keep` marks; with ones unless `data` is given."""
+        """Return the edges as a SciPy matrix, or those that `keep` marks; with ones unless `data` is given."""
         from scipy.sparse import csr_array
 
         data = np.ones(self.dst.size) if data is None else data
@@ -122,7 +122,7 @@ class Edges(NamedTuple):
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
     def lightest(self) -> "csr_array":
-        """The matrix of weights; of parallel edges the lightest."""
+        """Return the matrix of weights; of parallel edges the lightest."""
         order = np.lexsort((self.weight, self.dst, self.src))
         src, dst = self.src[order], self.dst[order]
         first = np.ones(len(src), bool)
@@ -132,7 +132,7 @@ class Edges(NamedTuple):
         return Edges(self.n, indptr, self.src[order], self.dst[order], self.weight[order]).matrix(self.weight[order])
 
     def simple(self) -> "csr_array":
-        """The adjacency matrix of ones of the simple undirected graph."""
+        """Return the adjacency matrix of ones of the simple undirected graph."""
         from scipy.sparse import csr_array
 
         pattern = self.matrix(np.ones(self.dst.size, np.int64), self.src != self.dst)

@@ -75,7 +75,7 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
 
 
 def _neighbors(simple: "csr_array", counts: Any) -> Array:
-    """The number of neighbors of each vertex for which `counts` is true."""
+    """Return the number of neighbors of each vertex for which `counts` is true."""
     vertex = np.repeat(np.arange(simple.shape[0]), np.diff(simple.indptr))
     return np.bincount(vertex[counts(vertex, simple.indices)], minlength=simple.shape[0])
 

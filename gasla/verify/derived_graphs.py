@@ -218,12 +218,12 @@ def _same(what: str, found: Array, right: Array) -> None:
 
 
 def _equal(found: Array, right: Array) -> Array:
-    """Whether numbers are equal, or both NaN."""
+    """Return whether numbers are equal, or both NaN."""
     return np.asarray((found == right) | (np.isnan(found) & np.isnan(right)))
 
 
 def _new_vertices(part: Graph, n: int) -> Array:
-    """The new id of each vertex of the original graph; -1 if it has none."""
+    """Return the new id of each vertex of the original graph, or -1 if it has none."""
     if part.origin is None:
         raise VerificationError("the graph has no origin; expected the result of a transformation")
     new = np.asarray(moved(part.origin.new_vertices, "cpu")).astype(np.int64)
@@ -233,7 +233,7 @@ def _new_vertices(part: Graph, n: int) -> Array:
 
 
 def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> Array:
-    """The distance of each vertex from the source."""
+    """Return the distance of each vertex from the source."""
     from scipy.sparse.csgraph import NegativeCycleError, shortest_path
 
     src, dst, weight = edges.src, edges.dst, edges.weight if weighted else np.ones(edges.dst.size)

@@ -111,7 +111,7 @@ def _steps(simple: Any, known: Array) -> Array:
 
 
 def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
-    """Whether another place has a smaller sum of distances to the others; on the sphere, one near it."""
+    """Return whether another place has a smaller sum of distances to the others; on the sphere, one near it."""
     size = float(_apart(place[None], others, sphere).max())
     turns = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     around = np.stack([np.sin(turns), np.cos(turns)], axis=1)

@@ -136,7 +136,7 @@ class _Usable:
         self.indptr = np.searchsorted(self.owners[self.order], np.arange(graph.n + 1))
 
     def of(self, v: int, root: int) -> Array:
-        """The numbers of the edges of a vertex in the tree of a root, in order.
+        """Return the numbers of the edges of a vertex in the tree of a root, in order.
 
         If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
         """
@@ -243,7 +243,7 @@ def _require_typed(
 
 
 def _typed_roots(ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool) -> dict[str, Array]:
-    """The tree of each vertex of a sample of a typed graph, checked with the vertices; 0 if there is one for all."""
+    """The tree of each vertex of a sample of a typed graph, checked with the vertices, or 0 if there is one for all."""
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
     roots, first = dict[str, Array](), 0
@@ -283,7 +283,7 @@ def _require_draws(
 
 
 def _roots(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
-    """The tree of each vertex of a sample, checked; 0 if there is one for all."""
+    """Return the tree of each vertex of a sample, checked, or 0 if there is one for all."""
     if not disjoint:
         if batch is not None:
             raise VerificationError("the sample has a batch; expected none without disjoint trees")

@@ -206,7 +206,7 @@ def ctype(type: Type) -> str:
 
 
 def struct(items: Sequence[str]) -> str:
-    """The tuple struct for items of some C++ types."""
+    """Return the tuple struct for items of some C++ types."""
     if len(items) > MAX_TUPLE:
         raise TypeError(f"a tuple of {len(items)} items: CUDA structs hold at most {MAX_TUPLE}, use a vector")
     return f"semirings::tuple<{', '.join(items)}>"
@@ -255,7 +255,7 @@ class Style(NamedTuple):
 def write_function(
     style: Style, name: str, parameters: Sequence[Symbol], results: list[Expr], wide: list[Expr], is_tuple: bool
 ) -> str:
-    """The text of a ``__device__`` function of `parameters`; `wide` are the loops among the results."""
+    """Return the text of a ``__device__`` function of `parameters`; `wide` are the loops among the results."""
     constants = tables(results)
     taken = {*style.reserved, *MATH_NAMES, *constants.values(), name}
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
@@ -279,7 +279,7 @@ def write_function(
 def _parameter_list(
     parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
 ) -> str:
-    """The parameters of a function in C++: values, and pointers to arrays."""
+    """Return the parameters of a function in C++: values, and pointers to arrays."""
     arrays = arrays_in(results)
     found = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
@@ -289,7 +289,7 @@ def _parameter_list(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """A statement in C++."""
+    """Return a statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     assert not isinstance(statement, Branch)  # which only the CPU's functions have
@@ -303,7 +303,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """One node in C++, given the text of its arguments."""
+    """Return one node in C++, given the text of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -330,7 +330,7 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
-    """An operation on scalars."""
+    """Return an operation on scalars."""
     op, arguments = expr.op, ", ".join(args)
     if op in _INFIX:
         return _narrow(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
@@ -369,12 +369,12 @@ def _narrow(text: str, dtype: np.dtype[Any]) -> str:
 
 
 def _parenthesised(dtype: np.dtype[Any]) -> str:
-    """A C-style cast to the type."""
+    """Return a C-style cast to the type."""
     return f"({ctype(dtype)})"
 
 
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """A scalar converted to another type."""
+    """Return a scalar converted to another type."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"semirings::widened_half({text})"
@@ -418,7 +418,7 @@ def literal(value: Any, type: Type) -> str:
 
 
 def _float_literal(number: Any, single: bool) -> str:
-    """A float literal; infinities and NaN by their bits, since NVRTC has no <math.h>."""
+    """Return a float literal; infinities and NaN by their bits, since NVRTC has no <math.h>."""
     if np.isfinite(number):
         return f"{number!s}f" if single else str(number)
     bits = {True: (0x7F800000, 0x7FC00000), False: (0x7FF0000000000000, 0x7FF8000000000000)}[single]

@@ -162,7 +162,7 @@ def function(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """A statement in Python."""
+    """Return a statement in Python."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
     if isinstance(statement, Branch):
@@ -187,7 +187,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """One node in Python, given the text of its arguments."""
+    """Return one node in Python, given the text of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -211,7 +211,7 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
-    """The text of `item_at`, for each item of a vector."""
+    """Return the text of `item_at`, for each item of a vector."""
     if not isinstance(kind, VectorType):
         return f"item_at({array}, {index}, {count}, {outside})"
     lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
@@ -231,7 +231,7 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
 
 
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """A scalar converted to another type."""
+    """Return a scalar converted to another type."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"widened_half({text})"
@@ -244,7 +244,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
 
 
 def _tuple(texts: Sequence[str]) -> str:
-    """The text of a tuple."""
+    """Return the text of a tuple."""
     return f"({', '.join(texts)},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 

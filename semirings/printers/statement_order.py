@@ -32,7 +32,7 @@ def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
 
 
 def temporary_prefix(names: Collection[str]) -> str:
-    """The prefix of temporaries: ``t``, or longer if a parameter has a name such as ``t0``."""
+    """Return the prefix of temporaries: ``t``, or longer if a parameter has a name such as ``t0``."""
     prefix = "t"
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
         prefix += "_"
@@ -50,7 +50,7 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
 
 
 def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
-    """The symbols that stand for arrays in some expressions."""
+    """Return the symbols that stand for arrays in some expressions."""
     return {e.args[0] for e in in_order(exprs) if e.op == "load"}
 
 
@@ -138,7 +138,7 @@ class Body:
         return [*found, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
-        """The statements of some nodes, in topological order."""
+        """Return the statements of some nodes, in topological order."""
         found: list[Statement] = []
         inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
         for e in order:
@@ -153,7 +153,7 @@ class Body:
         return found
 
     def _branch(self, e: Expr) -> Branch:
-        """The variable of a node, of which one argument is computed under a condition."""
+        """Return the variable of a node, of which one argument is computed under a condition."""
         lazy = self.conditional[e]
         otherwise, condition = self.texts[lazy.otherwise], self.texts[lazy.condition]
         inner = self._in_order(lazy.nodes)
@@ -163,7 +163,7 @@ class Body:
         return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """The definition of one node's temporary; none if the node is printed in place."""
+        """Return the definition of one node's temporary; none if the node is printed in place."""
         text = self.expression(e, [texts[arg] for arg in e.args])
         if inline or self.is_simple(e):
             texts[e] = text
@@ -172,16 +172,16 @@ class Body:
         return [Line(texts[e], e.type, text)]
 
     def is_simple(self, e: Expr) -> bool:
-        """Whether a node is printed in place."""
+        """Return whether a node is printed in place."""
         return e.op in INLINE
 
     def temporary(self) -> str:
-        """A new name of a temporary."""
+        """Return a new name of a temporary."""
         self.count += 1
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """The lines that an iteration of a loop computes."""
+        """Return the lines that an iteration of a loop computes."""
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
 
@@ -192,7 +192,7 @@ class Body:
         return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
 
     def fold(self, e: Expr) -> Fold:
-        """The loop that reduces lanes."""
+        """Return the loop that reduces lanes."""
         first, body, combination = e.args
         self.texts[e] = name = self.temporary()
         texts = dict(self.texts)
@@ -239,7 +239,7 @@ def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Co
 def _needed_by(
     e: Expr, arg: Expr, order: Sequence[Expr], users: Mapping[Expr, list[Expr]], results: Sequence[Expr]
 ) -> list[Expr]:
-    """The nodes of an argument, in topological order, that only one use of it by a node needs."""
+    """Return the nodes of an argument, in topological order, that only one use of it by a node needs."""
     kept = set(results)
     if len(users[arg]) > 1 or arg in kept:
         return []
@@ -251,7 +251,10 @@ def _needed_by(
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """The results with their wide parts as loops, and these loops in order. A source becomes a loop that copies it."""
+    """Return the results with their wide parts as loops, and these loops in order.
+
+    A source becomes a loop that copies it.
+    """
     loops: list[Expr] = []
 
     def of(e: Expr) -> Expr:
@@ -266,5 +269,5 @@ def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
 
 
 def tables(results: Sequence[Expr]) -> dict[Expr, str]:
-    """The tables of constants that are read, with names derived from their content."""
+    """Return the tables of constants that are read, with names derived from their content."""
     return {e: f"table_{sha256(e.payload).hexdigest()[:12]}_{e.dtype}" for e in in_order(results) if e.op == "table"}

@@ -80,7 +80,7 @@ class _Body(Body):
     """The conversion of expressions to statements for a warp."""
 
     def is_simple(self, e: Expr) -> bool:
-        """Whether a node is printed in place: not an item of a spread vector, which takes a shuffle."""
+        """Return whether a node is printed in place: not an item of a spread vector, which takes a shuffle."""
         return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
 
     def fold(self, e: Expr) -> _WarpFold:  # type: ignore[override]
@@ -150,7 +150,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
 
 
 def _without_first(e: Expr, args: list[Expr]) -> Expr | None:
-    """A fold without a separate first value: the thread of the first lane starts with its own."""
+    """Return a fold without a separate first value: the thread of the first lane starts with its own."""
     if e.op != "fold":
         return None
     return node("fold", e.type, constant(0, e.type), *args[1:], payload=e.payload)
@@ -161,7 +161,7 @@ def _is_wide(type: Type) -> bool:
 
 
 def _expression(e: Expr, args: list[str]) -> str:
-    """One node in C++, given the text of its arguments."""
+    """Return one node in C++, given the text of its arguments."""
     if e.op == "lane":
         return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
     if e.op == "item" and _is_wide(e.args[0].type):
@@ -172,7 +172,7 @@ def _expression(e: Expr, args: list[str]) -> str:
 
 
 def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
-    """A statement in C++."""
+    """Return a statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     if isinstance(statement, Each):
@@ -203,7 +203,7 @@ def _texts(lines: list[Line]) -> list[str]:
 
 
 def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """A loop over the items of a thread; `lines` run only for lanes below the length."""
+    """Return a loop over the items of a thread; `lines` run only for lanes below the length."""
     parts = -(-length // WARP)
     if length % WARP:
         lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]

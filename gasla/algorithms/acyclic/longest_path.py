@@ -142,7 +142,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
 
 
 def _path(parents: Any, end: int) -> Any:
-    """The path to `end`, following the parents backwards."""
+    """Return the path to `end`, following the parents backwards."""
     parent_of, path = moved(parents, "cpu"), [end]
     while (before := parent_of.item(path[-1])) != path[-1]:
         path.append(before)

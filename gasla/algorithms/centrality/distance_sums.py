@@ -35,7 +35,7 @@ class _Sums:
     total = vertex(np.float64)
 
     def term(self):
-        """The term that a source adds at the vertices that it reaches in this iteration."""
+        """Return the term that a source adds at the vertices that it reaches in this iteration."""
         return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
 
@@ -89,7 +89,7 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
 
 
 def _terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
-    """The counts of each batch of sources, and after them the sums."""
+    """Yield the counts of each batch of sources, and after them the sums."""
     for sources in batches:
         count, total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
         yield array_module(total).concatenate([count.astype(np.float64), total])
@@ -124,7 +124,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
 
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:
-    """The graph with every edge reversed; with values if these are lengths."""
+    """Return the graph with every edge reversed; with values if these are lengths."""
     if is_undirected(graph, weighted):
         return graph
     if weighted:
@@ -133,7 +133,7 @@ def reversed_edges(graph: Graph, weighted: bool) -> Graph:
 
 
 def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
-    """Whether values are lengths, by the arguments. Raises ValueError if a length is negative."""
+    """Return whether values are lengths, by the arguments. Raises ValueError if a length is negative."""
     check_flags(weighted=weighted)
     if distance is not None and not (isinstance(distance, str) and distance == "weight"):
         raise ValueError(

@@ -51,7 +51,7 @@ class Power(Spread):
         return abs(after.score - before.score)
 
     def norm(self):
-        """The norm of the scores after the previous iteration."""
+        """Return the norm of the scores after the previous iteration."""
         return semirings.sqrt(self.square)
 
     def stop(self):
@@ -155,7 +155,7 @@ def eigenvector_centrality(
 
 
 def _start(graph: Graph, nstart: Any) -> Any:
-    """The initial scores, whose squares sum to 1."""
+    """Return the initial scores, whose squares sum to 1."""
     if nstart is None:
         return max(graph.n, 1) ** -0.5
     start: Any = vertex_numbers(graph, "nstart", nstart, least=0)

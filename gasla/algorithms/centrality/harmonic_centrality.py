@@ -103,7 +103,7 @@ def harmonic_centrality(
 
 
 def _scale(graph: Graph, sources: list[int]) -> Any:
-    """The number of other vertices over the number of other sources that were drawn; 0 if none was."""
+    """Return the number of other vertices over the number of other sources that were drawn, or 0 if none was."""
     xp: Any = module_of(graph.device)
     drawn = count_others(graph, sources)
     return xp.where(drawn > 0, (graph.n - 1) / xp.maximum(drawn, 1), 0.0)

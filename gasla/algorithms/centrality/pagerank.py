@@ -68,7 +68,7 @@ class PageRank(Spread):
         return self.along(edge, src.share)
 
     def jump(self, vertex):
-        """The rank that comes from jumps and from vertices without out-edges."""
+        """Return the rank that comes from jumps and from vertices without out-edges."""
         if not self.normalized:
             return 1 - self.alpha
         kept = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
@@ -249,7 +249,7 @@ def pagerank(
 
 
 def _number(value: Any) -> Any:
-    """A Python float; a CuPy array stays one, since a GPU may not have computed it yet."""
+    """Return a Python float; a CuPy array stays one, since a GPU may not have computed it yet."""
     return float(value) if array_module(value) is np else value
 
 
@@ -262,7 +262,7 @@ def prepared_fields(
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
-    """The initial fields for equal ranks; `inverse` is one over the sum of the weights of the out-edges, or 0.
+    """Return the initial fields for equal ranks; `inverse` is one over the sum of the weights of the out-edges, or 0.
 
     Returned first is a scaled graph to run on, or None: needed if sums of weights come near the limits of the type.
     """
@@ -306,7 +306,7 @@ def _scaled(graph: Graph) -> Any:
 
 
 def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
-    """The inverse of `total`, or 0 where `total` is 0; and `rank` multiplied by it."""
+    """Return the inverse of `total`, or 0 where `total` is 0; and `rank` multiplied by it."""
     xp: Any = array_module(total)
     some = total > 0
     with np.errstate(all="ignore"):  # infinities are checked by the caller
@@ -328,7 +328,7 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
 
 
 def _is_batch(given: Any) -> bool:
-    """Whether several distributions are given: a list of them, or a two-dimensional array."""
+    """Return whether several distributions are given: a list of them, or a two-dimensional array."""
     if isinstance(given, list | tuple):
         return bool(given) and (isinstance(given[0], dict) or np.ndim(given[0]) > 0)
     return getattr(given, "ndim", 1) > 1
@@ -347,7 +347,7 @@ def _many(
     graph: Graph,
     chosen: dict[str, Any],
 ) -> Found:
-    """The ranks for several personalizations."""
+    """Return the ranks for several personalizations."""
     rows = _batch(graph, chosen, normalized)
     graph, weights, fields = prepared_fields(graph, weights, kind)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
@@ -384,7 +384,7 @@ OTHERS = 3  # numbers besides the ranks
 def _numbers_of_batches(
     find: Callable[[Graph, dict[str, Any]], Found], graph: Graph, batches: list[dict[str, Any]], first: int
 ) -> np.ndarray:
-    """A row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
+    """Return a row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
     found = np.zeros((len(batches), BATCH * graph.n + OTHERS))
     for row, batch in zip(found, batches, strict=True):
         ranks, *others = find(graph, batch)
@@ -415,7 +415,7 @@ def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
 
 
 def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
-    """A normalized distribution; raises ValueError with normalized=False, which takes none."""
+    """Return a normalized distribution. Raise ValueError with normalized=False, which takes none."""
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which takes no distribution; leave one of them out")
     return distribution(graph, given, name)

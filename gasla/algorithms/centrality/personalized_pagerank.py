@@ -63,7 +63,7 @@ def _share_factor(vertex: Any) -> Any:
 
 
 def _largest(vector: Any) -> Any:
-    """The maximum of a vector without NaN, compared in pairs: handling NaN would be slower."""
+    """Return the maximum of a vector without NaN, compared in pairs: handling NaN would be slower."""
     lanes = [vector[lane] for lane in range(vector.type.length)]
     while len(lanes) > 1:
         pairs = [semirings.where(x > y, x, y) for x, y in zip(lanes[::2], lanes[1::2])]
@@ -77,7 +77,7 @@ def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
 
 @lru_cache
 def _program_of(width: int) -> Any:
-    """The program class for `width` personalizations, with one `lost` aggregate each."""
+    """Return the program class for `width` personalizations, with one `lost` aggregate each."""
     body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(width)}
     return type("PersonalizedPageRank", (PersonalizedPageRank,), body | {"width": width})
 

@@ -201,7 +201,7 @@ class _Sources(Sequence[Any]):
         return distribution(self.graph, self.given[number], "sources")
 
     def side(self, number: int) -> Any:
-        """Return whether each vertex is on the side of a personalization; None unless it has one."""
+        """Return whether each vertex is on the side of a personalization, or None unless it has one."""
         sides = self.graph.sides
         own = None if sides is None else {int(sides[v]) for v in self.given[number]}
         return sides == own.pop() if own is not None and len(own) == 1 else None
@@ -214,7 +214,7 @@ class _Sources(Sequence[Any]):
 
 
 def _best(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
-    """The k largest positive scores of each row, and their columns."""
+    """Return the k largest positive scores of each row, and their columns."""
     xp: Any = module_of("cpu" if isinstance(scores, np.ndarray) else "gpu")
     count, n = scores.shape
     columns = xp.broadcast_to(xp.arange(n, dtype=id_type), (count, n)).ravel()

@@ -103,7 +103,7 @@ def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False)
 
 
 def _intensities(graph: Graph) -> Array:
-    """The mean over pairs of neighbors of the intensity of the triangle with them, 0 if there is none."""
+    """Return the mean over pairs of neighbors of the intensity of the triangle with them, 0 if there is none."""
     graph.notice_values()
     weight_range(graph, shares=True)
     xp: Any = module_of(graph.device)
@@ -118,7 +118,7 @@ def _intensities(graph: Graph) -> Array:
 
 
 def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
-    """The number of edges among the neighbors of each vertex, and of ordered pairs of neighbors.
+    """Return the number of edges among the neighbors of each vertex, and of ordered pairs of neighbors.
 
     Every triangle at a vertex has an edge opposite to it; where that edge has a reverse edge, both count.
     """
@@ -137,7 +137,7 @@ def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
 
 
 def _directed(graph: Graph) -> tuple[Array, Array]:
-    """The number of directed triangles at each vertex, and the number possible with its edges."""
+    """Return the number of directed triangles at each vertex, and the number possible with its edges."""
     sides = _sides(graph)
     joined: Any = sides.out_values
     ends, mutual = _at_tails(sides, joined), _at_tails(sides, (joined == 2).astype(np.float64))
@@ -154,13 +154,13 @@ def _triangle_sums(sides: Graph) -> Array:
 
 
 def _sides(graph: Graph) -> Graph:
-    """The simple undirected graph, with the number of edges, 1 or 2, that join both ends as values."""
+    """Return the simple undirected graph, with the number of edges, 1 or 2, that join both ends as values."""
     simple = graph.simple()
     return simple.with_values(module_of(graph.device).ones(simple.m)).symmetrized(semirings.plus)
 
 
 def _forward(sides: Graph, oriented: Oriented) -> Graph:
-    """The edges from earlier to later vertices in the order of degrees, in which no list is long."""
+    """Return the edges from earlier to later vertices in the order of degrees, in which no list is long."""
     return sides.select(oriented.precedes(*sides.edges()))
 
 

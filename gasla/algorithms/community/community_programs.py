@@ -67,13 +67,13 @@ class Weigh(VertexProgram):
 
 
 def has_turn(program: Any, vertex: Any) -> Any:
-    """Whether it is a vertex's turn, drawn at random for each round."""
+    """Return whether it is a vertex's turn, drawn at random for each round."""
     drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64)
     return drawn % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
 
 
 def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """The gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
+    """Return the gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
     return weight - program.share * vertex.degree * volume
 
 

@@ -93,7 +93,7 @@ def core_number(graph: Any) -> np.ndarray:
 
 
 def _is_peeled(graph: Any) -> bool:
-    """Whether a kernel peels a simple graph. On a GPU it reads lists in small pieces, which must be there."""
+    """Return whether a kernel peels a simple graph. On a GPU it reads lists in small pieces, which must be there."""
     if graph.engine == "gpu":
         return not graph.is_streamed and graph.max_out_degree <= FLAT["gpu"]
     return fits_one_thread(graph, None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD)

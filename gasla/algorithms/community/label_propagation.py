@@ -65,7 +65,7 @@ class Labels(SynchronousLabels):
     took = parameter(np.int64, 0)
 
     def is_free(self):
-        """Whether this iteration allows any change, not only to smaller labels."""
+        """Return whether this iteration allows any change, not only to smaller labels."""
         return (self.iteration - self.began) % 2 == 0
 
     def apply(self, vertex, gathered):
@@ -116,7 +116,7 @@ class RandomOrder:
         self._back = pow(self._factor, -1, 2**self._bits)
 
     def labels(self, vertices: Any) -> Any:
-        """The labels that represent the given vertices."""
+        """Return the labels that represent the given vertices."""
         labels = vertices.astype(self._kind)
         labels ^= self._kind(self._first)
         for _ in range(2):
@@ -125,7 +125,7 @@ class RandomOrder:
         return labels.view(self._ids)
 
     def vertices(self, labels: Any) -> Any:
-        """The vertices that the given labels represent: the inverse of `labels`."""
+        """Return the vertices that the given labels represent: the inverse of `labels`."""
         vertices = labels.astype(self._kind)
         for _ in range(2):
             self._fold(vertices)

@@ -139,7 +139,7 @@ def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
 
 
 def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
-    """The total weight of each vertex's out-edges, and of its in-edges."""
+    """Return the total weight of each vertex's out-edges, and of its in-edges."""
     if counted:
         leaving = graph.out_degrees.astype(np.float64)
         return leaving, leaving if graph.is_symmetric else graph.in_degrees.astype(np.float64)

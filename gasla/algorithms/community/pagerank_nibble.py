@@ -174,7 +174,7 @@ def pagerank_nibble(
 
 
 def _degrees(graph: Any, weighted: bool) -> Any:
-    """The degree, or sum of weights, of each vertex; in a graph that is not symmetric over both directions."""
+    """Return the degree, or sum of weights, of each vertex; in a graph that is not symmetric over both directions."""
     both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
         return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
@@ -215,7 +215,7 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
 
 
 def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
-    """The prefix of the sweep with the least conductance, among those with edges both inside and outside.
+    """Return the prefix of the sweep with the least conductance, among those with edges both inside and outside.
 
     Of equal ones the smallest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding
     errors of the larger side do not count.

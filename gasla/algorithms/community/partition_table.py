@@ -28,7 +28,7 @@ class PartitionTable(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """The fraction of the weight of all edges that is within communities; NaN if all weights are 0."""
+        """The fraction of the weight of all edges that is within communities, or NaN if all weights are 0."""
         inside = float(self.internal.sum())
         total = inside + float(self.cut.sum())
         return inside / total if total else np.nan

@@ -94,7 +94,7 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
 
 
 def _to_one_each(neighbors: Any) -> Graph:
-    """The graph with one edge from each vertex."""
+    """Return the graph with one edge from each vertex."""
     xp: Any = array_module(neighbors)
     return Graph.from_csr(xp.arange(len(neighbors) + 1, dtype=neighbors.dtype), neighbors)
 

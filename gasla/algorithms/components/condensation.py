@@ -62,7 +62,7 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
 
 
 def _contract_exactly(graph: Graph, labels: Any) -> Graph:
-    """Contract with sums of integers in the type of the values; raises ValueError if a sum overflows it."""
+    """Contract with sums of integers in the type of the values. Raise ValueError if a sum overflows it."""
     values: Any = graph.values
     check_sums("condensation", graph)
     if values.dtype.itemsize == 8:

@@ -98,7 +98,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
 
 
 def two_sides(graph: Graph, *, loops: bool) -> Any:
-    """The parity of each vertex's distance from the root of its component; -1 in components with an odd cycle.
+    """Return the parity of each vertex's distance from the root of its component; -1 in components with an odd cycle.
 
     With `loops`, a self loop is an odd cycle.
     """
@@ -116,7 +116,7 @@ def two_sides(graph: Graph, *, loops: bool) -> Any:
 
 
 def _shows_triangle(graph: Graph) -> bool:
-    """Whether one of a few sampled edges is in a triangle: its ends have a common neighbor."""
+    """Return whether one of a few sampled edges is in a triangle: its ends have a common neighbor."""
     if graph.m == 0:
         return False
     xp: Any = module_of(graph.device)

@@ -215,7 +215,7 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
 
 
 def _taken(graph: Graph, direction: str) -> Any:
-    """The ids of the forest's edges, found over the edges in a direction."""
+    """Return the ids of the forest's edges, found over the edges in a direction."""
     kind = np.dtype(np.int8) if graph.value_type is None else graph.value_type
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
     phases: list[Any] = [
@@ -230,7 +230,7 @@ def _taken(graph: Graph, direction: str) -> Any:
 
 
 def _result(graph: Graph, taken: Any) -> ForestResult:
-    """The result for the selected edges."""
+    """Return the result for the selected edges."""
     xp: Any = module_of(graph.device)
     is_taken = xp.zeros(graph.m, bool)
     is_taken[taken] = True

@@ -152,7 +152,7 @@ class DepthFirst(NamedTuple):
 
 
 def smallest_members(graph: Graph) -> Array:
-    """Whether each vertex is the smallest of its component."""
+    """Return whether each vertex is the smallest of its component."""
     xp: Any = module_of(graph.device)
     roots = hook(graph)
     if graph.n:  # two edges per vertex join most of them; the others are read only outside the largest tree
@@ -187,7 +187,7 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
 
 
 def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
-    """Levels and parents in breadth-first trees from the smallest vertex of each component; None if one is deep.
+    """Levels and parents in breadth-first trees from the smallest vertex of each component. Return None if one is deep.
 
     The first component that has an edge is searched before the others: mostly, it is the largest, and shows the depth.
     """
@@ -208,7 +208,7 @@ def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
-    """The least and the greatest number of each vertex and its neighbors, except its parent."""
+    """Return the least and the greatest number of each vertex and its neighbors, except its parent."""
     near = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
     return near.low, near.high
 
@@ -228,14 +228,14 @@ def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
 
 
 def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
-    """The graph of edges whose sources ascend."""
+    """Return the graph of edges whose sources ascend."""
     xp: Any = array_module(src)
     indptr = running_sums(xp.bincount(src, minlength=n))
     return Graph.from_csr(indptr.astype(dst.dtype), dst)
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Whether several parallel edges join each vertex to its parent; i -> j and j -> i together count as one."""
+    """Return whether several parallel edges join each vertex to its parent; i -> j and j -> i together count as one."""
     there, back = (
         run(ParentEdges(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out")
     )

@@ -149,7 +149,7 @@ def draw(
 
 
 def _matplotlib(cmap: Any) -> tuple[Any, Any]:
-    """The class of axes, and the map from scores to colors."""
+    """Return the class of axes, and the map from scores to colors."""
     try:
         from matplotlib.axes import Axes
         from matplotlib.cm import ScalarMappable
@@ -168,7 +168,7 @@ def _new_axes() -> Any:
 
 
 def _colors(graph: Graph, given: Any) -> Any:
-    """A score of each vertex, or one color for all."""
+    """Return a score of each vertex, or one color for all."""
     from matplotlib.colors import is_color_like
 
     if given is None:
@@ -179,7 +179,7 @@ def _colors(graph: Graph, given: Any) -> Any:
 
 
 def _areas(graph: Graph, given: Any) -> Array:
-    """The area of each vertex, in square points."""
+    """Return the area of each vertex, in square points."""
     usual = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
     if given is None:
         return np.full(graph.n, usual)
@@ -193,7 +193,7 @@ def _areas(graph: Graph, given: Any) -> Array:
 
 
 def _scores(graph: Graph, name: str, given: Any) -> Array:
-    """A number for each vertex, on the host."""
+    """Return a number for each vertex, on the host."""
     if isinstance(given, str):
         graph.vertex_attributes.require(given)
         given = graph.vertex_attributes.numbers(given)
@@ -210,7 +210,7 @@ def _scores(graph: Graph, name: str, given: Any) -> Array:
 
 
 def _norm(bands: Any, colors: Any, mapping: Any) -> Any:
-    """Return Matplotlib's map from a score to its band; None without bands."""
+    """Return Matplotlib's map from a score to its band, or None without bands."""
     from matplotlib.colors import BoundaryNorm
 
     if bands is None:
@@ -236,7 +236,7 @@ def _importance(graph: Graph, colors: Any) -> Array:
 
 
 def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
-    """The labeled vertices, and their labels."""
+    """Return the labeled vertices, and their labels."""
     if isinstance(labels, Mapping):
         vertices = several_vertices(graph, "labels", [*labels], "vertex")
         return dict(zip(vertices, map(str, labels.values())))
@@ -249,7 +249,7 @@ def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
 
 
 def _placed(graph: Graph, given: Any, seed: int) -> Array:
-    """The position of each vertex, on the host; NaN where it has none."""
+    """Return the position of each vertex, on the host, or NaN where it has none."""
     if given is None:
         return np.asarray(moved(layout(graph, seed=seed), "cpu"))
     if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
@@ -329,7 +329,7 @@ def _lines(ax: Any, placed: Array, src: Array, dst: Array, arrows: bool) -> None
 
 
 def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, random: np.random.Generator) -> Array:
-    """The length of edges in each pixel of the box from `low` to `high`, in pixels; row 0 is at the bottom."""
+    """Return the length of edges in each pixel of the box from `low` to `high`, in pixels; row 0 is at the bottom."""
     pixel = max(float((high - low).max()), np.finfo(float).tiny) / PIXELS
     width, height = (int(side) + 1 for side in (high - low) / pixel)
     start, end = (placed[src] - low) / pixel, (placed[dst] - low) / pixel
@@ -372,7 +372,7 @@ def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
 
 
 def _order(placed: Array, importance: Array, labeled: list[int]) -> Array:
-    """The vertices to draw, the last one on top: the most important ones, and those with labels."""
+    """Return the vertices to draw, the last one on top: the most important ones, and those with labels."""
     importance = np.where(np.isfinite(placed[:, 0]), importance, -1)
     is_labeled = np.zeros(len(placed), bool)
     is_labeled[labeled] = True

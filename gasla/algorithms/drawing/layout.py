@@ -85,7 +85,7 @@ class Level(NamedTuple):
     joined: Array | None = None  # the vertex of the next smaller graph that each vertex became
 
     def smaller(self, seed: int) -> tuple["Level", Array]:
-        """The level with each vertex outside a maximal independent set joined to a neighbor in it."""
+        """Return the level with each vertex outside a maximal independent set joined to a neighbor in it."""
         graph, xp = self.graph, array_module(self.mass)
         chosen, ids = maximal_independent_set(graph, seed=seed), xp.arange(graph.n)
         neighbor = mxv(graph, xp.where(chosen, ids, -1), semirings.max_second)
@@ -172,7 +172,7 @@ def _scaled(simple: Graph, positions: Array) -> Array:
 
 
 def _levels(simple: Graph, seed: int) -> list[Level]:
-    """The graph, and the graphs made of it by contraction, each from the one before."""
+    """Return the graph, and the graphs made of it by contraction, each from the one before."""
     xp = array_module(simple.out.indices)
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
@@ -235,12 +235,12 @@ def _balanced(level: Level, positions: Array, noise: Array, strength: float, see
 
 
 def _spread(positions: Array) -> float:
-    """The mean distance from the middle, by squares."""
+    """Return the mean distance from the middle, by squares."""
     return max(float(((positions - positions.mean(axis=0)) ** 2).sum(axis=1).mean()) ** 0.5, 1e-3)
 
 
 def _radius(level: Level, positions: Array, degrees: Array) -> float:
-    """The radius of a disk as large as the disks of all components together.
+    """Return the radius of a disk as large as the disks of all components together.
 
     Vertices without edges take as much of the plane as the others.
     """

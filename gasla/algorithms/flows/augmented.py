@@ -14,7 +14,7 @@ class AugmentedFlow:
         self.arrived, self._net = send_flow(network, source, target)
 
     def net(self) -> Any:
-        """The net flow of each edge: its flow minus that of its partner, in int64."""
+        """Return the net flow of each edge: its flow minus that of its partner, in int64."""
         return self._net
 
     def source_side(self) -> Any:

@@ -27,7 +27,7 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
 
 
 def network(graph: Graph) -> Graph:
-    """The graph with partners, which it keeps, and for programs with self loops. The input edges come first.
+    """Return the graph with partners, which it keeps, and for programs with self loops. The input edges come first.
 
     Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges and self loops have
     capacity 0.
@@ -38,19 +38,22 @@ def network(graph: Graph) -> Graph:
 
 
 def reversed_network(network: Graph) -> Graph:
-    """The network with the capacities of each edge and its partner exchanged. The network keeps it."""
+    """Return the network with the capacities of each edge and its partner exchanged. The network keeps it."""
     return network.kept("reversed", lambda net: net.with_values(net.values[net.reverse_edge_ids]))  # type: ignore[index]
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """The ids of the edges that leave a vertex; their partners are those that enter it."""
+    """Return the ids of the edges that leave a vertex; their partners are those that enter it."""
     lists = network.out
     first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
     return lists.numbers()[first:last]
 
 
 def saturate(network: Graph, source: int) -> tuple[Any, Any]:
-    """The initial preflow: the source saturates its out-edges. Returns the flow of each edge, and excess by vertex."""
+    """Return the initial preflow: the source saturates its out-edges.
+
+    Returns the flow of each edge, and excess by vertex.
+    """
     ids, heads = leaving(network, source), network.edges()[1]
     xp = array_module(heads)
     ids = ids[xp.not_equal(heads[ids], source)]
@@ -68,7 +71,7 @@ def _made(graph: Graph, loops: bool) -> Graph:
 
 
 def _capacities(graph: Graph) -> Any:
-    """A copy of the values as int64 or float64; 1 for each edge of a graph without values."""
+    """Return a copy of the values as int64 or float64, or 1 for each edge of a graph without values."""
     values = graph.values
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64)

@@ -43,7 +43,7 @@ def _lower(x: Any, y: Any) -> Any:
 
 
 def residual_back(edge: Any) -> Any:
-    """The residual capacity of the edge's partner, which leads to `src`."""
+    """Return the residual capacity of the edge's partner, which leads to `src`."""
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
@@ -156,7 +156,7 @@ class Preflow:
         return int(self._excess[self._goal])
 
     def net(self) -> Any:
-        """The net flow of each edge: its flow minus that of its partner, in int64."""
+        """Return the net flow of each edge: its flow minus that of its partner, in int64."""
         there, back = self._sent, self._sent[self.network.reverse_edge_ids]
         return back - there if self.is_reversed else there - back
 

@@ -84,7 +84,7 @@ def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
 
 
 def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
-    """A flow or a preflow of integer capacities: all that can arrive at its goal has arrived."""
+    """Return a flow or a preflow of integer capacities: all that can arrive at its goal has arrived."""
     if fits_one_thread(net):
         return AugmentedFlow(net, source, target)
     found = Preflow(net, source, target, is_reversed=is_reversed)
@@ -171,7 +171,7 @@ def _rounded(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]
 
 
 def _ends_of(net: Graph, source: int, target: int) -> tuple[Any, Any]:
-    """The ids of the edges that leave the source, and of those that enter the target."""
+    """Return the ids of the edges that leave the source, and of those that enter the target."""
     return leaving(net, source), net.reverse_edge_ids[leaving(net, target)]
 
 
@@ -183,7 +183,7 @@ def _cut_beyond(net: Graph, is_large: Any, source: int, target: int) -> Any:
 
 
 def _total(values: Any) -> Any:
-    """The sum of nonnegative numbers: exact for integers, and correctly rounded for floats.
+    """Return the sum of nonnegative numbers: exact for integers, and correctly rounded for floats.
 
     Independent of their order, and without overflow: an int, a Fraction, or inf if a number is inf.
     """
@@ -198,12 +198,12 @@ def _total(values: Any) -> Any:
 
 
 def _exponent(number: Fraction) -> int:
-    """The smallest e with number < 2**e, for a fraction whose denominator is a power of two; arbitrary for 0."""
+    """Return the smallest e with number < 2**e, for a fraction whose denominator is a power of two; arbitrary for 0."""
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
 
 def _are_multiples(capacity: Any, value: Fraction) -> bool:
-    """Whether all finite capacities are multiples of the last bit of a float of the size of `value`."""
+    """Return whether all finite capacities are multiples of the last bit of a float of the size of `value`."""
     xp = array_module(capacity)
     with np.errstate(over="ignore"):
         parts = xp.ldexp(capacity, np.int32(53 - _exponent(value)))

@@ -36,22 +36,22 @@ def _word(number):
 
 
 def _bit(place):
-    """A word with one bit set; 0 if the position is out of range."""
+    """Return a word with one bit set, or 0 if the position is out of range."""
     return _word(1) << _word(place)
 
 
 def _least(taken):
-    """The position of the lowest bit that is not set."""
+    """Return the position of the lowest bit that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
 
 
 def _bits(color, first):
-    """A color as a bit of the window that begins with `first`; none if it is outside."""
+    """Return a color as a bit of the window that begins with `first`; none if it is outside."""
     return semirings.vector(*(_bit(color - first - COLORS * i) for i in range(WORDS)))
 
 
 def _free(taken, first):
-    """The least color of a window that is not taken; -1 if all are."""
+    """Return the least color of a window that is not taken, or -1 if all are."""
     color = -1
     for i in reversed(range(WORDS)):
         color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _least(taken[i]))

@@ -25,7 +25,7 @@ FEW = 255  # degrees up to this are distinguished
 
 
 def is_undecided(vertex):
-    """Whether a vertex has neither joined nor left."""
+    """Return whether a vertex has neither joined nor left."""
     return (vertex.rank != LEFT) & (vertex.rank != JOINED)
 
 
@@ -150,7 +150,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
 
 
 def _chosen(graph: Graph, nodes: Iterable[Hashable]) -> Any:
-    """A mask of the required vertices; raises ValueError if two of them are neighbors."""
+    """Return a mask of the required vertices. Raise ValueError if two of them are neighbors."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True
     in_conflict = run(

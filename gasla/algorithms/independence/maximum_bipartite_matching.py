@@ -24,7 +24,7 @@ from gasla.rows import Row, matching
 
 
 def _is_end(vertex):
-    """Whether it is an unmatched vertex of the right side, in a tree."""
+    """Return whether it is an unmatched vertex of the right side, in a tree."""
     return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
 
 
@@ -194,7 +194,10 @@ def maximum_bipartite_matching(graph: Any) -> Any:
 
 
 def left_side(graph: Graph) -> Any:
-    """Which vertices are on the left side, by the graph's own sides or by a search; ValueError if there are none."""
+    """Return which vertices are on the left side, by the graph's own sides or by a search.
+
+    ValueError if there are none.
+    """
     if (own := graph.sides) is not None:
         two_sides.require_across(*graph.edges(), own)
         return own == 0

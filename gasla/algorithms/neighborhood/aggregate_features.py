@@ -149,7 +149,7 @@ def _of_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted:
 
 @lru_cache
 def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
-    """The semiring of a reduction: the message along an edge, and its monoid."""
+    """Return the semiring of a reduction: the message along an edge, and its monoid."""
     total = WIDEST.get(kind.kind, kind) if weighted or MONOIDS[reduce] is semirings.plus else kind
 
     def message(x, weight):
@@ -160,7 +160,7 @@ def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
 
 
 def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
-    """Whether sums of integers, or products with weights, certainly fit their type."""
+    """Return whether sums of integers, or products with weights, certainly fit their type."""
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
         return True

@@ -113,7 +113,7 @@ def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
 
 
 def _both_ways(graph: Graph, weighted: bool) -> Graph:
-    """The graph with both directions of every edge."""
+    """Return the graph with both directions of every edge."""
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph
     return graph.symmetrized(semirings.min) if weighted else graph.with_values(None).symmetrized()

@@ -118,14 +118,14 @@ def fastrp(
 
 
 def _shares(given: Any) -> list[float]:
-    """The weights of the steps, checked."""
+    """Return the weights of the steps, checked."""
     if not isinstance(given, list | tuple | np.ndarray) or getattr(given, "ndim", 1) != 1 or len(given) == 0:
         raise TypeError(f"iteration_weights is {reprlib.repr(given)}; expected a list of one or more numbers")
     return [real_number(f"iteration_weights[{i}]", x, -MOST_WEIGHT, MOST_WEIGHT) for i, x in enumerate(given)]
 
 
 def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
-    """A matrix of 1, -1 and mostly 0; each byte of a hash makes an entry."""
+    """Return a matrix of 1, -1 and mostly 0; each byte of a hash makes an entry."""
     words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
     drawn = words.view(np.uint8)[:, :width]
     return (drawn < SIXTH).astype(np.float32) - (drawn >= 256 - SIXTH)

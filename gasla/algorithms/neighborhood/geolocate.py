@@ -42,7 +42,7 @@ class Medians(VertexProgram):
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        """A direction (3), a weight, and 1 for a neighbor at the vertex's own position; at first a position."""
+        """Return a direction (3), a weight, and 1 for a neighbor at the vertex's own position; at first a position."""
         ahead = src.position - dst.position
         apart = semirings.sqrt(semirings.plus(ahead * ahead))
         if self.sphere:  # along the great circle
@@ -182,7 +182,7 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
 
 
 def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
-    """The locations as float64 on the graph's device, a row for each vertex."""
+    """Return the locations as float64 on the graph's device, a row for each vertex."""
     given = as_array("locations", locations)
     if given.dtype.kind not in "iuf" or given.shape != (graph.n, 2):
         raise TypeError(

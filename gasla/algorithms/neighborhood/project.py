@@ -106,12 +106,12 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
 
 
 def _original(graph: Any) -> Any:
-    """The original ids of a subgraph's vertices."""
+    """Return the original ids of a subgraph's vertices."""
     return graph.origin.vertices
 
 
 def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
-    """The graph with both directions of every edge; without parallel edges if edges are only counted."""
+    """Return the graph with both directions of every edge; without parallel edges if edges are only counted."""
     if combine is not None and graph.values is not None:
         graph.notice_values()
         kind = graph.values.dtype

@@ -40,7 +40,7 @@ def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
 
 
 def paths_from(simple: Graph) -> Array:
-    """The number of paths of two edges from each vertex of a simple undirected graph."""
+    """Return the number of paths of two edges from each vertex of a simple undirected graph."""
     xp: Any = module_of(simple.device)
     degrees = simple.out_degrees.astype(np.int64)
     return xp.diff(running_sums(degrees[simple.out.indices])[simple.out.indptr])

@@ -49,7 +49,7 @@ class Near(NamedTuple):
     ids: Any  # the heads as an array
 
     def place(self, head: int) -> int:
-        """The place of a head among the edges."""
+        """Return the place of a head among the edges."""
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
@@ -73,15 +73,15 @@ class Edges:
         self.known: dict[int, Near] = {}
 
     def around(self, path: Path) -> "Edges":
-        """The edges by which the target can be reached without the vertices of a path."""
+        """Return the edges by which the target can be reached without the vertices of a path."""
         return Edges(self.graph, self.against, self.target, path)
 
     def of(self, v: int) -> Near:
-        """The edges that leave a vertex."""
+        """Return the edges that leave a vertex."""
         return self.known[v] if v in self.known else self._read(v)
 
     def _lists(self, v: int) -> tuple[Any, Any, slice]:
-        """The heads and lengths of all edges that leave a vertex, and their places."""
+        """Return the heads and lengths of all edges that leave a vertex, and their places."""
         out, lengths = self.graph.out, self.graph.out_values
         places = slice(*out.indptr[v : v + 2].tolist())
         heads = out.indices[places]
@@ -104,7 +104,7 @@ class Edges:
         return found
 
     def number(self, v: int, u: int) -> int:
-        """The id of the shortest edge from one vertex to another; of equally long ones the smallest."""
+        """Return the id of the shortest edge from one vertex to another; of equally long ones the smallest."""
         heads, lengths, places = self._lists(v)
         ids = self.graph.out.edge_ids
         numbers = np.arange(places.start, places.stop) if ids is None else ids[places]
@@ -137,7 +137,7 @@ class Deviation:
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:
-        """The order of deviations of the same bound: by the least path, or by a beginning that bounds it."""
+        """Return the order of deviations of the same bound: by the least path, or by a beginning that bounds it."""
         return self._least() < other._least()
 
     def _least(self) -> Path:
@@ -231,7 +231,7 @@ class Deviation:
 
 
 def _sum(begun: float, bound: float) -> float:
-    """The sum of two finite lengths; ValueError if it overflows."""
+    """Return the sum of two finite lengths. Raise ValueError if it overflows."""
     if begun + bound == inf:
         raise ValueError(OVERFLOW)
     return begun + bound
@@ -324,7 +324,7 @@ def require_lengths(graph: Graph) -> None:
 
 
 def _in_order(edges: Edges, source: int) -> Iterator[tuple[float, Path]]:
-    """All paths, by length and then by vertices."""
+    """Yield all paths, by length and then by vertices."""
     if source == edges.target:
         yield 0.0, (source,)
         return

@@ -125,7 +125,7 @@ def multi_source_shortest_paths(
 
 
 def _rows(cutoff: float | None, kind: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """The distances from some sources, by one of the ranks that share them."""
+    """Return the distances from some sources, by one of the ranks that share them."""
     return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=kind)
 
 

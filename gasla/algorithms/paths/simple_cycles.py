@@ -134,7 +134,7 @@ def simple_cycles(
 
 
 def _ends(graph: Graph, through: Any) -> tuple[int, int]:
-    """A vertex twice, or the ends of an edge."""
+    """Return a vertex twice, or the ends of an edge."""
     if is_one_vertex(graph, through):
         v = translate_vertex(graph, through, "through")
         return v, v
@@ -147,7 +147,7 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
 
 
 def _loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
-    """The vertices with a self loop, or that of a given vertex."""
+    """Return the vertices with a self loop, or that of a given vertex."""
     if not graph.has_self_loops:
         return _no_loops(graph)
     src, dst = graph.edges()
@@ -160,7 +160,7 @@ def _no_loops(graph: Graph) -> Array:
 
 
 def _within_components(simple: Graph) -> Graph:
-    """The edges within strong components, which may be on a directed cycle."""
+    """Return the edges within strong components, which may be on a directed cycle."""
     labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
     return simple.select(labels[src] == labels[dst])
 
@@ -191,7 +191,7 @@ def _on_gpu(
 
 
 def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
-    """The edges that may be on a cycle, with the vertices numbered by degree; and the vertices."""
+    """Return the edges that may be on a cycle, with the vertices numbered by degree; and the vertices."""
     simple = _within_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = np.argsort(degrees, kind="stable")

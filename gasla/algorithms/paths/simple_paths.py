@@ -99,7 +99,7 @@ def simple_paths(
 
 
 def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
-    """One vertex or several as an array."""
+    """Return one vertex or several as an array."""
     one = is_one_vertex(graph, given)
     ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if one else given)
     return ends

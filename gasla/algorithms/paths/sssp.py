@@ -86,7 +86,7 @@ class TightParents(VertexProgram):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
 
     def is_tight(self, src, dst, edge):
-        """Whether the edge attains the distance of its end, to which sums are rounded."""
+        """Return whether the edge attains the distance of its end, to which sums are rounded."""
         return semirings.cast(src.distance + edge.weight, self.real) == dst.distance
 
     def edge_mask(self, src, dst, edge):
@@ -299,7 +299,7 @@ def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
 
 
 def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
-    """The program of a search up to a cutoff, which is rounded to the type of the distances."""
+    """Return the program of a search up to a cutoff, which is rounded to the type of the distances."""
     limit = real_number("cutoff", cutoff, most=np.inf)
     if start is not None:
         raise ValueError("start continues a search without a limit; leave out cutoff, or start")
@@ -313,7 +313,7 @@ def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool
 
 
 def _initial_state(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
-    """The first active vertices, and the initial distances."""
+    """Return the first active vertices, and the initial distances."""
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
@@ -329,7 +329,7 @@ def length_types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
 
 
 def _overflows(length: Any, weight: Any) -> Any:
-    """Whether a finite length and a finite weight have an infinite sum."""
+    """Return whether a finite length and a finite weight have an infinite sum."""
     total = semirings.cast(length + semirings.cast(weight, length.dtype), length.dtype)
     return semirings.isfinite(length) & semirings.isfinite(weight) & semirings.isinf(total)
 

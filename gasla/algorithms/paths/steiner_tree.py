@@ -103,7 +103,7 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
 
 
 def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
-    """The id of the shortest edge between each two vertices, of equal ones the smallest; its ends and length."""
+    """Return the id of the shortest edge between each two vertices, of equal ones the smallest; its ends and length."""
     src, dst = (np.asarray(moved(ends, "cpu")).astype(np.int64) for ends in graph.edges())
     lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
     u, v = np.minimum(src, dst), np.maximum(src, dst)
@@ -116,7 +116,7 @@ def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
 
 
 def _roots(parents: Array) -> Array:
-    """The root of each vertex."""
+    """Return the root of each vertex."""
     while not np.array_equal(further := parents[parents], parents):
         parents = further
     return parents

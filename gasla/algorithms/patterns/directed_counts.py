@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int | None:
-    """Count the matches of a directed pattern in a simple directed graph; None if they have to be enumerated."""
+    """Count the matches of a directed pattern in a simple directed graph. Return None if they have to be enumerated."""
     if pattern.size == 1:
         return simple.n
     if pattern.size == 2:
@@ -46,7 +46,7 @@ def _edges(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 
 def _of_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
-    """The number of matches of a pattern of three vertices: those within each type of triads."""
+    """Return the number of matches of a pattern of three vertices: those within each type of triads."""
     triads = {name: Pattern(3, edges, directed=True) for name, edges in TRIADS.items()}
     return sum(
         pattern.copies_in(triad) * census[name]
@@ -56,7 +56,7 @@ def _of_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
 
 
 def _tree(simple: Graph, pattern: Pattern) -> int:
-    """The number of matches of a pattern of four vertices without cycles."""
+    """Return the number of matches of a pattern of four vertices without cycles."""
     graphs, census, total = _Graphs(simple), census_of(simple), 0
     for labels in partitions(pattern.size):
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
@@ -91,7 +91,7 @@ class _Graphs:
 
 
 def _maps(graphs: _Graphs, tree: Pattern) -> int:
-    """The number of maps of a tree that keep edges; vertices may coincide.
+    """Return the number of maps of a tree that keep edges; vertices may coincide.
 
     Sums start at a vertex of most neighbors, so that those at each child fit in 64 bits: they are at most the number of
     edges.

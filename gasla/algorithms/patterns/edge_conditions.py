@@ -57,7 +57,7 @@ def relations_of(
 
 
 def _labels(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
-    """The labels of a pattern's edges."""
+    """Return the labels of a pattern's edges."""
     if labels is None or wanted is None:
         given, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
         raise ValueError(
@@ -77,7 +77,7 @@ def check_label(name: str, label: Any) -> None:
 
 
 def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
-    """The label of each vertex or edge of a graph, in host memory; `of` says which."""
+    """Return the label of each vertex or edge of a graph, in host memory; `of` says which."""
     name = "labels" if of == "vertex" else "edge_labels"
     if isinstance(labels, str):
         if labels not in attributes:
@@ -98,7 +98,7 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
 
 
 def has_label(name: str, column: Array, label: Any) -> Array:
-    """Whether each entry of a column is a label of the pattern, which must be of the column's kind."""
+    """Return whether each entry of a column is a label of the pattern, which must be of the column's kind."""
     if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
         raise TypeError(f"{name} has {label!r}, and labels are {column.dtype}; expected labels of one kind")
     found: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
@@ -106,7 +106,7 @@ def has_label(name: str, column: Array, label: Any) -> Array:
 
 
 def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
-    """What a mapping has for edges of a pattern, by their ends; those of an undirected one ascending."""
+    """Return what a mapping has for edges of a pattern, by their ends; those of an undirected one ascending."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"{name} is {reprlib.repr(given)}; expected a mapping of edges of the pattern, such as {_example(pattern)}"
@@ -121,7 +121,7 @@ def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
 
 
 def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
-    """An edge of a pattern that is given by its ends or as text; the ends of an undirected one ascend."""
+    """Return an edge of a pattern that is given by its ends or as text; the ends of an undirected one ascend."""
     ends: Any = key
     if isinstance(key, str):
         sign = ">" if pattern.directed else "-"
@@ -136,7 +136,7 @@ def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
 
 
 def edges_of(pattern: Pattern) -> list[Pair]:
-    """The edges of a pattern, ascending; of an undirected one each once, with ends that ascend."""
+    """Return the edges of a pattern, ascending; of an undirected one each once, with ends that ascend."""
     return [pair for pair in sorted(pattern.edges) if pattern.directed or pair[0] < pair[1]]
 
 
@@ -159,7 +159,7 @@ class Between(NamedTuple):
 
 
 def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Between]:
-    """The conditions between two edges of a pattern."""
+    """Return the conditions between two edges of a pattern."""
     if given is None:
         return []
     pairs = edges_of(pattern)[:2]
@@ -182,7 +182,7 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
 
 
 def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
-    """The expression of a test of some edges' attributes; an error says what it may read and return.
+    """Return the expression of a test of some edges' attributes; an error says what it may read and return.
 
     Equal expressions are one object.
     """
@@ -200,7 +200,7 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
 
 
 def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
-    """The arrays that tests may read, by name: attributes of edges, `weight` for the values, and `id`."""
+    """Return the arrays that tests may read, by name: attributes of edges, `weight` for the values, and `id`."""
     columns: dict[str, Callable[[], Any]] = {"id": lambda: np.arange(graph.m)}
     if graph.value_type is not None:
         columns["weight"] = lambda: graph.values
@@ -217,7 +217,7 @@ def _symbols(graph: Graph, role: str) -> dict[str, Expr]:
 
 
 def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
-    """A function that returns a column, or some entries of it, as tests on arrays read them."""
+    """Return a function that returns a column, or some entries of it, as tests on arrays read them."""
 
     def made() -> Array:
         column: Any = moved(read(), "cpu")
@@ -229,7 +229,7 @@ def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[]
 
 
 def _holds(graph: Graph, test: Callable[..., Any]) -> Array:
-    """Whether a test holds for each edge."""
+    """Return whether a test holds for each edge."""
     record = Record("edge", Lazy({name: readable(read) for name, read in columns_of(graph).items()}))
     with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(test(record), bool), graph.m)

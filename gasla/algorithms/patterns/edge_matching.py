@@ -79,25 +79,25 @@ class EdgeMatching:
     # --- what is asked ------------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """The number of matches."""
+        """Return the number of matches."""
         return sum(columns.shape[1] for columns, _ in self._matches())
 
     def per_vertex(self) -> Array:
-        """The number of matches that each vertex is in."""
+        """Return the number of matches that each vertex is in."""
         found = np.zeros(self.graph.n, np.int64)
         for _, vertices in self._matches():
             found += np.bincount(vertices.ravel(), minlength=self.graph.n)
         return found
 
     def per_edge(self) -> Array:
-        """The number of matches that each edge is in."""
+        """Return the number of matches that each edge is in."""
         found = np.zeros(self.graph.m, np.int64)
         for columns, _ in self._matches():
             found += np.bincount(columns.ravel(), minlength=self.graph.m)
         return found
 
     def reduced(self, semiring: Semiring) -> Any:
-        """The sum over all matches of the product of their edges' values."""
+        """Return the sum over all matches of the product of their edges' values."""
         values: Any = self.graph.values
         found = [semiring.monoid.reduce(values[:0])]
         with np.errstate(all="ignore"):
@@ -109,7 +109,7 @@ class EdgeMatching:
             return semiring.monoid.reduce(np.array(found[1:])) if len(found) > 1 else found[0]
 
     def listed(self, most: int | None) -> Array:
-        """All matches, as rows of the ids of edges; ValueError if there are more than `most`."""
+        """Return all matches, as rows of the ids of edges. Raise ValueError if there are more than `most`."""
         number, blocks = 0, [np.empty((len(self.edges), 0), np.int64)]
         for columns, _ in self._matches():
             number += columns.shape[1]
@@ -197,7 +197,7 @@ class EdgeMatching:
             yield from self._extended(longer, grown, steps[1:], all_steps)
 
     def _has_label(self, v: int, vertices: Array) -> Any:
-        """Whether vertices have the label of the pattern's vertex v."""
+        """Return whether vertices have the label of the pattern's vertex v."""
         wanted = self.pattern.labels[v]
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
@@ -214,7 +214,7 @@ class EdgeMatching:
         return keep
 
     def _holds(self, one: Between, columns: Array, which: Array, new: Array, steps: Sequence[_Step]) -> Array:
-        """Whether a condition between new edges and those of some matches holds."""
+        """Return whether a condition between new edges and those of some matches holds."""
         numbers = [step.edge for step in steps]
         records = []
         for pair in one[:2]:
@@ -226,7 +226,7 @@ class EdgeMatching:
             return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
 
     def _lists_of(self, relation: int, backward: bool) -> _Lists:
-        """The edges of a relation, by their sources, or by their targets; undirected ones by both."""
+        """Return the edges of a relation, by their sources, or by their targets; undirected ones by both."""
         if (relation, backward) not in self._lists:
             ids, n = np.flatnonzero(self.masks[relation]), self.graph.n
             owners, others = (self.dst, self.src) if backward else (self.src, self.dst)
@@ -243,7 +243,7 @@ class EdgeMatching:
         return next(iter(self.pattern.relations.get(pair, ())), 0)
 
     def _steps(self) -> tuple[list[_Step], list[int]]:
-        """The edges of the pattern in the order of matching, and its vertices.
+        """Return the edges of the pattern in the order of matching, and its vertices.
 
         The first edge is one of the rarest relation; next comes an edge between matched vertices, or with the most
         conditions that can be tested.
@@ -267,7 +267,7 @@ class EdgeMatching:
         return steps, order
 
     def _decided(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
-        """The conditions between an edge and those before."""
+        """Return the conditions between an edge and those before."""
         pairs = {*before, pair}
         return tuple(one for one in self.between if pair in one[:2] and {*one[:2]} <= pairs)
 

@@ -11,7 +11,7 @@ LARGEST = 1 << 62  # int64 adds sums up to this
 
 
 def sum_of_products(*factors: Any) -> int:
-    """The sum over all entries of the product of some arrays of int64 that are 0 or more.
+    """Return the sum over all entries of the product of some arrays of int64 that are 0 or more.
 
     Products that are too large to be added in int64, which only hubs have, are added as Python integers.
 
@@ -28,7 +28,7 @@ def sum_of_products(*factors: Any) -> int:
 
 
 def sum_of_choices(values: Any, r: int) -> int:
-    """The sum of the binomial coefficients (value over r) of some values.
+    """Return the sum of the binomial coefficients (value over r) of some values.
 
     Examples
     --------

@@ -136,13 +136,13 @@ def _colors(
 
 
 def _vertices_of_large_components(graph: Graph) -> list[Array]:
-    """The vertices of the components with a sixteenth of the vertices or more."""
+    """Return the vertices of the components with a sixteenth of the vertices or more."""
     labels = connected_components(graph).labels
     return [np.flatnonzero(labels == c) for c in np.flatnonzero(np.bincount(labels) > graph.n // 16)]
 
 
 def _near(graph: Graph) -> tuple[Near, Near]:
-    """The out-neighbors and the in-neighbors of each vertex."""
+    """Return the out-neighbors and the in-neighbors of each vertex."""
     both: tuple[Near, Near] = tuple([Counter() for _ in range(graph.n)] for _ in range(2))  # type: ignore[assignment]
     src, dst = (ends.tolist() for ends in graph.edges())
     for u, v in zip(src, dst, strict=True):
@@ -208,7 +208,7 @@ class _Candidates:
             self.lists.setdefault((color, -1), []).append(v)
 
     def of(self, color: int, beside: int) -> Iterator[int]:
-        """The free vertices of a color, next to a vertex unless that is -1."""
+        """Yield the free vertices of a color, next to a vertex unless that is -1."""
         key = color, beside
         if key not in self.lists:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))

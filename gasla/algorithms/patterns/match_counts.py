@@ -116,7 +116,7 @@ def _cycles(simple: Graph) -> int:
 
 
 def five_cycles(simple: Graph) -> int:
-    """The number of cycles of five vertices in a simple undirected graph.
+    """Return the number of cycles of five vertices in a simple undirected graph.
 
     Each cycle is found at its last vertex a, in the order of degrees, from which paths of two edges lead to both ends
     of the opposite edge c - d. So the sum over edges c - d of the products of the numbers of paths to c and to d counts
@@ -158,7 +158,7 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
 
 
 def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
-    """The graph with its vertices sorted by degree, in both directions, then by id; and the original id of each.
+    """Return the graph with its vertices sorted by degree, in both directions, then by id; and the original id of each.
 
     With `hubs_first` the order is reversed.
     """
@@ -170,7 +170,7 @@ def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
 
 
 def in_order(simple: Graph, order: Any) -> Graph:
-    """The graph with its vertices in an order, and ascending lists."""
+    """Return the graph with its vertices in an order, and ascending lists."""
     lists = simple.subgraph(order).sorted_out
     return Graph.from_csr(lists.indptr, lists.indices)
 

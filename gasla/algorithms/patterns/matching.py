@@ -87,7 +87,7 @@ class Matching:
     # --- numbers ------------------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """The number of matches."""
+        """Return the number of matches."""
         found = self._formula(self.pattern)
         if found is not None:
             return found
@@ -97,7 +97,7 @@ class Matching:
         return self._maps_of(self.pattern, self.induced) // len(self.pattern.automorphisms)
 
     def _formula(self, pattern: Pattern) -> int | None:
-        """The number of matches of a pattern, if it can be told without enumeration."""
+        """Return the number of matches of a pattern, if it can be told without enumeration."""
         if self.labels is not None or self.related:
             return None
         induced = self.induced and pattern is self.pattern
@@ -112,7 +112,7 @@ class Matching:
         return None
 
     def _maps_of(self, pattern: Pattern, induced: bool) -> int:
-        """The number of maps of a pattern to the graph: that of matches times that of automorphisms."""
+        """Return the number of maps of a pattern to the graph: that of matches times that of automorphisms."""
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
@@ -130,7 +130,7 @@ class Matching:
         return maps
 
     def _way(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
-        """The way to count a pattern's maps, with the graphs and kinds for its join."""
+        """Return the way to count a pattern's maps, with the graphs and kinds for its join."""
         way = counting(pattern, induced)
         graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
         if way.descends:
@@ -173,7 +173,7 @@ class Matching:
         return "\n".join([*lines, f"There are some {matches:.2g} matches, as estimated by {SAMPLES:,} samples."])
 
     def per_vertex(self) -> Array:
-        """The number of matches that each vertex is in."""
+        """Return the number of matches that each vertex is in."""
         graphs, vertices = self._ordered
         xp = array_module(vertices)
         found = xp.zeros(len(vertices), np.int64)
@@ -188,7 +188,7 @@ class Matching:
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def listed(self, number: int) -> Array:
-        """All matches, whose number is known: where each vertex of the pattern is."""
+        """Return all matches, whose number is known: where each vertex of the pattern is."""
         rows = array_module(self.simple.out.indices).empty((number, self.pattern.size), self.simple.id_dtype)
         filled = 0
         if self.is_joined:
@@ -218,7 +218,7 @@ class Matching:
         return _smallest(self._ordered[1][columns[places]], self.pattern).T
 
     def _joins(self) -> tuple[JoinRun, JoinRun]:
-        """The join that counts the matches of blocks of edges, and the one that writes them."""
+        """Return the join that counts the matches of blocks of edges, and the one that writes them."""
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
         plans = self._listing.counting, self._listing.plan
         counting, writing = (join(plan, graphs[0], kinds, graphs[1:]) for plan in plans)
@@ -349,7 +349,7 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
 
 
 def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
-    """The lists with the candidates for the next vertex: matches, and the lists that are intersected.
+    """Yield the lists with the candidates for the next vertex: matches, and the lists that are intersected.
 
     A single list stands for both. Candidates in lists of two sorts come from the shorter list of each match.
     """
@@ -369,7 +369,7 @@ def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tu
 
 
 def _fits(sides: Sides, kinds: Array | None, columns: Array, which: Array, found: Array, join: Join) -> Array | None:
-    """Whether new vertices satisfy the remaining constraints of a join; None if there are none."""
+    """Return whether new vertices satisfy the remaining constraints of a join, or None if there are none."""
 
     def has(reach: Reach) -> Array:
         graph = sides[reach.relation][reach.backward]

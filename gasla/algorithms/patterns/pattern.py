@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
-        """The pattern given by text or a matrix; a wrong one raises an error that names the mistake."""
+        """Return the pattern given by text or a matrix; a wrong one raises an error that names the mistake."""
         size, pairs, directed = (
             pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read(given, directed)
         )
@@ -66,7 +66,7 @@ class Pattern:
         return pattern
 
     def has(self, u: int, v: int) -> bool:
-        """Whether two vertices are adjacent, in either direction."""
+        """Return whether two vertices are adjacent, in either direction."""
         return (u, v) in self.edges or (v, u) in self.edges
 
     @cached_property
@@ -75,7 +75,7 @@ class Pattern:
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     def degrees_of(self, v: int, merged: Sequence[int] = ()) -> tuple[int, int]:
-        """The numbers of edges from and to a vertex, if some vertices are one."""
+        """Return the numbers of edges from and to a vertex, if some vertices are one."""
         after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
         return tuple(len(near.difference(merged)) + (not near.isdisjoint(merged)) for near in (after, before))  # type: ignore[return-value]
 
@@ -109,11 +109,11 @@ class Pattern:
                 yield from self._continued(other, (*a, w))
 
     def may_coincide(self, u: int, v: int) -> bool:
-        """Whether labels allow one vertex in the place of both."""
+        """Return whether labels allow one vertex in the place of both."""
         return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
 
     def merged(self, parts: list[list[int]]) -> "Pattern":
-        """The pattern in which the vertices of each part are one; vertices that are in no part stay."""
+        """Return the pattern in which the vertices of each part are one; vertices that are in no part stay."""
         inside = {v for part in parts for v in part}
         parts = [*([v] for v in range(self.size) if v not in inside), *parts]
         to = {v: k for k, part in enumerate(parts) for v in part}
@@ -133,15 +133,15 @@ class Pattern:
         return 1 / (1 + min(counts)) if counts else 0.0
 
     def placed(self, places: tuple[int, ...]) -> Edges:
-        """The edges after moving each vertex v to places[v]."""
+        """Return the edges after moving each vertex v to places[v]."""
         return frozenset((places[u], places[v]) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
-        """The number of copies of this pattern in another one with as many vertices."""
+        """Return the number of copies of this pattern in another one with as many vertices."""
         return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
 
     def larger(self) -> "list[Pattern]":
-        """The undirected patterns with as many vertices and more edges, one per isomorphism class."""
+        """Return the undirected patterns with as many vertices and more edges, one per isomorphism class."""
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
         added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
         more = (Pattern(self.size, self.edges.union(some, ((v, u) for u, v in some))) for some in added)

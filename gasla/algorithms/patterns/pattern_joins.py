@@ -45,7 +45,7 @@ class Listing(NamedTuple):
 
 
 def listing(pattern: Pattern, induced: bool) -> Listing:
-    """The joins that find each match once, in the pattern's order."""
+    """Return the joins that find each match once, in the pattern's order."""
     last = max(pattern.size - 1, 2)
     above = smaller_places(pattern.order, last, pattern.automorphisms)
     plans = [_plan(pattern, pattern.order, count, induced, above) for count in (pattern.size, min(last, pattern.size))]
@@ -53,7 +53,7 @@ def listing(pattern: Pattern, induced: bool) -> Listing:
 
 
 def counting(pattern: Pattern, induced: bool) -> Counting:
-    """The way to count that matches the fewest vertices."""
+    """Return the way to count that matches the fewest vertices."""
     count = len(pattern.automorphisms)
     if not induced:
         for size in range(pattern.size - 1, 1, -1):  # of vertices that are counted
@@ -118,7 +118,7 @@ def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] 
 def _plan(
     pattern: Pattern, order: Sequence[int], matched: int, induced: bool, above: dict[int, tuple[int, ...]]
 ) -> JoinPlan:
-    """The join in an order, of which the last vertices are counted."""
+    """Return the join in an order, of which the last vertices are counted."""
     joins = [_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
     free = [Free(join, _met(pattern, order, k, matched, join)) for k, join in enumerate(joins[matched:], matched)]
     return JoinPlan(tuple(joins[:matched]), tuple(free), pattern.directed)
@@ -148,7 +148,7 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
 
 
 def _reaches(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
-    """The lists of u, matched at a place, that have v by an edge of the pattern; or those that lack it."""
+    """Return the lists of u, matched at a place, that have v by an edge of the pattern; or those that lack it."""
     pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
     return [
         Reach(place, backward, relation)

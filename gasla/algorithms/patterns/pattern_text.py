@@ -18,7 +18,7 @@ _EDGES = re.compile(r"\d{1,3}([->])\d{1,3}(,\d{1,3}[->]\d{1,3})*")
 
 
 def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
-    """The number of vertices of a pattern, its ordered pairs, and whether it is directed.
+    """Return the number of vertices of a pattern, its ordered pairs, and whether it is directed.
 
     Of an undirected pattern each edge is there in both orders.
 
@@ -48,7 +48,7 @@ def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
 
 
 def names(most: int) -> list[str]:
-    """All names of patterns of up to `most` vertices."""
+    """Return all names of patterns of up to `most` vertices."""
     numbered = [f"{kind}{k}" for kind, least in KINDS.items() for k in range(least, most + 1 - (kind == "star"))]
     return [*NAMED, *numbered]
 
@@ -77,7 +77,7 @@ def _listed(edges: str) -> Pairs:
 
 
 def _is_directed(edges: str, directed: bool) -> bool:
-    """Whether a list has directed edges; all must be of one kind."""
+    """Return whether a list has directed edges; all must be of one kind."""
     if "-" in edges and ">" in edges:
         raise ValueError(
             f"pattern is {edges!r}, with edges of both kinds; expected all with - or all with >: "

@@ -261,7 +261,7 @@ def _refuse_without_edges(**given: Any) -> None:
 
 
 def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
-    """The graph, of which matches of edges are asked for; an error says why that can't be."""
+    """Return the graph, of which matches of edges are asked for; an error says why that can't be."""
     graph = in_host_memory("subgraph_matches with edges=True", graph)
     if pattern.size == 1:
         raise ValueError("edges is True, and the pattern has no edges; expected one with edges, or edges=False")
@@ -297,7 +297,7 @@ def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
 
 
 def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:
-    """The labels of a pattern's vertices, by vertex."""
+    """Return the labels of a pattern's vertices, by vertex."""
     if isinstance(wanted, Mapping):
         given = dict(wanted)
     elif isinstance(wanted, Sequence) and not isinstance(wanted, str) and len(wanted) == size:

@@ -90,7 +90,7 @@ def triadic_census(graph: Any) -> dict[str, int]:
 
 
 def census_of(simple: Graph) -> dict[str, int]:
-    """The census of a simple directed graph."""
+    """Return the census of a simple directed graph."""
     n, dyads = simple.n, Dyads.of(simple)
     found = _closed(dyads)
     is_closed = {name: wedges_of(TRIADS[name]) for name in found}
@@ -126,14 +126,14 @@ class Dyads(NamedTuple):
         return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
-        """The number of pairs of neighbors of these kinds, over all vertices; the pairs may be joined."""
+        """Return the number of pairs of neighbors of these kinds, over all vertices; the pairs may be joined."""
         if first == second:
             return sum_of_choices(self.degrees[first], 2)
         return sum_of_products(self.degrees[first], self.degrees[second])
 
 
 def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
-    """The kinds of both neighbors of each vertex of a triad that has two.
+    """Return the kinds of both neighbors of each vertex of a triad that has two.
 
     Examples
     --------
@@ -149,12 +149,12 @@ def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
 
 
 def _joined(edges: Edges) -> list[int]:
-    """The number of edges between each two of three vertices."""
+    """Return the number of edges between each two of three vertices."""
     return [len({(u, v), (v, u)} & edges) for u, v in combinations(range(3), 2)]
 
 
 def _closed(dyads: Dyads) -> dict[str, int]:
-    """The number of triads by type in which every two vertices are joined."""
+    """Return the number of triads by type in which every two vertices are joined."""
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
     sides, (src, dst) = _both_sides(one_way), one_way.edges()
     u, v = mutual.edges()
@@ -172,7 +172,7 @@ def _closed(dyads: Dyads) -> dict[str, int]:
 
 
 def _both_sides(graph: Graph) -> Graph:
-    """A graph of 2 n vertices: the neighbors of v are its out-neighbors, those of n + v its in-neighbors."""
+    """Return a graph of 2 n vertices: the neighbors of v are its out-neighbors, those of n + v its in-neighbors."""
     out, in_ = graph.sorted_out, graph.reversed().sorted_out
     xp = array_module(out.indices)
     ends = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]
@@ -180,7 +180,7 @@ def _both_sides(graph: Graph) -> Graph:
 
 
 def _common(graph: Graph, src: Array, dst: Array) -> int:
-    """The number of common out-neighbors of all pairs."""
+    """Return the number of common out-neighbors of all pairs."""
     return int(intersect(graph, EdgeFrontier(graph.n, src, src, dst)).sum())
 
 

@@ -127,7 +127,7 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
 
 
 def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
-    """The hashes of the labels of vertices, or of none."""
+    """Return the hashes of the labels of vertices, or of none."""
     xp: Any = module_of(graph.device)
     if labels is None:
         return xp.zeros(graph.n, np.uint64)
@@ -138,7 +138,7 @@ def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
 
 
 def next_hashes(graph: Graph, hashes: Array) -> Array:
-    """The hashes of the next round."""
+    """Return the hashes of the next round."""
     around = [_sums(lists, _mixed(hashes + _SALTS[i])) for i, lists in enumerate((graph.out, graph.in_))]
     return _mixed(hashes * _SALTS[2] + _mixed(around[0] * _SALTS[0]) + _mixed(around[1] * _SALTS[1] + _SALTS[2]))
 
@@ -147,7 +147,7 @@ _SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint6
 
 
 def _sums(lists: Any, values: Array) -> Array:
-    """The sum of a value over each neighbor list, modulo 2**64."""
+    """Return the sum of a value over each neighbor list, modulo 2**64."""
     sums = running_sums(values[lists.indices].view(np.int64)).view(np.uint64)
     return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
 

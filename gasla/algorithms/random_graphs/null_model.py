@@ -123,7 +123,7 @@ def null_model(
 
 
 def _numbers(result: Any) -> np.ndarray[Any, Any]:
-    """The result of the function as an array of float64 on the host."""
+    """Return the result of the function as an array of float64 on the host."""
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         raise TypeError(
             f"function returned a {type(result).__name__} with {', '.join(result._fields)}; expected one of these"

@@ -158,7 +158,7 @@ def _rewired(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed
 
 
 def _occurs_once(words: Array) -> Array:
-    """Whether the low bits of each hash differ from those of all others, which takes no sort.
+    """Return whether the low bits of each hash differ from those of all others, which takes no sort.
 
     Of many different edges, some have equal bits, and are not swapped in this round.
     """

@@ -236,7 +236,7 @@ def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
 
 
 def weights_in(graph: Graph, formula: Formula) -> Array:
-    """The weight of each vertex where it is a common neighbor."""
+    """Return the weight of each vertex where it is a common neighbor."""
     xp: Any = module_of(graph.device)
     if formula.weight is None:
         return xp.ones(graph.n)
@@ -244,13 +244,13 @@ def weights_in(graph: Graph, formula: Formula) -> Array:
 
 
 def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
-    """The degrees of both ends of each pair, as float64."""
+    """Return the degrees of both ends of each pair, as float64."""
     degrees = simplify(graph).out_degrees.astype(np.float64)
     return degrees[u], degrees[v]
 
 
 def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
-    """The ends of the given pairs, or of all stored edges, on the graph's device."""
+    """Return the ends of the given pairs, or of all stored edges, on the graph's device."""
     if pairs is None:
         graph.require_whole("pairs=None")
         return graph.edges()

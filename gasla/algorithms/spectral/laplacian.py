@@ -80,7 +80,7 @@ class Laplacian(NamedTuple):
     exponent: int  # weights were divided by two to this power
 
     def times(self, block: Any, *, steps: int = 1, **values: float) -> Any:
-        """The columns of a block, multiplied by the Laplacian, or by the polynomial that the filter computes."""
+        """Return the columns of a block, multiplied by the Laplacian, or by the polynomial that the filter computes."""
         xp: Any = module_of(self.home)
         own = {"diagonal": self.diagonal, "scale": self.scale, "unit": self.unit, **values}
         root, found = self.root[:, None], xp.empty_like(block)
@@ -94,7 +94,7 @@ class Laplacian(NamedTuple):
 
 
 def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian:
-    """The Laplacian of the mean of a matrix and its transpose, without loops."""
+    """Return the Laplacian of the mean of a matrix and its transpose, without loops."""
     weights, largest, n = None, 0.0, graph.n
     home: Device = graph.device if graph.is_whole else "cpu"
     xp: Any = module_of(home)
@@ -124,7 +124,7 @@ def _degrees(laplacian: Laplacian) -> Any:
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
-    """The k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one per column."""
+    """Return the k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one per column."""
     n, bound = len(laplacian.known), laplacian.bound
     if n <= DENSE or k > n // 4:
         require_room("the vectors have", n * n, 8 * COPIES, "cpu", "a smaller k")
@@ -194,7 +194,7 @@ class Basis:
         self.size = kept + 1
 
     def best(self) -> tuple[Any, Any]:
-        """The sought Ritz vectors, and the norms of their residuals. Sets all Ritz values."""
+        """Return the sought Ritz vectors, and the norms of their residuals. Sets all Ritz values."""
         count = self.size - 1
         self.values, self.turn = np.linalg.eigh(self.inner[:count, :count])
         columns = [*range(self.sought), count - 1]
@@ -205,7 +205,7 @@ class Basis:
         return vectors[:, :-1], self.errors[:-1]
 
     def next_filter(self) -> tuple[float, float, int]:
-        """The interval of eigenvalues that the next filter damps, and its degree.
+        """Return the interval of eigenvalues that the next filter damps, and its degree.
 
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
         below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
@@ -241,7 +241,7 @@ def _of_all(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
 
 
 def _signed(vectors: Any) -> Any:
-    """The vectors with the sign by which their first entry of nearly the largest size is positive."""
+    """Return the vectors with the sign by which their first entry of nearly the largest size is positive."""
     xp, size = array_module(vectors), abs(vectors)
     first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
     return vectors * xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -117,7 +117,7 @@ def _directions(vectors: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _groups(points: np.ndarray, k: int, first: int) -> np.ndarray:
-    """The clusters that k-means ends with, numbered by their smallest vertices."""
+    """Return the clusters that k-means ends with, numbered by their smallest vertices."""
     from scipy.cluster.vq import ClusterError, kmeans2, vq
 
     chosen, nearest = [first], points @ points[first]
@@ -138,7 +138,7 @@ def _groups(points: np.ndarray, k: int, first: int) -> np.ndarray:
 
 
 def _normalized_cut(table: PartitionTable) -> float:
-    """The sum over clusters of the cut divided by the degrees; 0 for clusters without edges."""
+    """Return the sum over clusters of the cut divided by the degrees, or 0 for clusters without edges."""
     cut, inside = moved(table.cut, "cpu"), moved(table.internal, "cpu")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return float(np.nan_to_num(cut / (cut + inside)).sum())

@@ -138,7 +138,7 @@ def fastest_durations(
 
 
 def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
-    """The least durations in the type of the times; ValueError for one that the type doesn't hold."""
+    """Return the least durations in the type of the times. Raise ValueError for one that the type doesn't hold."""
     kind, xp = timed.times.dtype, array_module(least)
     never = extreme(kind, least=False)
     is_reached[source], least[source] = True, 0
@@ -154,7 +154,7 @@ def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
 
 
 def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
-    """The least durations, by a search for each departure from the source in the window."""
+    """Return the least durations, by a search for each departure from the source in the window."""
     none = timed.rank.type(-1)
 
     def leaves(edges: Any) -> Any:

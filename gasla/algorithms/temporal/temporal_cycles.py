@@ -120,7 +120,7 @@ class _Search:
         self.src, self.dst = src[self.ids], dst[self.ids]
 
     def begin(self) -> Array:
-        """The sequences of one edge."""
+        """Return the sequences of one edge."""
         return self.xp.flatnonzero(self.src != self.dst)[None]
 
     def cycles(self, columns: Array, most: int) -> Iterator[Array]:
@@ -147,7 +147,7 @@ class _Search:
                     yield from self.cycles(longer[:, goes_on], most)
 
     def lists(self, found: list[Array]) -> VertexLists:
-        """The cycles in blocks as lists."""
+        """Return the cycles in blocks as lists."""
         none = self.xp.empty(0, np.int64)
         places = self.xp.concatenate([none, *(block.T.ravel() for block in found)])
         lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in found)])

@@ -97,15 +97,15 @@ class Timed(NamedTuple):
         return NEVER if self.rank == np.int32 else 2**62
 
     def first_from(self, start: Any) -> int:
-        """The rank of the first time from `start` on; 0 for None."""
+        """Return the rank of the first time from `start` on, or 0 for None."""
         return 0 if start is None else self._position(start, "left")
 
     def last_until(self, end: Any) -> int:
-        """The rank of the last time until `end`; -1 if there is none."""
+        """Return the rank of the last time until `end`, or -1 if there is none."""
         return len(self.times) - 1 if end is None else self._position(end, "right") - 1
 
     def bounds(self, window: Any, vertex: int, leaves: bool = True) -> tuple[Any, Any]:
-        """The start and the end of a window in the type of the times, None where it is open.
+        """Return the start and the end of a window in the type of the times, None where it is open.
 
         A window that is one duration begins when the vertex is first left, or ends when it is last reached.
         """
@@ -123,7 +123,7 @@ class Timed(NamedTuple):
         return (at, at + span) if leaves else (at - span, at)
 
     def result(self, ranks: Any, happens: Any, vertex: int, bound: Any, latest: bool) -> Any:
-        """The times of ranks where a mask says that they happen, and of the vertex at which a search begins.
+        """Return the times of ranks where a mask says that they happen, and of the vertex at which a search begins.
 
         What never happens is the extreme number of the type, or NaT. The vertex has the bound of the window there; if
         the window is open, the other extreme number, or the first or the last of all dates.
@@ -144,7 +144,7 @@ class Timed(NamedTuple):
         return int(xp.searchsorted(self.times, xp.asarray([time], self.times.dtype), side=side)[0])
 
     def arrivals(self, source: int, first: int, last: int, start: Any = None) -> Any:
-        """The rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
+        """Return the rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
 
         `start` are arrivals to improve, from a source that is left at rank `first`.
         """
@@ -159,7 +159,7 @@ class Timed(NamedTuple):
 
 
 def timed(graph: Graph, time: str, duration: Duration) -> Timed:
-    """The graph with ranks of its edges' departures and arrivals, kept with it."""
+    """Return the graph with ranks of its edges' departures and arrivals, kept with it."""
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
@@ -220,7 +220,7 @@ def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None 
 
 
 def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
-    """The start and the end of a window in the type of the times, None where it is open."""
+    """Return the start and the end of a window in the type of the times, None where it is open."""
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise TypeError(f"window is {window!r}; expected (start, end), of which each is a number or None")
     for i, bound in enumerate(window):
@@ -236,7 +236,7 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
 
 
 def _bound(name: str, given: Any, kind: np.dtype, up: bool) -> Any:
-    """A bound as a number of the type of the times; a fraction is rounded into the window."""
+    """Return a bound as a number of the type of the times; a fraction is rounded into the window."""
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
         return None if (number < 0) == up else extreme(kind, least=not up)
@@ -249,14 +249,14 @@ def _bound(name: str, given: Any, kind: np.dtype, up: bool) -> Any:
 
 
 def extreme(kind: np.dtype, least: bool) -> Any:
-    """The least or the greatest number of a type; for floats an infinite one."""
+    """Return the least or the greatest number of a type; for floats an infinite one."""
     if kind.kind == "f":
         return kind.type(-np.inf if least else np.inf)
     return np.iinfo(kind).min if least else np.iinfo(kind).max
 
 
 def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
-    """The times of ranks where a mask says that they happen, else `otherwise`."""
+    """Return the times of ranks where a mask says that they happen, else `otherwise`."""
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)

@@ -62,7 +62,7 @@ def dominators(graph: Any, source: Hashable) -> np.ndarray:
 
 
 def _below(f: Any) -> Any:
-    """The number of vertices of which each is the immediate dominator."""
+    """Return the number of vertices of which each is the immediate dominator."""
     found, source = f["dominators"], f.arguments["source"]
     others = np.flatnonzero((found >= 0) & (np.arange(len(found)) != source))
     return np.bincount(found[others], minlength=len(found))

@@ -197,7 +197,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
 
 
 def _rows(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """The levels from some sources, by one of the ranks that share them."""
+    """Return the levels from some sources, by one of the ranks that share them."""
     return multi_source_bfs(graph, sources, depth_limit=limit)
 
 
@@ -221,7 +221,7 @@ def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> P
 
 
 def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
-    """Whether batches find the levels sooner than single searches."""
+    """Return whether batches find the levels sooner than single searches."""
     limits = LIMITS[graph.device]
     is_skewed = graph.max_out_degree > limits.hub * (graph.m // graph.n + 1)
     return len(sources) >= limits.sources and (graph.n <= limits.vertices if seen.waits else not is_skewed)

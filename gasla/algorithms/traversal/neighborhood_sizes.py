@@ -50,7 +50,7 @@ class Counters(VertexProgram):
 
 
 def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
-    """The number of registers, None to count exactly; and the seed."""
+    """Return the number of registers, None to count exactly; and the seed."""
     given = whole_number("seed", seed, MOST_SEED)
     if registers is None:
         return None, given
@@ -81,7 +81,7 @@ def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None =
 
 
 def exact_sizes(graph: Graph, hops: int) -> Any:
-    """The number of vertices within some hops of each vertex, by searches from all of them."""
+    """Return the number of vertices within some hops of each vertex, by searches from all of them."""
     xp: Any = module_of(graph.device)
     found = xp.zeros(graph.n)
     for some, levels in _searches(graph, hops):
@@ -90,7 +90,7 @@ def exact_sizes(graph: Graph, hops: int) -> Any:
 
 
 def exact_pairs(graph: Graph) -> Any:
-    """The number of pairs of vertices at distance 0, 1, 2, …, by searches from all vertices."""
+    """Return the number of pairs of vertices at distance 0, 1, 2, …, by searches from all vertices."""
     xp: Any = module_of(graph.device)
     counts = xp.zeros(1, np.int64)
     for _, levels in _searches(graph, None):
@@ -109,7 +109,7 @@ def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
-    """The counter of each vertex alone: one register has the rank of the hash of its id."""
+    """Return the counter of each vertex alone: one register has the rank of the hash of its id."""
     xp: Any = module_of(graph.device)
     hashes = splitmix64(np.uint64(seed), xp.arange(graph.n, dtype=np.uint64))
     register = (hashes & np.uint64(registers - 1)).astype(np.int64)

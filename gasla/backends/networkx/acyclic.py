@@ -15,7 +15,7 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 def _generations(G: Converted) -> Any:
-    """The topological order and levels; None if there is a cycle."""
+    """Return the topological order and levels, or None if there is a cycle."""
     try:
         return gasla.topological_order(G.plain().to(G.device), levels=True)
     except ValueError:  # which names the cycle
@@ -24,7 +24,7 @@ def _generations(G: Converted) -> Any:
 
 @register(least=20_000)
 def has_cycle(G: Converted) -> bool:
-    """Whether a directed graph has a cycle."""
+    """Return whether a directed graph has a cycle."""
     if not G.is_directed():
         raise nx.NetworkXError("Topological sort not defined on undirected graphs.")
     return len(G) > 0 and _generations(G) is None
@@ -56,7 +56,7 @@ def topological_sort(G: Converted) -> Iterator[Any]:
 
 
 def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
-    """The vertices of the longest path that NetworkX chooses, and the weight of every adjacency entry."""
+    """Return the vertices of the longest path that NetworkX chooses, and the weight of every adjacency entry."""
     values = G.each(weight, default_weight)  # first, as NetworkX adds weights before it finds a cycle
     if _generations(G) is None:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
@@ -81,13 +81,13 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
 def dag_longest_path(
     G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
 ) -> list[Any]:
-    """The longest path of an acyclic graph; of several, the one that NetworkX finds."""
+    """Return the longest path of an acyclic graph; of several, the one that NetworkX finds."""
     return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
 
 
 @register(DIRECTED, by_name("weight"), least=20_000)
 def dag_longest_path_length(G: Converted, weight: Any = "weight", default_weight: Any = 1) -> Any:
-    """The length of the longest path of an acyclic graph."""
+    """Return the length of the longest path of an acyclic graph."""
     if not len(G):
         return 0
     path, values = _longest(G, weight, default_weight)

@@ -18,7 +18,7 @@ COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
 
 
 def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
-    """The number of chosen nodes, and the row of each node; -1 for nodes that are left out."""
+    """Return the number of chosen nodes, and the row of each node, or -1 for nodes that are left out."""
     if nodelist is None:
         return len(G), np.arange(len(G))
     places = np.full(len(G), -1, np.int64)
@@ -40,7 +40,7 @@ def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
 def to_scipy_sparse_array(
     G: Converted, nodelist: Any = None, dtype: Any = None, weight: Any = "weight", format: Any = "csr"
 ) -> Any:
-    """The adjacency matrix as a sparse array of SciPy's."""
+    """Return the adjacency matrix as a sparse array of SciPy's."""
     if not len(G):
         raise nx.NetworkXError("Graph has no nodes or edges")
     if nodelist is not None:
@@ -95,7 +95,7 @@ def to_numpy_array(
     weight: Any = "weight",
     nonedge: Any = 0.0,
 ) -> Array:
-    """The adjacency matrix as a NumPy array."""
+    """Return the adjacency matrix as a NumPy array."""
     chosen = G.names if nodelist is None else nodelist
     if absent := set(chosen) - set(G):
         raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")

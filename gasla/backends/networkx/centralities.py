@@ -12,7 +12,10 @@ from gasla.graph.graph import Graph
 
 
 def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False) -> Graph:
-    """The graph with an attribute as lengths; raises NotImplementedError if NetworkX would treat them differently."""
+    """Return the graph with an attribute as lengths.
+
+    Raises NotImplementedError if NetworkX would treat them differently.
+    """
     graph = G.weighted(name, np.minimum, reverse)
     shortest, longest = graph.value_range or (1, 1)
     if not (shortest >= 0 and longest < np.inf):

@@ -28,7 +28,7 @@ def label_propagation_communities(G: Converted) -> Any:
 
 
 def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> float:
-    """The modularity of communities numbered from 0, with NetworkX's operations in the same order."""
+    """Return the modularity of communities numbered from 0, with NetworkX's operations in the same order."""
     values, tails, heads = each_edge(G, weight)
     count = int(labels.max()) + 1 if len(labels) else 0
     inside = labels[tails] == labels[heads]
@@ -50,7 +50,7 @@ def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> 
     least=20_000,
 )
 def modularity(G: Converted, communities: Any, weight: Any = "weight", resolution: float = 1) -> float:
-    """The modularity of a partition of the nodes."""
+    """Return the modularity of a partition of the nodes."""
     parts = communities if isinstance(communities, list) else list(communities)
     if not all(hasattr(part, "__len__") for part in parts):
         raise NotImplementedError("a community that is read once")
@@ -67,7 +67,7 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
 def _levels(
     G: Converted, weight: Any, find: Callable[..., Any], seed: random.Random | None, **options: Any
 ) -> list[Array]:
-    """The communities of each level, by Louvain's or Leiden's method.
+    """Return the communities of each level, by Louvain's or Leiden's method.
 
     As in NetworkX, a loop counts twice in a degree.
     """

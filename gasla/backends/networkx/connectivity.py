@@ -14,7 +14,7 @@ from gasla.backends.networkx.dispatch import DIRECTED, NEVER, UNDIRECTED, compos
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
-    """The number of weak components, and the component of each node, in the order of their first nodes."""
+    """Return the number of weak components, and the component of each node, in the order of their first nodes."""
     if not len(G):
         return 0, np.zeros(0, np.int32)
     found = gasla.connected_components(G.plain().to(G.device))
@@ -22,7 +22,7 @@ def _labels(G: Converted) -> tuple[int, Array]:
 
 
 def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
-    """The nodes of each label: 0, 1, ..."""
+    """Yield the nodes of each label: 0, 1, ..."""
     order = np.argsort(labels, kind="stable")
     names = G.called(order)
     last = 0
@@ -34,14 +34,14 @@ def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
 @register(DIRECTED, least=20_000, name="weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each component; directions do not count."""
+    """Yield the nodes of each component; directions do not count."""
     yield from sets(G, _labels(G)[1])
 
 
 @register(DIRECTED, least=20_000, name="number_weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def number_connected_components(G: Converted) -> int:
-    """How many components there are; directions do not count."""
+    """Return how many components there are; directions do not count."""
     return _labels(G)[0]
 
 
@@ -54,14 +54,14 @@ def check_nodes(G: Converted) -> None:
 @register(DIRECTED, least=20_000, name="is_weakly_connected")
 @register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
-    """Whether there is one component; directions do not count."""
+    """Return whether there is one component; directions do not count."""
     check_nodes(G)
     return _labels(G)[0] == 1
 
 
 @register(UNDIRECTED, least=20_000)
 def node_connected_component(G: Converted, n: Any) -> set[Any]:
-    """The nodes of a node's component."""
+    """Return the nodes of a node's component."""
     vertex = G.numbers[n]
     labels = _labels(G)[1]
     return set(G.called(np.flatnonzero(labels == labels[vertex])))
@@ -69,20 +69,20 @@ def node_connected_component(G: Converted, n: Any) -> set[Any]:
 
 @register(DIRECTED, least=20_000)
 def number_strongly_connected_components(G: Converted) -> int:
-    """How many strong components there are."""
+    """Return how many strong components there are."""
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) if len(G) else 0
 
 
 @register(DIRECTED, least=20_000)
 def is_strongly_connected(G: Converted) -> bool:
-    """Whether there is one strong component."""
+    """Return whether there is one strong component."""
     check_nodes(G)
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) == 1
 
 
 @register(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
+    """Yield the nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
     if len(G):
         found = gasla.strongly_connected_components(G.plain().to(G.device))
         yield from sets(G, moved(found.labels, "cpu"))
@@ -90,7 +90,7 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(least=20_000)
 def is_bipartite(G: Converted) -> bool:
-    """Whether the graph can be colored with two colors."""
+    """Return whether the graph can be colored with two colors."""
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 
@@ -99,7 +99,7 @@ is_tree = compose(nx.is_tree, least=NEVER)
 
 @register(least=20_000)
 def is_forest(G: Converted) -> bool:
-    """Whether the graph has no cycle; directions do not count."""
+    """Return whether the graph has no cycle; directions do not count."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     return G.number_of_edges() == len(G) - _labels(G)[0]
@@ -113,7 +113,7 @@ NO_ROOT = only("root", None)
 
 @register(UNDIRECTED, NO_ROOT, least=20_000)
 def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
-    """The edges on no cycle, in the order of NetworkX's edges."""
+    """Return the edges on no cycle, in the order of NetworkX's edges."""
     out, n = G.plain().out, len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     ends = np.asarray(moved(gasla.bridges(G.plain().to(G.device)), "cpu"), np.int64).reshape(-1, 2)
@@ -128,13 +128,13 @@ compose(nx.has_bridges, UNDIRECTED, NO_ROOT, least=20_000)
 
 @register(UNDIRECTED, least=20_000)
 def is_biconnected(G: Converted) -> bool:
-    """Whether the graph has edges and stays connected without any one node."""
+    """Return whether the graph has edges and stays connected without any one node."""
     return len(G) > 1 and gasla.is_biconnected(G.plain().to(G.device))
 
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives biconnected components in the order of its search")
 def biconnected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each biconnected component, in the order of gasla's numbers, which is not NetworkX's."""
+    """Yield the nodes of each biconnected component, in the order of gasla's numbers, which is not NetworkX's."""
     if not len(G):
         return
     graph = G.plain().to(G.device)
@@ -150,5 +150,5 @@ def biconnected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives articulation points in the order of a depth-first search")
 def articulation_points(G: Converted) -> Iterator[Any]:
-    """The nodes whose removal disconnects their component, in the graph's order, which is not NetworkX's."""
+    """Return the nodes whose removal disconnects their component, in the graph's order, which is not NetworkX's."""
     return iter(G.called(moved(gasla.articulation_points(G.plain().to(G.device)), "cpu")) if len(G) else [])

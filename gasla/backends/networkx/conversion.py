@@ -75,7 +75,7 @@ class Subgraph(NamedTuple):
     nodes: Iterable[Any]
 
     def copy(self) -> Any:
-        """The subgraph as a graph of NetworkX's."""
+        """Return the subgraph as a graph of NetworkX's."""
         return induced(self.G, self.nodes)
 
 
@@ -113,18 +113,18 @@ class Converted:
         self._called: dict[Any, tuple[Array, Array]] = {}  # lengths that functions returned, and edges that they hide
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
-        """The attributes of every edge."""
+        """Return the attributes of every edge."""
         found = chain.from_iterable(row.values() for row in rows)
         return chain.from_iterable(keys.values() for keys in found) if self._multigraph else found
 
     # The interface that NetworkX needs before it calls a backend, and in functions that are composed of others.
 
     def is_directed(self) -> bool:
-        """Whether edges point one way."""
+        """Return whether edges point one way."""
         return self._directed
 
     def is_multigraph(self) -> bool:
-        """Whether there may be parallel edges."""
+        """Return whether there may be parallel edges."""
         return self._multigraph
 
     def __len__(self) -> int:
@@ -144,12 +144,12 @@ class Converted:
         return self.numbers  # `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
-        """Those of the given nodes that are in the graph, as in NetworkX's `nbunch_iter`."""
+        """Return those of the given nodes that are in the graph, as in NetworkX's `nbunch_iter`."""
         found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return found
 
     def number_of_edges(self) -> int:
-        """The number of edges, parallel ones included."""
+        """Return the number of edges, parallel ones included."""
         return int(self.degrees().sum()) // (1 if self._directed else 2)
 
     @property
@@ -168,7 +168,7 @@ class Converted:
         return self.once("out_degree", lambda: Degrees(self, self.degrees()))
 
     def subgraph(self, nodes: Iterable[Any]) -> "Subgraph":
-        """The subgraph of some nodes, to be copied."""
+        """Return the subgraph of some nodes, to be copied."""
         return Subgraph(self, nodes)
 
     def __str__(self) -> str:
@@ -180,13 +180,13 @@ class Converted:
     # The interface for the functions of this backend.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
-        """The result of `make`, computed in the first call and cached with the graph."""
+        """Return the result of `make`, computed in the first call and cached with the graph."""
         if kind not in self._made:
             self._made[kind] = make()
         return self._made[kind]
 
     def on(self, device: Device) -> "Converted":
-        """A view of this graph for a call that runs on a device."""
+        """Return a view of this graph for a call that runs on a device."""
         other = copy(self)  # the copy shares what is cached now and later
         other.device, other.is_placed, other._called = device, True, {}
         return other
@@ -196,12 +196,12 @@ class Converted:
         return (self._back if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
-        """An attribute of every entry of `edges`."""
+        """Return an attribute of every entry of `edges`."""
         found = self.each(name)
         return found if callable(name) else self.edges.combined(found, combine)
 
     def _by_function(self, weight: Callable[..., Any]) -> Array:
-        """The weight of every entry by a function, called once each; 0 where it hides an edge."""
+        """Return the weight of every entry by a function, called once each, or 0 where it hides an edge."""
         if weight in self._called:
             return self._called[weight][0]
         if self.data is None:
@@ -224,7 +224,7 @@ class Converted:
         return found
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
-        """An attribute of every edge.
+        """Return an attribute of every edge.
 
         Raises NotImplementedError unless all values are numbers that arrays can hold. Numbers of 2**53 and more are
         refused, too, unless `large`, with which integers among floats are rounded.
@@ -244,13 +244,13 @@ class Converted:
         return found
 
     def keys_of(self, edges: Array) -> list[Any]:
-        """The keys of some edges of a multigraph."""
+        """Return the keys of some edges of a multigraph."""
         if self.keys is None:
             raise NotImplementedError("the graph was converted without its edges' keys")
         return [self.keys[edge] for edge in edges.tolist()]
 
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
-        """The edges with an attribute as float64; without values if all are 1, or the name is None.
+        """Return the edges with an attribute as float64; without values if all are 1, or the name is None.
 
         The attributes of parallel edges are combined, by default to the least. With the name None and `np.add`, values
         are the numbers of parallel edges.
@@ -295,7 +295,7 @@ class Converted:
         return found
 
     def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
-        """Whether sums of an attribute are whole numbers, in which case NetworkX's are as well."""
+        """Return whether sums of an attribute are whole numbers, in which case NetworkX's are as well."""
         return name is None or self.values(name, combine).dtype.kind in "bi"
 
     def degrees(self, reverse: bool = False) -> Array:
@@ -321,34 +321,34 @@ class Converted:
         return np.bincount(owners[are], copies, len(self)).astype(np.int64)
 
     def has_loops(self) -> bool:
-        """Whether any edge leads from a node to itself."""
+        """Return whether any edge leads from a node to itself."""
         return bool(self.edges.graph.has_self_loops)
 
     # Building results.
 
     def called(self, ids: Any) -> list[Any]:
-        """The names of some vertices."""
+        """Return the names of some vertices."""
         chosen = np.asarray(ids).tolist()
         return chosen if self.are_numbers else list(map(self.names.__getitem__, chosen))
 
     def by_name(self, array: Any) -> dict[Any, Any]:
-        """A number of each node, as Python's numbers."""
+        """Return a number of each node, as Python's numbers."""
         return dict(zip(self.names, moved(array, "cpu").tolist()))
 
     def numbered(self, given: Iterable[Any]) -> list[int]:
-        """The vertices of some names."""
+        """Return the vertices of some names."""
         return [self.numbers[name] for name in given]
 
 
 def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
-    """The numbers of several names, in half the time of single look-ups."""
+    """Yield the numbers of several names, in half the time of single look-ups."""
     rest = iter(names)
     while some := list(islice(rest, BLOCK)):
         yield from itemgetter(*some)(numbers) if len(some) > 1 else (numbers[some[0]],)
 
 
 def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """The neighbors of every node with the attributes of the edges; views are copied."""
+    """Return the neighbors of every node with the attributes of the edges; views are copied."""
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
@@ -377,7 +377,7 @@ def _require_exact(found: Array, name: Any) -> None:
 
 
 def like(G: Converted, names: Iterable[Any]) -> Any:
-    """A graph of NetworkX's with some nodes of this one, and without edges."""
+    """Return a graph of NetworkX's with some nodes of this one, and without edges."""
     if G.data is None or G.node_data is None:
         raise NotImplementedError("the graph was converted without its attributes")
     made = PLAIN[2 * G.is_multigraph() + G.is_directed()]()
@@ -402,7 +402,7 @@ def add(G: Converted, made: Any, entries: Array) -> None:
 
 
 def induced(G: Converted, nodes: Iterable[Any]) -> Any:
-    """A copy of the subgraph of some nodes.
+    """Return a copy of the subgraph of some nodes.
 
     As in NetworkX, nodes come in the order of a set if they are less than half of all. In a multigraph, so do the
     neighbors of a node if the nodes are less than half of its neighbors.
@@ -506,13 +506,13 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
 
 
 def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
-    """The names of each vertex's neighbors."""
+    """Return the names of each vertex's neighbors."""
     heads, offsets = names.called(graph.out.indices), graph.out.indptr.tolist()
     return (heads[first:last] for first, last in pairwise(offsets))
 
 
 def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """The attributes of the edge of each entry; for parallel edges, by key."""
+    """Return the attributes of the edge of each entry; for parallel edges, by key."""
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:

@@ -78,7 +78,7 @@ def _around(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
 def average_neighbor_degree(
     G: Converted, source: Any = "out", target: Any = "out", nodes: Any = None, weight: Any = None
 ) -> dict[Any, float]:
-    """The mean degree of each node's neighbors."""
+    """Return the mean degree of each node's neighbors."""
     if G.is_directed():
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):
@@ -95,7 +95,7 @@ def average_neighbor_degree(
 def average_degree_connectivity(
     G: Converted, source: Any = "in+out", target: Any = "in+out", nodes: Any = None, weight: Any = None
 ) -> dict[int, Any]:
-    """The mean degree of the neighbors of nodes of each degree. As in NetworkX, 'in+out' counts successors."""
+    """Return the mean degree of the neighbors of nodes of each degree. As in NetworkX, 'in+out' counts successors."""
     if G.is_directed():
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):
@@ -123,7 +123,7 @@ KINDS = when(
 def degree_assortativity_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """The correlation of the degrees at both ends of edges."""
+    """Return the correlation of the degrees at both ends of edges."""
     kinds = [strengths(G, kind, weight) for kind in ("in", "out") if kind in (x, y)]
     values = [set(found.tolist()) for found in kinds]
     numbers = {degree: i for i, degree in enumerate(set.union(*values) if G.is_directed() else values[0])}
@@ -160,7 +160,7 @@ def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -
 def degree_pearson_correlation_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """The correlation of the degrees at both ends of edges, by SciPy."""
+    """Return the correlation of the degrees at both ends of edges, by SciPy."""
     from scipy.stats import pearsonr
 
     _, tails, heads = each_edge(G, None)
@@ -173,7 +173,7 @@ def degree_pearson_correlation_coefficient(
 
 
 def _attributes(G: Converted, attribute: Any) -> list[Any]:
-    """An attribute of every node, None where a node has none."""
+    """Return an attribute of every node, None where a node has none."""
     if G.node_data is None:
         raise NotImplementedError("the graph was converted without its nodes' attributes")
     return [data.get(attribute) for data in G.node_data]
@@ -181,7 +181,7 @@ def _attributes(G: Converted, attribute: Any) -> list[Any]:
 
 @register(ALL_NODES, least=5_000)
 def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
-    """How much more often edges join nodes with the same value of an attribute than by chance."""
+    """Return how much more often edges join nodes with the same value of an attribute than by chance."""
     values = _attributes(G, attribute)
     _, tails, heads = each_edge(G, None)
     first = np.unique(np.column_stack([tails, heads]).ravel(), return_index=True)[1]
@@ -199,7 +199,7 @@ def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any
 
 @register(ALL_NODES, least=5_000)
 def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
-    """The correlation of a numeric attribute at both ends of edges."""
+    """Return the correlation of a numeric attribute at both ends of edges."""
     values = _attributes(G, attribute)
     if not all(type(value) in (int, float) and value == value for value in values):
         raise NotImplementedError(f"{attribute!r} of a node is missing or no number")
@@ -210,7 +210,7 @@ def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any =
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def overall_reciprocity(G: Converted) -> float:
-    """The share of edges with a reverse edge; a loop is not its own."""
+    """Return the share of edges with a reverse edge; a loop is not its own."""
     m = len(G.plain().out.indices)
     if m == 0:
         raise nx.NetworkXError("Not defined for empty graphs")
@@ -226,7 +226,10 @@ def mutual(G: Converted) -> Array:
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def reciprocity(G: Converted, nodes: Any = None) -> Any:
-    """The share of mutual edges, of the graph or of nodes; None for nodes without edges. Loops of nodes are mutual."""
+    """Return the share of mutual edges, of the graph or of nodes, or None for nodes without edges.
+
+    Loops of nodes are mutual.
+    """
     if nodes is None:
         return overall_reciprocity(G)
     out = G.plain().out
@@ -242,7 +245,7 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
 
 @register(least=20_000)
 def s_metric(G: Converted) -> float:
-    """The sum of the products of degrees over all edges."""
+    """Return the sum of the products of degrees over all edges."""
     _, tails, heads = each_edge(G, None)
     degrees = G.all_degrees()
     once = G.is_directed() | (tails <= heads)
@@ -253,7 +256,7 @@ def s_metric(G: Converted) -> float:
     UNDIRECTED, SIMPLE, when("normalized by a random graph", lambda given: bool(given["normalized"])), least=5_000
 )
 def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, seed: Any = None) -> dict[int, float]:
-    """The share of possible edges that exist between the nodes of more than k edges, for every k."""
+    """Return the share of possible edges that exist between the nodes of more than k edges, for every k."""
     if G.has_loops():
         raise Exception("rich_club_coefficient is not implemented for graphs with self loops.")
     _, tails, heads = each_edge(G, None)

@@ -24,7 +24,7 @@ LEAST = 20_000  # from which on names of nodes come faster; pairs of names and g
 
 
 def _search(G: Converted, source: Any) -> Any:
-    """The orders of a search, which is done on the CPU."""
+    """Return the orders of a search, which is done on the CPU."""
     return gasla.depth_first_order(G.plain(), None if source is None else G.numbers[source])
 
 
@@ -32,19 +32,19 @@ def _search(G: Converted, source: Any) -> Any:
 def dfs_edges(
     G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
-    """The edges of a depth-first search."""
+    """Yield the edges of a depth-first search."""
     found = _search(G, source)
     children = found.preorder[found.parents[found.preorder] != found.preorder]
     yield from zip(G.called(found.parents[children]), G.called(children))
 
 
 def _nodes(order: str) -> Callable[..., Iterator[Any]]:
-    """The function that gives nodes in an order."""
+    """Return the function that gives nodes in an order."""
 
     def nodes(
         G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
     ) -> Iterator[Any]:
-        """The nodes in the order of a depth-first search."""
+        """Yield the nodes in the order of a depth-first search."""
         yield from G.called(getattr(_search(G, source), order))
 
     return register(*CONDITIONS, least=LEAST, name=f"dfs_{order}_nodes")(nodes)
@@ -56,7 +56,7 @@ compose(nx.dfs_tree, *CONDITIONS, least=NEVER)
 
 @register(DIRECTED, in_graph("start"), least=5_000)
 def immediate_dominators(G: Converted, start: Any) -> dict[Any, Any]:
-    """The immediate dominator of each node but the start, from the last that a depth-first search leaves."""
+    """Return the immediate dominator of each node but the start, from the last that a depth-first search leaves."""
     source = G.numbers[start]
     nodes = _search(G, start).postorder[-2::-1]
     return dict(zip(G.called(nodes), G.called(gasla.dominators(G.plain(), source)[nodes])))

@@ -59,7 +59,7 @@ warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'ga
 def register(
     *conditions: Condition, least: int, choice: str | None = None, name: str | None = None
 ) -> Callable[[Function], Function]:
-    """Decorator that registers a function; by default it runs for graphs of at least `least` nodes and edges.
+    """Decorator that registers a function, by default it runs for graphs of at least `least` nodes and edges.
 
     `name` is NetworkX's, if it is not the function's.
     """
@@ -110,14 +110,14 @@ def compose(
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
-    """The function's signature, with the parameter `device` added."""
+    """Return the function's signature, with the parameter `device` added."""
     own = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
     return own.replace(parameters=[*own.parameters.values(), device])
 
 
 def _setting(name: str, default: Any) -> Any:
-    """A setting of `nx.config.backends.gasla`."""
+    """Return a setting of `nx.config.backends.gasla`."""
     return getattr(nx.config.backends.get("gasla"), name, default)
 
 
@@ -138,7 +138,7 @@ def _warn_of_cache(G: Converted) -> None:
 
 
 def _level_of_user() -> int:
-    """The level of the first caller of the calling function that is neither NetworkX nor gasla."""
+    """Return the level of the first caller of the calling function that is neither NetworkX nor gasla."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("networkx", "gasla")):
         frame, level = frame.f_back, level + 1
@@ -146,17 +146,17 @@ def _level_of_user() -> int:
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call can return NetworkX's result; else the reason."""
+    """Return whether a call can return NetworkX's result, else the reason."""
     return _noted(name, _can_run(name, args, kwargs))
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call, conversion included, is faster than NetworkX; else the reason."""
+    """Return whether a call, conversion included, is faster than NetworkX, else the reason."""
     return _noted(name, _should_run(name, args, kwargs))
 
 
 def _noted(name: str, answer: bool | str) -> bool | str:
-    """The answer, of which the reason for a no is in the report."""
+    """Return the answer, of which the reason for a no is in the report."""
     if isinstance(answer, str):
         REPORT.decline(name, answer)
     return answer
@@ -194,7 +194,7 @@ def _should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 
 def _is_converted(G: Any) -> bool:
-    """Whether NetworkX has a cached conversion of the graph."""
+    """Return whether NetworkX has a cached conversion of the graph."""
     cached = getattr(G, "__networkx_cache__", None) or {}
     return any(isinstance(graph, Converted) for graph in cached.get("backends", {}).get("gasla", {}).values())
 
@@ -248,12 +248,12 @@ def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
 
 
 def is_directed(given: Mapping[str, Any]) -> bool:
-    """Whether the graph is directed."""
+    """Return whether the graph is directed."""
     return bool(given["G"].is_directed())
 
 
 def is_multigraph(given: Mapping[str, Any]) -> bool:
-    """Whether the graph may have parallel edges."""
+    """Return whether the graph may have parallel edges."""
     return bool(given["G"].is_multigraph())
 
 

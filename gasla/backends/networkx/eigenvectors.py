@@ -16,7 +16,7 @@ WITHIN = "an iteration ends within a tolerance"
 
 
 def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
-    """The edges by the size of their weights, parallel ones added up, and whether they connect all nodes."""
+    """Return the edges by the size of their weights, parallel ones added up, and whether they connect all nodes."""
     if len(G) < 2:
         raise nx.NetworkXError("graph has less than two nodes.")
     if weight is None:
@@ -29,7 +29,7 @@ def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
 
 
 def _smallest(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
-    """The smallest eigenvalue besides 0, and its eigenvector."""
+    """Return the smallest eigenvalue besides 0, and its eigenvector."""
     start = 0 if seed is None else int(seed.randint(2**31 - 1))
     try:
         found = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
@@ -47,7 +47,7 @@ def algebraic_connectivity(
     method: str = "tracemin_pcg",
     seed: Any = None,
 ) -> float:
-    """The second smallest eigenvalue of the Laplacian, by another method than the given one."""
+    """Return the second smallest eigenvalue of the Laplacian, by another method than the given one."""
     graph, is_connected = _joined(G, weight)
     return _smallest(graph, normalized, tol, seed)[0] if is_connected else 0.0
 
@@ -61,7 +61,7 @@ def fiedler_vector(
     method: str = "tracemin_pcg",
     seed: Any = None,
 ) -> Array:
-    """The eigenvector of the second smallest eigenvalue, of length 1, by another method than the given one."""
+    """Return the eigenvector of the second smallest eigenvalue, of length 1, by another method than the given one."""
     graph, is_connected = _joined(G, weight)
     if not is_connected:
         raise nx.NetworkXError("graph is not connected.")

@@ -26,14 +26,14 @@ def _offer(which: str, sign: int) -> None:
         data: bool = True,
         ignore_nan: bool = False,
     ) -> Iterator[tuple[Any, ...]]:
-        """The edges of a spanning forest, in the order in which Kruskal's algorithm selects them."""
+        """Return the edges of a spanning forest, in the order in which Kruskal's algorithm selects them."""
         return _edges(G, weight, sign, keys, data, ignore_nan)
 
     @register(*CONDITIONS[:3], least=20_000, name=f"{which}_spanning_tree")
     def spanning_tree(
         G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
     ) -> Any:
-        """A spanning forest as a graph: the one that Kruskal's algorithm selects."""
+        """Return a spanning forest as a graph: the one that Kruskal's algorithm selects."""
         made = like(G, G.names)
         made.add_edges_from(_edges(G, weight, sign, True, True, ignore_nan))
         return made

@@ -76,19 +76,19 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
 
 @register(*CONDITIONS, least=20_000)
 def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
-    """The sum of 1 / log(degree) over the common neighbors of a pair."""
+    """Return the sum of 1 / log(degree) over the common neighbors of a pair."""
     return _scored(G, ebunch, gasla.adamic_adar, _sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
-    """The sum of 1 / degree over the common neighbors of a pair."""
+    """Return the sum of 1 / degree over the common neighbors of a pair."""
     return _scored(G, ebunch, gasla.resource_allocation, _sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
-    """The product of the degrees of a pair."""
+    """Return the product of the degrees of a pair."""
 
     def whole(found: Any, ends: Any) -> Iterable[Any]:
         return found.astype(np.int64).tolist()

@@ -31,7 +31,7 @@ def _by_exception() -> Iterator[None]:
 
 
 def _weights(G: Converted, name: Any) -> Graph:
-    """The graph with nonnegative weights, parallel ones summed."""
+    """Return the graph with nonnegative weights, parallel ones summed."""
     graph = G.weighted(name, np.add)
     if graph.values is not None:
         least, largest = graph.value_range or (0, 0)
@@ -43,7 +43,7 @@ def _weights(G: Converted, name: Any) -> Graph:
 
 
 def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
-    """An array of one number per node, from a dict by name."""
+    """Return an array of one number per node, from a dict by name."""
     if not isinstance(given, Mapping):
         raise NotImplementedError(f"{what} is no dict")
     numbers = [given.get(name, default) for name in G.names]

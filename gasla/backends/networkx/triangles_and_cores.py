@@ -27,12 +27,12 @@ LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
 
 
 def _triangles(G: Converted) -> Array:
-    """The number of triangles at each node."""
+    """Return the number of triangles at each node."""
     return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
 
 
 def _neighbors(G: Converted) -> Array:
-    """The number of neighbors of each node, itself excluded."""
+    """Return the number of neighbors of each node, itself excluded."""
     return np.bincount(_proper(G)[0], minlength=len(G))
 
 
@@ -59,12 +59,12 @@ def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
     least=5_000,
 )
 def triangles(G: Converted, nodes: Any = None) -> Any:
-    """The number of triangles at nodes."""
+    """Return the number of triangles at nodes."""
     return _of(G, nodes, _triangles(G).tolist())
 
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
-    """The fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
+    """Return the fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
     if weight is None:
         mode: Any = "directed" if G.is_directed() else "undirected"
         found = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
@@ -75,7 +75,7 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """The weight of closed walks of three edges from each node, in any direction; and their possible number.
+    """Return the weight of closed walks of three edges from each node, in any direction; and their possible number.
 
     A walk weighs the geometric mean of its edges, relative to the largest weight (J.-P. Onnela et al., 2005).
     """
@@ -116,7 +116,7 @@ compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """The fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
+    """Return the fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
     possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # no squares, although some are possible
@@ -126,7 +126,7 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
-    """The fraction of adjacent pairs of neighbors, over the whole graph."""
+    """Return the fraction of adjacent pairs of neighbors, over the whole graph."""
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
     degrees = _neighbors(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
@@ -134,13 +134,13 @@ def transitivity(G: Converted) -> Any:
 
 @register(DIRECTED, only("nodelist", None), least=5_000)
 def triadic_census(G: Converted, nodelist: Any = None) -> dict[str, int]:
-    """The number of triads of each type."""
+    """Return the number of triads of each type."""
     return gasla.triadic_census(G.plain().to(G.device))
 
 
 @register(SIMPLE, least=10_000)
 def core_number(G: Converted) -> dict[Any, int]:
-    """The core number of every node."""
+    """Return the core number of every node."""
     if G.has_loops():
         remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
@@ -157,7 +157,7 @@ def core_number(G: Converted) -> dict[Any, int]:
     least=20_000,
 )
 def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
-    """The greedy coloring of nodes by decreasing degree."""
+    """Return the greedy coloring of nodes by decreasing degree."""
     degrees = G.degrees()
     found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
     order = np.argsort(-degrees, kind="stable")

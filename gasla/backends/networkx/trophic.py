@@ -20,7 +20,7 @@ UNREACHED = (
 
 
 def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
-    """The level of every node by a sparse system of equations, and which nodes have no incoming edges."""
+    """Return the level of every node by a sparse system of equations, and which nodes have no incoming edges."""
     values, tails, heads = each_edge(G, weight)
     if not loops:
         values, tails, heads = (each[tails != heads] for each in (values, tails, heads))
@@ -51,7 +51,7 @@ def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, 
 
 @register(DIRECTED, WEIGHT, least=2_000)
 def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
-    """The level of every node: 1 without incoming edges, else 1 more than the mean of the nodes before it."""
+    """Return the level of every node: 1 without incoming edges, else 1 more than the mean of the nodes before it."""
     levels, basal = _levels(G, weight, True)
     found: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
     found.update(zip(G.called(np.flatnonzero(~basal)), levels[~basal].tolist()))
@@ -60,14 +60,14 @@ def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_differences(G: Converted, weight: Any = "weight") -> dict[tuple[Any, Any], float]:
-    """The difference of the levels of both ends of every edge."""
+    """Return the difference of the levels of both ends of every edge."""
     tails, heads, found = _differences(G, weight)
     return dict(zip(zip(G.called(tails), G.called(heads)), found.tolist()))
 
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibalism: bool = False) -> float:
-    """The standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
+    """Return the standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
     found = _differences(G, weight, bool(cannibalism))[2]
     if not len(found):
         raise NotImplementedError("no edges, of which NumPy has no standard deviation")

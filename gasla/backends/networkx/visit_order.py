@@ -24,7 +24,7 @@ class Queue(NamedTuple):
 
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
-    """The order of a breadth-first search, by SciPy, which is also sequential."""
+    """Return the order of a breadth-first search, by SciPy, which is also sequential."""
     matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
@@ -47,7 +47,7 @@ def _matrix(graph: Graph) -> csr_array:
 
 
 def layers(found: Queue) -> list[Array]:
-    """The nodes of a queue, grouped by distance from the sources."""
+    """Return the nodes of a queue, grouped by distance from the sources."""
     places = np.zeros(int(found.order.max()) + 1, np.int64)
     places[found.order] = np.arange(len(found.order))
     begins = places[found.parents]  # positions of parents in the queue, which ascend
@@ -59,7 +59,7 @@ def layers(found: Queue) -> list[Array]:
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
-    """The rank of each vertex by a key; ties by the first edge that reached it, or the last.
+    """Return the rank of each vertex by a key; ties by the first edge that reached it, or the last.
 
     Parameters
     ----------

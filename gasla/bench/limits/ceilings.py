@@ -32,13 +32,13 @@ class Ceilings:
     barrier: float  # seconds
 
     def rate(self, kind: str, size: float) -> float:
-        """The highest rate measured on arrays of about this size or larger."""
+        """Return the highest rate measured on arrays of about this size or larger."""
         rates: dict[int, float] = getattr(self, kind)
         least = max((s for s in rates if s <= size), default=min(rates))
         return max(rate for s, rate in rates.items() if s >= least)
 
     def as_dict(self) -> dict[str, Any]:
-        """The ceilings as a JSON object."""
+        """Return the ceilings as a JSON object."""
         return asdict(self)
 
     @classmethod

@@ -34,7 +34,7 @@ class Work(NamedTuple):
     ceilings: Ceilings
 
     def floor(self, size: float, reads: float, barriers: float, vector: float | None = None) -> Floor:
-        """The larger time of streaming `size` bytes and of random `reads` (they overlap), plus the barriers.
+        """Return the larger time of streaming `size` bytes and of random `reads` (they overlap), plus the barriers.
 
         Random reads are from an array of `vector` bytes, by default 4 bytes per vertex.
         """
@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
 
 def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: Ceilings) -> Floor | None:
-    """The lower bound for a call with one or several sources; None for algorithms without a count."""
+    """Return the lower bound for a call with one or several sources, or None for algorithms without a count."""
     if algorithm not in COUNTS:
         return None
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
@@ -96,7 +96,7 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """Two counts in sequence; the dominating resource is that of the second."""
+    """Return two counts in sequence; the dominating resource is that of the second."""
 
     def both(work: Work, reaches: list[Reach]) -> Floor:
         one, other = first(work, reaches), second(work, reaches)

@@ -58,19 +58,19 @@ PEERS = {
 
 
 def installed(device: Device) -> list[str]:
-    """The installed peers that compute on this device, without gasla itself."""
+    """Return the installed peers that compute on this device, without gasla itself."""
     return [
         name for name, peer in PEERS.items() if peer.device == device and name != "gasla-cpu" and is_installed(name)
     ]
 
 
 def is_installed(name: str) -> bool:
-    """Whether the package of a peer is installed."""
+    """Return whether the package of a peer is installed."""
     return find_spec(PEERS[name].package) is not None
 
 
 def device_of(name: str, graph: BenchmarkGraph) -> Device:
-    """The device of a contestant; for gasla that of the graph."""
+    """Return the device of a contestant; for gasla that of the graph."""
     return PEERS[name].device if name in PEERS else graph.device
 
 
@@ -120,12 +120,12 @@ def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
 
 
 def levels_of(found: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
-    """The results of `searches` as rows of levels."""
+    """Return the results of `searches` as rows of levels."""
     return np.stack([depths(dense(parents), source) for source, parents in found])
 
 
 def depths(parents: Any, source: int) -> Any:
-    """Return the number of steps from each vertex to the source along parents; -1 if they don't lead there."""
+    """Return the number of steps from each vertex to the source along parents, or -1 if they don't lead there."""
     xp = array_module(parents)
     vertices = xp.arange(len(parents))
     ancestor = xp.where(parents < 0, vertices, parents)
@@ -147,7 +147,7 @@ def upper_places(matrix: Any) -> np.ndarray[Any, Any]:
 
 
 def threads() -> int:
-    """The number of threads for all contestants: that of gasla."""
+    """Return the number of threads for all contestants: that of gasla."""
     from gasla.cpu.runtime.threads import num_threads
 
     return num_threads()

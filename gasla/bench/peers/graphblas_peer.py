@@ -267,7 +267,7 @@ class GraphBLAS:
         return PLUS_TIMES(self.weighted @ self.vector).new().to_dense(fill_value=0)
 
     def mxm(self) -> Matrix:
-        """The product of the matrix with itself."""
+        """Return the product of the matrix with itself."""
         return PLUS_TIMES(self.weighted @ self.weighted).new()
 
     def mxm_masked(self) -> Matrix:
@@ -277,7 +277,7 @@ class GraphBLAS:
         return counts
 
     def aggregate_features(self) -> np.ndarray:
-        """The product of the symmetric matrix and a dense matrix."""
+        """Return the product of the symmetric matrix and a dense matrix."""
         return PLUS_TIMES(self.weighted @ self.features).new().to_dense(fill_value=0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
@@ -323,12 +323,12 @@ def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:
 
 
 def _fp32(x: float) -> Scalar:
-    """A typed scalar: selecting from an FP32 vector by a plain Python number silently gives wrong results."""
+    """Return a typed scalar: selecting from an FP32 vector by a plain Python number silently gives wrong results."""
     return Scalar.from_value(np.float32(x))
 
 
 def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
-    """Relax these edges; return the distances that decreased."""
+    """Relax these edges. Return the distances that decreased."""
     candidates = Vector(FP32, distances.size)
     candidates << MIN_PLUS(bucket @ edges)
     better = candidates.ewise_mult(distances, binary.lt).new()
@@ -375,7 +375,7 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
 
 
 def _at_edges(found: Matrix, A: csr_array) -> np.ndarray:
-    """The entry of a matrix at each stored edge, by rows; 0 if missing."""
+    """Return the entry of a matrix at each stored edge, by rows, or 0 if missing."""
     rows, columns, values = found.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)

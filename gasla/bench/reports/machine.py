@@ -111,7 +111,7 @@ _fastest = float("inf")  # seconds of the fastest spin in this process
 
 
 def _quiet() -> Spin:
-    """A spin; a second one after a pause if other processes were active."""
+    """Return a spin; a second one after a pause if other processes were active."""
     found = spin()
     for _ in range(ATTEMPTS - 1):
         if found.stolen > STOLEN:
@@ -121,7 +121,7 @@ def _quiet() -> Spin:
 
 
 def _jiffies() -> list[int]:
-    """The CPU times of the machine by kind, in Linux's ticks; empty on other systems."""
+    """Return the CPU times of the machine by kind, in Linux's ticks; empty on other systems."""
     try:
         return [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):
@@ -129,6 +129,6 @@ def _jiffies() -> list[int]:
 
 
 def _stolen(before: list[int], after: list[int]) -> float:
-    """The fraction of CPU time that the hypervisor gave to other virtual machines: the eighth number."""
+    """Return the fraction of CPU time that the hypervisor gave to other virtual machines: the eighth number."""
     spent = [b - a for a, b in zip(before, after)]
     return spent[7] / max(sum(spent), 1) if len(spent) > 7 else 0.0

@@ -76,7 +76,7 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """The contestants with bars, own first; semirings used for comparison have groups of their own."""
+    """Return the contestants with bars, own first; semirings used for comparison have groups of their own."""
     return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
@@ -132,12 +132,12 @@ def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True
 
 
 def ceiling(cell: Cell) -> float | None:
-    """The GTEPS at the lower bound of the time."""
+    """Return the GTEPS at the lower bound of the time."""
     return cell.edges[0] / cell.floor.seconds / 1e9 if cell.floor and cell.edges else None
 
 
 def color(cell: Cell, name: str) -> str:
-    """The color of a contestant: one for gasla, one for each of the others."""
+    """Return the color of a contestant: one for gasla, one for each of the others."""
     is_ours = name == GASLA or (name == cell.own and cell.algorithm.startswith("mxv"))
     return OURS if is_ours else OTHERS.get(name, FAINT)
 

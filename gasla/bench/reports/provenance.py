@@ -83,7 +83,7 @@ def _output(command: list[str]) -> str:
 
 
 def processor() -> str:
-    """The model name of the processor."""
+    """Return the model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

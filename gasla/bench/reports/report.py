@@ -27,7 +27,7 @@ class Report(NamedTuple):
 
     @classmethod
     def begin(cls, ceilings: Ceilings, commit: str | None = None) -> Report:
-        """A new run without cells, on the device of the ceilings."""
+        """Return a new run without cells, on the device of the ceilings."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
@@ -57,7 +57,7 @@ class Report(NamedTuple):
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def disturbed(self) -> dict[str, Disturbance]:
-        """The measurements, by name, during which the machine was busy with other work, at the last attempt."""
+        """Return the measurements, by name, during which the machine was busy with other work, at the last attempt."""
         notes = self.provenance.get("machine", [])
         found = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
         return {what: each for what, each in found.items() if each.is_much}

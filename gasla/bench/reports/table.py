@@ -36,12 +36,12 @@ def line(cell: Cell, verdict: str = "") -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """A time in milliseconds, with three significant digits."""
+    """Return a time in milliseconds, with three significant digits."""
     return number(None if seconds is None else 1e3 * seconds)
 
 
 def number(value: float | None) -> str:
-    """A number with three significant digits.
+    """Return a number with three significant digits.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def ceilings(found: Ceilings) -> Iterator[str]:
 
 
 def size(count: int) -> str:
-    """A number of bytes as KiB or MiB.
+    """Return a number of bytes as KiB or MiB.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from gasla.program.statements import applied, revised
 
 
 def is_admitted(run: Pass, v):
-    """Whether the program's mask admits a vertex."""
+    """Return whether the program's mask admits a vertex."""
     if "mask" not in plan.functions:
         return True
     load(run, "vertex", v, "mask")
@@ -36,14 +36,14 @@ def apply(run: Pass, v):
 
 
 def is_active(run: Pass):
-    """Whether the vertex that was just applied is active next."""
+    """Return whether the vertex that was just applied is active next."""
     if "activate" not in plan.functions:
         return False
     return run.activates if plan.sees_rows else call(run, "activate")
 
 
 def has_turn(run: Pass, v):
-    """Whether the bucket of an active vertex is open; otherwise the vertex waits."""
+    """Return whether the bucket of an active vertex is open, otherwise the vertex waits."""
     if not plan.has_buckets:
         return True
     load(run, "vertex", v, "bucket")

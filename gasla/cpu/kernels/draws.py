@@ -31,7 +31,7 @@ def share(bits, count):
 
 @compiled
 def fraction(bits):
-    """A number in [0, 1) from a hash, as `semirings.random` makes it."""
+    """Return a number in [0, 1) from a hash, as `semirings.random` makes it."""
     return np.float64(bits >> _11) * 2.0**-53
 
 
@@ -47,7 +47,7 @@ def aimed(sums, first, last, part):
 
 @compiled
 def exceeding(sums, first, k, mark):
-    """The first position of a list whose prefix sum exceeds a threshold, searched for from a position nearby."""
+    """Return the first position of a list whose prefix sum exceeds a threshold, searched for from a position nearby."""
     while k > first and sums[k - ONE] > mark:
         k -= ONE
     while sums[k] <= mark:

@@ -104,7 +104,7 @@ def join(
 
 @compiled
 def starts(run: Run):
-    """Whether the first two vertices fit."""
+    """Return whether the first two vertices fit."""
     u, w = run.row[ZERO], run.row[ONE]
     if not (run.marks[u] & plan.kind(plan.joins[0]) and run.marks[w] & plan.kind(plan.joins[1])):
         return False
@@ -174,26 +174,26 @@ def try_each(run: Run, key: Constant, count):
 
 
 def list_of(run: Run, reach):
-    """The number of a list: in-neighbors follow all out-neighbors, and further relations follow both."""
+    """Return the number of a list: in-neighbors follow all out-neighbors, and further relations follow both."""
     return run.row[np.uint64(reach.place)] + run.n * np.uint64(plan.slot(reach))
 
 
 def is_in(run: Run, reach, w):
-    """Whether a vertex is in a list, by a search."""
+    """Return whether a vertex is in a list, by a search."""
     v = list_of(run, reach)
     return contains(run.indices, np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE]), w)
 
 
 @compiled
 def contains(indices, low, high, w):
-    """Whether an ascending list has an entry."""
+    """Return whether an ascending list has an entry."""
     at = first_not_less(indices, low, high, w)
     return at < high and np.uint64(indices[at]) == w
 
 
 @compiled
 def advance(indices, low, high, w):
-    """The same, where the position is probably near: strides double until they lead too far."""
+    """Return the same, where the position is probably near: strides double until they lead too far."""
     stride = ONE
     while low + stride < high and np.uint64(indices[low + stride]) < w:
         low += stride
@@ -344,14 +344,14 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """The product of two sizes, or of those that are left."""
+    """Return the product of two sizes, or of those that are left."""
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]
 
 
 def coincides(run: Run, join, place, tests):
-    """Whether a matched vertex fits at a vertex that is counted, as 0 or 1."""
+    """Return whether a matched vertex fits at a vertex that is counted, as 0 or 1."""
     run.fits = True
     for test in tests:
         run.fits = run.fits & (run.marks[run.row[np.uint64(test.place)]] & plan.bit(test.reach) != 0)

@@ -101,7 +101,7 @@ def choose_of_few(run: Pass, v, asks_active):
 
 
 def is_first_of_key(run: Pass, i, count):
-    """Whether edge i has a key that none of the first `count` edges has."""
+    """Return whether edge i has a key that none of the first `count` edges has."""
     if count == 0:
         return run.local["key", i] >= 0
     return is_first_of_key(run, i, count - 1) & (run.local["key", count - 1] != run.local["key", i])

@@ -142,14 +142,14 @@ def look_ahead(run: Loop):
 
 
 def has_more(run: Loop):
-    """Whether there are vertices for another iteration."""
+    """Return whether there are vertices for another iteration."""
     if plan.prioritised:
         return run.size > 0 or run.left > 0
     return run.size > 0 if plan.ends_when_still else run.self_n > 0
 
 
 def reach(run: Loop):
-    """The number of vertices that are active or deferred, and of their out-edges."""
+    """Return the number of vertices that are active or deferred, and of their out-edges."""
     return run.size + run.edges + run.left if plan.prioritised else run.size + run.edges
 
 

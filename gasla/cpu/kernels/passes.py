@@ -162,19 +162,19 @@ def fetch_target(run: Pass, v):
 
 
 def active_vertices(run: Pass, fetches_targets=False):
-    """The active vertices, as the last iteration listed them."""
+    """Yield the active vertices, as the last iteration listed them."""
     queue = run.queues[run.parity]
     yield from queued(run, queue, run.last_counters, NEXT, 0, "s", fetches_targets)
 
 
 def newly_active(run: Pass, ticket):
-    """The vertices that are active next."""
+    """Yield the vertices that are active next."""
     next_queues = run.queues[1 - run.parity]
     yield from queued(run, next_queues, run.counters, NEXT, ticket)
 
 
 def all_receivers(run: Pass, ticket, side=""):
-    """The receivers of this iteration.
+    """Yield the receivers of this iteration.
 
     With a schedule they are one array. If lists are short, each thread takes a fixed part of it, which is similar from
     level to level, and so stays in its cache.
@@ -200,7 +200,7 @@ def all_receivers(run: Pass, ticket, side=""):
 
 
 def words(run: Pass):
-    """The words of a bitmap of all vertices, in chunks; each as its first vertex."""
+    """Yield the words of a bitmap of all vertices, in chunks; each as its first vertex."""
     size = np.uint64(run.self_n)
     while True:
         start = np.uint64(fetch_add_relaxed(run.counters, DENSE_TICKET, DENSE_CHUNK))
@@ -210,13 +210,13 @@ def words(run: Pass):
 
 
 def all_vertices(run: Pass):
-    """All vertices, in chunks."""
+    """Yield all vertices, in chunks."""
     for base in words(run):
         yield from range(base, min(base + np.uint64(64), np.uint64(run.self_n)))
 
 
 def bits_of(word):
-    """The positions of the set bits."""
+    """Yield the positions of the set bits."""
     rest = word
     while rest != ZERO:
         lane = count_trailing_zeros(rest)
@@ -228,6 +228,6 @@ def bits_of(word):
 
 
 def edges_of(run: Pass, side, center):
-    """The positions of a vertex's edges in the lists of a side."""
+    """Yield the positions of a vertex's edges in the lists of a side."""
     run.first, run.last = np.uint64(run.local[side + "p"][center]), np.uint64(run.local[side + "p"][center + ONE])
     yield from range(run.first, run.last)

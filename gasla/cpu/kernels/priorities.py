@@ -11,7 +11,7 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
 def is_near(run: Pass, priority):
-    """Whether a vertex belongs to the current bucket."""
+    """Return whether a vertex belongs to the current bucket."""
     return priority < run.threshold
 
 

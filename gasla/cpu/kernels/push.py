@@ -219,7 +219,7 @@ def apply_at_once(run: Pass, v):
 
 
 def is_admitted_then(run: Pass):
-    """Whether the mask admits the vertex after apply."""
+    """Return whether the mask admits the vertex after apply."""
     return run.local[plan.functions["mask"].printed](*run.local[plan.passed_after_apply])
 
 

@@ -65,13 +65,13 @@ NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 @compiled
 def has(bits, vertex):
-    """Whether the bit of `vertex` is set."""
+    """Return whether the bit of `vertex` is set."""
     return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
 
 
 @compiled
 def claim(bits, vertex, shared):
-    """Set the bit of `vertex`; True for exactly one caller, which found it clear."""
+    """Set the bit of `vertex`. Return True for exactly one caller, which found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     if load_unordered(bits, word) & bit:
         return False
@@ -83,7 +83,7 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
+    """Return whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
@@ -95,7 +95,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """The least of the buckets that threads have found; -1 if there is none."""
+    """Return the least of the buckets that threads have found, or -1 if there is none."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -127,13 +127,13 @@ def take_news(news, vertex, shared):
 
 @compiled
 def chunks_of(n):
-    """The number of chunks of a pass over all vertices, at least 1."""
+    """Return the number of chunks of a pass over all vertices, at least 1."""
     return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
 @compiled
 def own_at(thread):
-    """The index of a thread's first counter in a row."""
+    """Return the index of a thread's first counter in a row."""
     return FIRST + thread * STRIDE
 
 
@@ -219,7 +219,7 @@ def choose_threads(amount, in_row, counters, control, threads):
 
 @compiled
 def thin_work(control):
-    """The number of vertices and edges below which an iteration is thin: as given, or else as measured."""
+    """Return the number of vertices and edges below which an iteration is thin: as given, or else as measured."""
     return control[THIN] if control[THIN] >= 0 else thin(words_at(control[POOL], POOL_SIZE))
 
 
@@ -254,7 +254,7 @@ def collect_far(counts, iteration, lows, far, far_bits):
 
 @stage
 def edges_from(queue, counters, threads, indptr):
-    """The number of out-edges of the vertices in all threads' queues."""
+    """Return the number of out-edges of the vertices in all threads' queues."""
     edges = np.int64(0)
     for t in range(threads):
         for i in range(counters[own_at(t) + NEXT]):
@@ -265,7 +265,7 @@ def edges_from(queue, counters, threads, indptr):
 
 @compiled
 def total(counters, threads, what):
-    """The sum of a counter over all threads."""
+    """Return the sum of a counter over all threads."""
     result = np.int64(0)
     for thread in range(threads):
         result += counters[own_at(thread) + what]
@@ -274,7 +274,7 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """The least of the threads' own lower bounds."""
+    """Return the least of the threads' own lower bounds."""
     low = lows[0]
     for thread in range(1, threads):
         low = min(low, lows[8 * thread])
@@ -288,7 +288,7 @@ LATE = np.nextafter(LATEST, 0.0)  # stands for inf; a constant, since the compil
 
 @compiled
 def ranked(priority):
-    """A priority as a finite number that orders like it; NaN comes last."""
+    """Return a priority as a finite number that orders like it; NaN comes last."""
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), LATE)
@@ -296,13 +296,13 @@ def ranked(priority):
 
 @compiled
 def nearer(priority, other):
-    """The lesser of two priorities."""
+    """Return the lesser of two priorities."""
     return other if other < priority else priority
 
 
 @compiled
 def higher(high, priority):
-    """The larger of two priorities, among those that were finite."""
+    """Return the larger of two priorities, among those that were finite."""
     return priority if high < priority < LATE else high
 
 
@@ -335,7 +335,7 @@ def take(counters, thread, ticket, size):
 
 @compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
-    """Whether a pass over all vertices is cheaper than pushing from the active ones.
+    """Return whether a pass over all vertices is cheaper than pushing from the active ones.
 
     `ratio` is the number of edges that a pull checks in the time of one edge of a push.
     """
@@ -432,7 +432,7 @@ def open_iteration(thread, threads, control, counts, iteration):
 
 @stage
 def results_of(counters, threads):
-    """The counts of an iteration: edges looked at, vertices listed, their out-edges, vertices deferred."""
+    """Return the counts of an iteration: edges looked at, vertices listed, their out-edges, vertices deferred."""
     touched = listed = edges = left = np.int64(0)
     for thread in range(threads):
         at = own_at(thread)

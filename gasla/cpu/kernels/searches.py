@@ -20,7 +20,7 @@ def first_not_less(indices, low, high, w):
 
 @compiled
 def owner_of(indptr, place):
-    """The list that has the entry at `place`; the last list if there is no such entry."""
+    """Return the list that has the entry at `place`; the last list if there is no such entry."""
     low, high = ZERO, np.uint64(len(indptr) - 1)
     while low + ONE < high:
         middle = (low + high) >> ONE

@@ -90,7 +90,7 @@ def fill_one(run: Pass, field):
 
 
 def fill_copy(run: Pass, field, array):
-    """Fill the thread's part of an array; see `fill_field`."""
+    """Fill the thread's part of an array. See `fill_field`."""
     if isinstance(plan.vertex_type(field), VectorType):
         fill_vectors(run.low, run.high, array, run.from_[field], run.at[field])
     else:

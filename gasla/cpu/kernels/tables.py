@@ -14,7 +14,7 @@ GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # the golden ratio 
 
 @compiled
 def place_of(keys, key, capacity):
-    """The entry of a key among a table's first `capacity` entries, or the empty entry where it belongs.
+    """Return the entry of a key among a table's first `capacity` entries, or the empty entry where it belongs.
 
     Empty entries hold a negative number.
     """

@@ -108,7 +108,7 @@ def search_together(near, ends, sought, found, number, lows, highs, doubtful, op
 
 @compiled
 def is_edge(near, u, to):
-    """Whether there is an edge from u to a vertex, by a search of u's sorted list."""
+    """Return whether there is an edge from u to a vertex, by a search of u's sorted list."""
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
@@ -119,7 +119,7 @@ def is_edge(near, u, to):
 
 @compiled
 def weight(weights, first, k):
-    """The weight of the edge at position k, 1 without weights."""
+    """Return the weight of the edge at position k, 1 without weights."""
     if weights is None:
         return 1.0
     sums = weights[0]

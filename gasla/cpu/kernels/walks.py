@@ -149,7 +149,7 @@ def asked(run: Walk, function, previous, v, k, start):
 
 
 def value_of(run: Walk, role, field, previous, v, k, start):
-    """The value of a parameter of a function."""
+    """Return the value of a parameter of a function."""
     if role == "previous":
         return previous
     if role == "other":
@@ -166,7 +166,7 @@ def value_of(run: Walk, role, field, previous, v, k, start):
 
 
 def value_at(run: Walk, field, v):
-    """A field of a vertex."""
+    """Return a field of a vertex."""
     if field == "id":
         return v
     if field == "out_degree":
@@ -304,7 +304,7 @@ def accept_doubtful(run: Walk):
 def draw_again(
     run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
 ):
-    """Draw again for refused walkers; returns how many new draws there are, listed in `opened`."""
+    """Draw again for refused walkers. Return how many new draws there are, listed in `opened`."""
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     count = ZERO
@@ -350,7 +350,7 @@ def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complain
 
 @compiled
 def accept_exactly(run: Walk, lists, near, inputs, previous, v, k, start, t):
-    """The value of accept, after all edges of its `has_edge` calls have been looked up."""
+    """Return the value of accept, after all edges of its `has_edge` calls have been looked up."""
     unpack(run)
     for number in range(plan.pair_count):
         src, dst = asked(run, "pair_" + str(number), previous, v, k, start)

@@ -54,7 +54,7 @@ _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 def divide(
     lists: tuple[Array, Array, Array | None], weights: Array, k: int, tolerance: float, by_volume: bool, seed: int
 ) -> tuple[Array, float, int]:
-    """A part for each vertex, the cut and the communication volume; see `gasla.engines.HostOnly`."""
+    """Return a part for each vertex, the cut and the communication volume. See `gasla.engines.HostOnly`."""
     indptr, indices, values = lists
     n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
     part = np.arange(n, dtype=indices.dtype)
@@ -112,7 +112,7 @@ def _divide(
 
 
 def _equal_limits(weights: Array, k: int, most: float) -> Array:
-    """What each part may weigh: `most`, or so much that a part that weighs more has room in another."""
+    """Return what each part may weigh: `most`, or so much that a part that weighs more has room in another."""
     return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
@@ -144,7 +144,7 @@ def _group(levels: list[tuple[Level, Array]], groups: list[Array], enough: int, 
 
 
 def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
-    """The group of each vertex, and how many there are."""
+    """Return the group of each vertex, and how many there are."""
     n, ids = len(weights), level.indices.dtype
     label, loads, favorite = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
     _join(*level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_order(n, seed))
@@ -153,7 +153,7 @@ def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Arra
 
 
 def _order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The arguments of `visits` for an order of the vertices that a seed determines."""
+    """Return the arguments of `visits` for an order of the vertices that a seed determines."""
     runs = max(-(-n // 64), 1)
     first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
     step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
@@ -188,7 +188,7 @@ def _halve(
 
 
 def _selected(level: Level, side: Array, which: int, count: int) -> Level:
-    """The graph of the vertices on one side."""
+    """Return the graph of the vertices on one side."""
     number = np.cumsum(side == which) - 1
     m = int((level.ends - level.starts).sum())
     ids = level.indices.dtype
@@ -199,7 +199,7 @@ def _selected(level: Level, side: Array, which: int, count: int) -> Level:
 
 
 def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: int, peels: int) -> Array:
-    """The side, 0 or 1, of each vertex, by grouping and growing one side.
+    """Return the side, 0 or 1, of each vertex, by grouping and growing one side.
 
     On the finest levels, `peels` of them, the graph is also peeled, and the better sides are taken.
     """
@@ -232,12 +232,12 @@ def _grown(level: Level, weights: Array, share: Array, slack: float, seed: int) 
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """What each of two sides may weigh: a vertex of a side that weighs more has room on the other."""
+    """Return what each of two sides may weigh: a vertex of a side that weighs more has room on the other."""
     return np.maximum(slack * share, share + weights.max() / 2)
 
 
 def _improve(level: Level, weights: Array, part: Array, limits: Array) -> float:
-    """Bring all parts within their limits, and lessen the cut, in place; returns the cut."""
+    """Bring all parts within their limits, and lessen the cut, in place. Return the cut."""
     cut: float = _better(*level, weights, part, limits, *_room(part, len(limits)))
     return cut
 
@@ -475,7 +475,7 @@ def _sink(heap, place, keys, at, size):
 
 @compiled
 def _push(heap, place, keys, size, v, key):
-    """Put a vertex on the heap; returns the new size."""
+    """Put a vertex on the heap. Return the new size."""
     keys[v] = key
     heap[size] = v
     _rise(heap, place, keys, size)
@@ -484,7 +484,7 @@ def _push(heap, place, keys, size, v, key):
 
 @compiled
 def _pop(heap, place, keys, size, mark):
-    """Take the first vertex from the heap, and put a mark in its place; returns the new size."""
+    """Take the first vertex from the heap, and put a mark in its place. Return the new size."""
     place[np.uint64(heap[_ZERO])] = mark
     size -= _ONE
     if size > _ZERO:
@@ -497,7 +497,7 @@ def _pop(heap, place, keys, size, mark):
 def _better(
     starts, ends, indices, values, weights, part, limits, loads, own, total, sums, near, heap, place, keys, moved, came
 ):
-    """Bring all parts within their limits, and lessen the cut; returns the cut."""
+    """Bring all parts within their limits, and lessen the cut. Return the cut."""
     n, parts = np.uint64(len(part)), np.uint64(len(limits))
     for p in range(parts):
         loads[p] = 0.0

@@ -160,7 +160,7 @@ def _extend(control, heads, first, words, least, bits, path, found):
 
 @compiled
 def _none_has(i, depth, bits):
-    """Whether no preceding vertex that excludes cliques at this depth is adjacent to candidate i."""
+    """Return whether no preceding vertex that excludes cliques at this depth is adjacent to candidate i."""
     rows, _, counts, numbers = bits
     for k in range(np.uint64(counts[depth])):
         if (rows[np.uint64(numbers[k]), i >> _SIX] >> (i & _LAST)) & _ONE:
@@ -219,7 +219,7 @@ def _choose(words, depth, bits):
 
 @compiled
 def _near(rows, number, words, here):
-    """The number of candidates that are adjacent to the vertex of a row."""
+    """Return the number of candidates that are adjacent to the vertex of a row."""
     near = 0
     for w in range(words):
         near += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))

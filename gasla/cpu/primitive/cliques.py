@@ -35,7 +35,7 @@ _LACK = 3  # a search ends when this many vertices are missing, as `_tell` count
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
-    """The number of cliques of k vertices, four or more, of a simple graph."""
+    """Return the number of cliques of k vertices, four or more, of a simple graph."""
     n, m, most = graph.n, graph.m, int(np.diff(lists.indptr).max(initial=0))
     if most < k - 1:
         return 0
@@ -121,7 +121,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
 
 @compiled
 def _next(words, untried, state):
-    """The vertex to try next, the pivot first; -1 if none is left."""
+    """Return the vertex to try next, the pivot first, or -1 if none is left."""
     if state[2] >= 0:
         return state[2]
     for word in range(words):

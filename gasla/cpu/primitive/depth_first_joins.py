@@ -26,7 +26,7 @@ _GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many
 @once
 @functools.cache
 def kernel(plan: JoinPlan, way: str) -> Compiled:
-    """The compiled `join` of a plan."""
+    """Return the compiled `join` of a plan."""
     found: Compiled = join.join.of(Decisions(plan, way))
     return found
 
@@ -49,31 +49,31 @@ class Joined:
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
-        """The number of matches."""
+        """Return the number of matches."""
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """The number of matches that begin in each of some blocks; by default in all."""
+        """Return the number of matches that begin in each of some blocks, by default in all."""
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
         wanted[:, 1] = NO_LIMIT if most is None else most
         return [low + (high << 64) for low, high in self._run("count", first, wanted).tolist()]
 
     def tally(self) -> Array:
-        """The number of matches that each vertex is in."""
+        """Return the number of matches that each vertex is in."""
         tallies = np.zeros((self.team, self.n), np.int64)
         self._run("tally", 0, np.full((self.blocks, 3), NO_LIMIT), tallies=tallies)
         found: Array = tallies.sum(axis=0)
         return found
 
     def write(self, first: int, wanted: Array, found: Array) -> list[int]:
-        """Write matches of some blocks into rows; returns how many there were."""
+        """Write matches of some blocks into rows. Return how many there were."""
         written: list[int] = self._run("write", first, wanted, found)[:, 0].tolist()
         return written
 
     def _run(
         self, way: str, first: int, wanted: Array, found: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the kernel on as many blocks as `wanted` has rows; returns the counts of each, in two words."""
+        """Run the kernel on as many blocks as `wanted` has rows. Return the counts of each, in two words."""
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))
         skips, takes, places = (np.ascontiguousarray(wanted[:, k], np.uint64) for k in range(3))

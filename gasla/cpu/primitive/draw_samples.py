@@ -23,7 +23,7 @@ _AHEAD = np.uint64(8)  # entries between the one that is numbered and the one wh
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """The prefix sums of each list's weights, added in order."""
+    """Return the prefix sums of each list's weights, added in order."""
     sums, n = np.empty(len(lists.indices)), len(lists.indptr) - 1
     work = n + len(lists.indices)
     run(_sum, work, lists.indptr, weights, sums, block_size(n, threads_for(work)), loose=True)
@@ -173,7 +173,7 @@ def _search(thread, threads, control, indptr, values, ids, marks, after, found):
 
 @compiled
 def _edge_at(edge_ids, place):
-    """The number of the edge at a position."""
+    """Return the number of the edge at a position."""
     if edge_ids is None:
         return np.int64(place)
     return np.int64(edge_ids[place])
@@ -181,7 +181,7 @@ def _edge_at(edge_ids, place):
 
 @compiled
 def _bounds(firsts, k, w):
-    """The first entry of a row of samples, and its end."""
+    """Return the first entry of a row of samples, and its end."""
     if firsts is None:
         return w * k, w * k + k
     return np.uint64(firsts[w]), np.uint64(firsts[w + ONE])
@@ -189,7 +189,7 @@ def _bounds(firsts, k, w):
 
 @compiled
 def _draw(drawn, first, last, weights, replace, state):
-    """Fill `drawn` with positions within a list; returns how many there are."""
+    """Fill `drawn` with positions within a list. Return how many there are."""
     degree, k = last - first, np.uint64(len(drawn))
     if degree == ZERO:
         return ZERO
@@ -259,7 +259,7 @@ def _draw_of_rest(drawn, count, first, last, weights, part):
 
 @compiled
 def _has(drawn, count, place):
-    """Whether a position is among the first `count`."""
+    """Return whether a position is among the first `count`."""
     found = False
     for i in range(count):
         found |= np.uint64(drawn[i]) == place
@@ -288,13 +288,13 @@ def _number(thread, threads, control, count, found, table, known, at, total):
 
 @compiled
 def _home(table, v):
-    """The slot where the search for a vertex begins."""
+    """Return the slot where the search for a vertex begins."""
     return mixed(ZERO, v) & (np.uint64(len(table)) - _PAIR)
 
 
 @compiled
 def _slot(table, v):
-    """The slot of a vertex, or the empty slot where it belongs."""
+    """Return the slot of a vertex, or the empty slot where it belongs."""
     slot = _home(table, v)
     while table[slot] >= 0 and np.uint64(table[slot]) != v:
         slot = (slot + _PAIR) & (np.uint64(len(table)) - _PAIR)

@@ -49,7 +49,7 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
 
 
 def _events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
-    """The edges in all orders, and the position of each edge in `pairs`."""
+    """Return the edges in all orders, and the position of each edge in `pairs`."""
 
     def starts(owners: Array) -> Array:
         return np.append(0, np.bincount(owners, minlength=n).cumsum()).astype(np.int64)
@@ -131,7 +131,7 @@ def _add(total, k, count):
 
 @compiled
 def _of(events, v, first, last):
-    """The number of times of a vertex after `first` and up to `last`."""
+    """Return the number of times of a vertex after `first` and up to `last`."""
     indptr, times = events
     high = np.uint64(indptr[v + _ONE])
     low = _after(times, np.uint64(indptr[v]), high, first)
@@ -140,7 +140,7 @@ def _of(events, v, first, last):
 
 @compiled
 def _between(pairs, x, y, place, first, last):
-    """The numbers of edges from x to y and from y to x after `first` and up to `last`.
+    """Return the numbers of edges from x to y and from y to x after `first` and up to `last`.
 
     The search begins at the place of an edge between the two, or else (-1) at the first edge of the smaller one.
     """
@@ -158,7 +158,7 @@ def _between(pairs, x, y, place, first, last):
 
 @compiled
 def _after(times, low, high, time):
-    """The first position of a later time."""
+    """Return the first position of a later time."""
     while low < high:
         middle = (low + high) >> _ONE
         if times[middle] <= time:
@@ -170,7 +170,7 @@ def _after(times, low, high, time):
 
 @compiled
 def _advance(times, larger, low, high, b, time):
-    """The first position from `low` on of a pair after b, or of b at a later time, in strides that double."""
+    """Return the first position from `low` on of a pair after b, or of b at a later time, in strides that double."""
     stride = _ONE
     while low + stride < high and _is_before(times, larger, low + stride, b, time):
         low += stride

@@ -68,7 +68,7 @@ def compress(parents: Array) -> None:
 
 
 def number(parents: Array) -> int:
-    """Replace parents by numbers of trees, in place and in the order of roots; returns the number of trees."""
+    """Replace parents by numbers of trees, in place and in the order of roots. Return the number of trees."""
     counts = np.zeros(threads_for(len(parents)), np.int64)
     with _packed(parents) as flat:
         run(_number, len(flat), flat, counts, team=len(counts))
@@ -76,7 +76,7 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """The root of most vertices in a sample: that of the largest tree, if it has over half of all vertices."""
+    """Return the root of most vertices in a sample: that of the largest tree, if it has over half of all vertices."""
     return int(_majority(np.ascontiguousarray(parents)))
 
 
@@ -123,7 +123,7 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 @inlined
 def find(parents, v):
-    """The root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
+    """Return the root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
     parent = np.uint64(load_unordered(parents, v))
     grandparent = np.uint64(load_unordered(parents, parent))
     while parent != grandparent:
@@ -136,7 +136,7 @@ def find(parents, v):
 
 @inlined
 def _unite(parents, root, v):
-    """Make the smaller of `root` and the root of v the parent of the larger; returns the smaller."""
+    """Make the smaller of `root` and the root of v the parent of the larger. Return the smaller."""
     other = find(parents, v)
     while root != other:
         large, small = max(root, other), min(root, other)
@@ -203,7 +203,7 @@ def _link_across(thread, threads, control, indptr, indices, parents, first, last
 
 @inlined
 def _are_apart(first, size, other, size_of_other):
-    """Whether two ranges of numbers are disjoint."""
+    """Return whether two ranges of numbers are disjoint."""
     return first + size <= other or other + size_of_other <= first
 
 

@@ -37,7 +37,7 @@ class Decisions:
         return [reach for reach in self.marked if reach.place == place]
 
     def ready_at(self, count: int) -> list[int]:
-        """The vertices to be counted once so many are matched."""
+        """Return the vertices to be counted once so many are matched."""
         return [k for k in self.numbers if max(self.free[k].ready, 2 if self.is_tabled(k) else 0) == count]
 
     def is_tabled(self, number: int) -> bool:
@@ -48,19 +48,19 @@ class Decisions:
         return len(join.within) == 1 and not join.outside and not join.has_label
 
     def apart(self, join: Join, place: int) -> list[int]:
-        """The matched vertices that a vertex is compared with."""
+        """Return the matched vertices that a vertex is compared with."""
         return [i for i in join.apart if i < place]
 
     def latest(self, join: Join, place: int) -> list[Reach]:
-        """The lists of the vertex that was matched last which have all that fits."""
+        """Return the lists of the vertex that was matched last which have all that fits."""
         return [reach for reach in join.within if reach.place == place - 1]
 
     def earlier(self, join: Join, place: int) -> list[Reach]:
-        """The lists of other vertices which have all that fits."""
+        """Return the lists of other vertices which have all that fits."""
         return [reach for reach in join.within if reach.place < place - 1]
 
     def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """The lists of the vertex that was matched last, and whether they have what fits, or nothing of it."""
+        """Return the lists of the vertex that was matched last, and whether they have what fits, or nothing of it."""
         outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
@@ -80,11 +80,11 @@ class Decisions:
         return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
 
     def kind(self, join: Join) -> int:
-        """The bit of the vertices that may be in the place of a vertex of the pattern."""
+        """Return the bit of the vertices that may be in the place of a vertex of the pattern."""
         return 1 << join.vertex
 
     def bit(self, reach: Reach) -> int:
-        """The bit of the vertices in a list."""
+        """Return the bit of the vertices in a list."""
         return 1 << (_KINDS + self.marked.index(reach))
 
     def all_but(self, reach: Reach) -> int:
@@ -94,18 +94,18 @@ class Decisions:
         return slot(self.plan, reach)
 
     def crossed(self, reach: Reach) -> Reach:
-        """The list of a vertex that has the vertices in whose list, of the given sort, it is."""
+        """Return the list of a vertex that has the vertices in whose list, of the given sort, it is."""
         return reach._replace(backward=self.plan.directed and not reach.backward)
 
     def name(self, reach: Reach) -> str:
         return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
-        """How many matched vertices have been or will be counted for certain."""
+        """Return how many matched vertices have been or will be counted for certain."""
         return sum(map(functools.partial(self._is_certain, self.free[number]), self._met(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
-        """The matched vertices that may have been counted, with the tests that tell."""
+        """Return the matched vertices that may have been counted, with the tests that tell."""
         return [met for met in self._met(number) if not self._is_certain(self.free[number], met)]
 
     def _met(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
@@ -116,14 +116,14 @@ class Decisions:
         return not met[1] and not free.join.has_label and not free.join.above
 
     def factors(self, first: int) -> list[int]:
-        """The numbers of two vertices that are counted, or of those that are left."""
+        """Return the numbers of two vertices that are counted, or of those that are left."""
         return self.numbers[first : first + 2]
 
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:
         return items[1:]
 
     def _marked(self) -> list[Reach]:
-        """The lists whose entries are marked while their vertex is matched."""
+        """Return the lists whose entries are marked while their vertex is matched."""
         steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
         steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
         found = {reach for join, place in steps for reach, _ in self._tested(join, place)}
@@ -132,11 +132,11 @@ class Decisions:
 
 
 def slot(plan: JoinPlan, reach: Reach) -> int:
-    """The place of a list among those of its vertex: two of each relation if the plan is directed."""
+    """Return the place of a list among those of its vertex: two of each relation if the plan is directed."""
     return reach.relation * (1 + plan.directed) + reach.backward
 
 
 @functools.cache
 def mark_type(plan: JoinPlan) -> np.dtype[Any]:
-    """The smallest type with the bits of kinds, and one for each list that is marked: at most 56."""
+    """Return the smallest type with the bits of kinds, and one for each list that is marked: at most 56."""
     return np.dtype(f"u{max(2, 1 << ((_KINDS + len(Decisions(plan).marked) - 1) // 8).bit_length())}")

@@ -39,7 +39,7 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
-    """Whether there is an edge sources[i] -> targets[i], for each i."""
+    """Return whether there is an edge sources[i] -> targets[i], for each i."""
     lists, found = graph.sorted_out, np.zeros(len(sources), np.bool_)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
     run(_look_up, _LOOKS * len(sources), lists.indptr, lists.indices, *ends, found, loose=True)

@@ -59,7 +59,7 @@ class Vertices(NamedTuple):
     fixed: Array | None  # whether each vertex stays in its community; None if none has to
 
     def contracted(self, groups: Array, count: int) -> "Vertices":
-        """What the next level knows, whose vertices are groups."""
+        """Return what the next level knows, whose vertices are groups."""
 
         def sums(each: Array | None) -> Array | None:
             return None if each is None else np.bincount(groups, each, count)
@@ -78,7 +78,7 @@ def louvain_levels(
     refine: bool,
     iterations: int,
 ) -> list[Array]:
-    """The community of every vertex after each level, from given communities; see `gasla.engines.Primitives`."""
+    """Return the community of every vertex after each level, from given communities. See `gasla.engines.Primitives`."""
     indptr, indices, values = lists
     level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
     known, found = Vertices(*vertices), list[list[Array]]()
@@ -199,7 +199,7 @@ def _add_weights(indptr, values, sums):
 
 @inlined
 def _penalty(share, a, b, v, sum_a, sum_b, c):
-    """What the sums of a community c cost vertex v outside it."""
+    """Return what the sums of a community c cost vertex v outside it."""
     if b is None:
         return share * a[v] * sum_a[c]
     return share * (a[v] * sum_b[c] + b[v] * sum_a[c])
@@ -226,7 +226,7 @@ def _carry(each, sums, v, old, new):
 
 @compiled
 def visits(n, first, step, runs):
-    """The vertices by runs of adjacent ones; the runs are scattered, since hubs often have the smallest ids."""
+    """Yield the vertices by runs of adjacent ones; the runs are scattered, since hubs often have the smallest ids."""
     run = first
     for _ in range(runs):
         for v in range(run * _RUN, min(run * _RUN + _RUN, n)):  # noqa: UP028 - the language has no `yield from`
@@ -281,7 +281,7 @@ def _move(
 
 @inlined
 def _count(label, members, empty):
-    """Count the vertices of each label, and list the labels without any; returns how many there are."""
+    """Count the vertices of each label, and list the labels without any. Return how many there are."""
     n, spare = np.uint64(len(label)), _ZERO
     for v in range(n):
         members[np.uint64(label[v])] += 1
@@ -293,7 +293,7 @@ def _count(label, members, empty):
 
 @inlined
 def _recount(members, empty, spare, old, new):
-    """A vertex has moved from one label to another; returns how many labels are empty."""
+    """A vertex has moved from one label to another. Return how many labels are empty."""
     spare -= np.uint64(members[new] == 0)
     members[old] -= 1
     members[new] += 1
@@ -303,7 +303,7 @@ def _recount(members, empty, spare, old, new):
 
 @inlined
 def _weigh(indices, values, label, within, v, low, high, totals, near):
-    """Add up the weights of a vertex's edges by the label at their other end; returns how many labels there are."""
+    """Add up the weights of a vertex's edges by the label at their other end. Return how many labels there are."""
     count, one = _ZERO, totals.dtype.type(1)
     for k in range(low, high):
         u = np.uint64(indices[k])
@@ -327,7 +327,7 @@ def _notify(indices, label, fixed, low, high, best, due):
 
 @compiled
 def renumber(label, number):
-    """Number labels from 0 in the order of the smallest vertex of each; returns how many there are."""
+    """Number labels from 0 in the order of the smallest vertex of each. Return how many there are."""
     n, count = np.uint64(len(label)), 0
     for v in range(n):
         number[v] = -1

@@ -49,7 +49,7 @@ class ByDegree(NamedTuple):
 
 
 def simplify(graph: Graph) -> Graph:
-    """The simple graph: each edge once in both directions, no self loops; the graph itself if it is simple."""
+    """Return the simple graph: each edge once in both directions, no self loops; the graph itself if it is simple."""
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 
@@ -83,7 +83,7 @@ def count_common_neighbors(
 
 
 def _most(m: int) -> int:
-    """A bound for the steps on m edges: oriented lists have at most about sqrt(m) entries."""
+    """Return a bound for the steps on m edges: oriented lists have at most about sqrt(m) entries."""
     return m * math.isqrt(m)
 
 
@@ -100,7 +100,7 @@ def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np
 
 
 def by_degree(graph: Graph) -> ByDegree:
-    """A simple graph's edges, each once, with the vertices ordered by degree.
+    """Return a simple graph's edges, each once, with the vertices ordered by degree.
 
     The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
     """

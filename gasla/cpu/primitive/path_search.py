@@ -93,7 +93,7 @@ def list_paths(
 
 @compiled
 def _parts(firsts, start, end):
-    """The searches whose first edges are in a range, with the part of the range of each."""
+    """Yield the searches whose first edges are in a range, with the part of the range of each."""
     low = owner_of(firsts, start)
     while start < end:
         stop = min(end, np.uint64(firsts[low + _ONE]))
@@ -104,7 +104,7 @@ def _parts(firsts, start, end):
 
 @compiled
 def _approach(lists, ends, top, deep, share, near, queue):
-    """Set `near` of vertices d edges from the target to deep - d; return their number, and up to which d all have it.
+    """Set `near` of vertices d edges from the target to deep - d. Return their number, and up to which d all have it.
 
     The search backward ends when its next step reads more edges than the last step forward, at a rough guess.
     """
@@ -149,7 +149,7 @@ def _forget(source, count, near, queue):
 
 @compiled
 def _leads_on(known, depth, deep, far):
-    """Whether the vertex after `depth` edges may still reach the target, by its `near`."""
+    """Return whether the vertex after `depth` edges may still reach the target, by its `near`."""
     return known > depth or (known == 0 and deep - depth > far + 1)
 
 

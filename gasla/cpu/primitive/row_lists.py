@@ -60,7 +60,7 @@ class RowSearch:
 
 @compiled
 def open_blocks(control, total, limit, n, size):
-    """The blocks of this thread, as number, start and end, until none is left or there are `limit` rows.
+    """Yield the blocks of this thread, as number, start and end, until none is left or there are `limit` rows.
 
     Whoever has taken a block searches it: so those that are searched are the first ones.
     """
@@ -93,7 +93,7 @@ def close_block(writer, block, tally, starts, total):
 
 @inlined
 def is_full(rows):
-    """Whether a block may have no more rows."""
+    """Return whether a block may have no more rows."""
     writer = rows[0]
     return writer[ROWS] >= writer[ROOM]
 

@@ -123,7 +123,7 @@ def _key(degrees, u, v):
 
 @inlined
 def _precedes(indices, weights, degrees, u, a, b):
-    """Whether u's edge at position a is better than the one at b."""
+    """Return whether u's edge at position a is better than the one at b."""
     if weights[a] != weights[b]:
         return weights[a] > weights[b]
     return _key(degrees, u, np.uint64(indices[a])) < _key(degrees, u, np.uint64(indices[b]))
@@ -131,7 +131,10 @@ def _precedes(indices, weights, degrees, u, a, b):
 
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-    """Whether v prefers u, along the edge at k, to its suitor. It may turn out later that it does not any more."""
+    """Return whether v prefers u, along the edge at k, to its suitor.
+
+    It may turn out later that it does not any more.
+    """
     bar = load_relaxed(bars, v)
     if weights[k] != bar:
         return weights[k] > bar
@@ -140,7 +143,7 @@ def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
 
 @inlined
 def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-    """Whether v has no suitor, or prefers u, along the edge at k.
+    """Return whether v has no suitor, or prefers u, along the edge at k.
 
     A suitor that is rejected never returns. So one that is still there after its offer was read had made that offer.
     """
@@ -154,7 +157,7 @@ def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
 
 @inlined
 def _is_better(weights, degrees, offers, u, v, k, suitor):
-    """Whether the edge at k, from u to v, is better than that of v's suitor."""
+    """Return whether the edge at k, from u to v, is better than that of v's suitor."""
     offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer

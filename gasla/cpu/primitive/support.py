@@ -31,7 +31,7 @@ _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
-    """The number of triangles, and the number at each stored edge, in the order of the input."""
+    """Return the number of triangles, and the number at each stored edge, in the order of the input."""
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):

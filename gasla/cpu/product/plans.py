@@ -76,11 +76,11 @@ class ProductPlan:
         return [Symbol("old", self.terms.out_type), Symbol("new", self.terms.type)]
 
     def functions(self) -> list[str]:
-        """The semiring's functions, printed."""
+        """Return the semiring's functions, printed."""
         raise NotImplementedError
 
     def imports(self) -> dict[str, str]:
-        """The names that printed functions use, with the modules that define them."""
+        """Return the names that printed functions use, with the modules that define them."""
         return PRINTED
 
     @property
@@ -161,7 +161,7 @@ class VectorPlan(ProductPlan):
         return sum(bool(functools.reduce(combine, truths)) << bits for bits, truths in enumerate(numbers))
 
     def functions(self) -> list[str]:
-        """The product, how two combine, when a total is final, how it is merged; the first two also for four."""
+        """Return the product, how two combine, when a total is final, how it is merged; the first two also for four."""
         terms = self.terms
         found = [
             printer.function("product", terms.symbols, terms.product, write),
@@ -179,7 +179,7 @@ class VectorPlan(ProductPlan):
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """One node as text: `where` without a branch."""
+    """Return one node as text: `where` without a branch."""
     if expr.op != "where":
         return printer.expression(expr, args)
     condition = expr.args[0]
@@ -189,14 +189,14 @@ def write(expr: Expr, args: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """The terms for vectors of four entries; None if some operation does not exist for vectors."""
+    """Return the terms for vectors of four entries, or None if some operation does not exist for vectors."""
     if terms.any_will_do or not (simd4_printer.are_for(terms.product) and simd4_printer.are_for(terms.combination)):
         return None
     return Four(simd4_printer.as_choices(terms.product), simd4_printer.as_choices(terms.combination))
 
 
 def _items(expr: Expr) -> tuple[Expr, ...]:
-    """The items of a tuple; else the value alone."""
+    """Return the items of a tuple, else the value alone."""
     return expr.args if expr.op == "tuple" else (expr,)
 
 
@@ -245,7 +245,7 @@ class BatchedPlan(ProductPlan):
         return [*super().arrays, *(f"all_{name}" for name in self.scratch)]
 
     def new_scratch(self, threads: int) -> tuple[Any, ...]:
-        """The arrays that the kernel works in, after all other arguments."""
+        """Return the arrays that the kernel works in, after all other arguments."""
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
@@ -264,7 +264,7 @@ class BatchedPlan(ProductPlan):
 
 @functools.lru_cache(maxsize=1024)
 def batch_height(terms: Terms, is_long: bool) -> int:
-    """The height of slots, for long or short rows; 0 if the product does not run in batches.
+    """Return the height of slots, for long or short rows, or 0 if the product does not run in batches.
 
     It does if it calls functions such as exp, and all of them exist for vectors.
     """
@@ -292,7 +292,7 @@ def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
 
 
 def vector_imports(terms: Terms) -> dict[str, str]:
-    """The names of vector functions that a product calls."""
+    """Return the names of vector functions that a product calls."""
     exprs = [terms.product, terms.combination, *([] if terms.merged is None else [terms.merged])]
     return vector_printer.imports(map(vector_printer.sheltered, exprs))
 
@@ -325,7 +325,7 @@ class DensePlan(ProductPlan):
         return max(1, LINE // kind.itemsize)
 
     def functions(self) -> list[str]:
-        """The printed functions: the product of an entry, the combination of two, and the stored value."""
+        """Return the printed functions: the product of an entry, the combination of two, and the stored value."""
         terms, make = self.terms, functools.partial(printer.function, write=vector_printer.write)
         found = [make("product", terms.symbols, vector_printer.sheltered(terms.product))]
         found.append(make("combine", self.pair, vector_printer.sheltered(terms.combination)))
@@ -352,7 +352,7 @@ class SparsePlan(ProductPlan):
         return [*values, *self.outs, *(f"all_{name}" for name in self.totals)]
 
     def functions(self) -> list[str]:
-        """The printed functions: the product of an entry, the combination of two, and the stored value."""
+        """Return the printed functions: the product of an entry, the combination of two, and the stored value."""
         terms = self.terms
         found = [
             printer.function("product", terms.symbols, terms.product, write),

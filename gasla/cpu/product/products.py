@@ -38,7 +38,7 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """The lists of a matrix; not cached, as they are SciPy's own arrays, and kernels check them."""
+    """Return the lists of a matrix; not cached, as they are SciPy's own arrays, and kernels check them."""
     return make()
 
 
@@ -102,7 +102,7 @@ class Share:
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
-        """Run a kernel; False if the matrix points outside itself."""
+        """Run a kernel. Return False if the matrix points outside itself."""
         control = threads.new_control()
         threads.run_parallel(kernel, control, args, team, short=self.is_short, loose=True)
         return control.item(threads.STOP) == 0
@@ -110,7 +110,7 @@ class Share:
 
 @functools.lru_cache(maxsize=1024)
 def asks_truth(terms: Terms) -> bool:
-    """Whether the product depends only on whether x is zero."""
+    """Return whether the product depends only on whether x is zero."""
     users = [e for e in in_order([terms.product]) if any(map(_is_x, e.args))]
     return bool(users) and all(e.op == "cast" and e.type == np.dtype(bool) for e in users)
 

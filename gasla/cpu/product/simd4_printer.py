@@ -22,7 +22,7 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 
 def are_for(expr: Expr) -> bool:
-    """Whether vectors have all operations of an expression."""
+    """Return whether vectors have all operations of an expression."""
     return all(_is_there(e) for e in in_order(expr))
 
 
@@ -35,7 +35,7 @@ def _is_there(expr: Expr) -> bool:
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """One node as text."""
+    """Return one node as text."""
     if expr.op == "constant":
         return f"simd4.spread({printer.literal(expr.payload, expr.type)})"
     if expr.op == "where":
@@ -44,7 +44,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def as_choices(expr: Expr) -> Expr:
-    """The expression with minima and maxima as choices between two values."""
+    """Return the expression with minima and maxima as choices between two values."""
 
     def choose(e: Expr, args: list[Expr]) -> Expr | None:
         if e.op not in EXTREMA:

@@ -26,7 +26,7 @@ class Rows:
         self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
 
     def divide(self) -> bool:
-        """Check all matrices, and divide the rows; False if a matrix points outside itself."""
+        """Check all matrices, and divide the rows. Return False if a matrix points outside itself."""
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
@@ -45,11 +45,11 @@ class Rows:
         return 24 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
-        """Whether B has rows that are long enough to search, and all rows ascend."""
+        """Return whether B has rows that are long enough to search, and all rows ascend."""
         return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
 
     def _ascends(self) -> bool:
-        """Whether the columns of each row of B strictly ascend."""
+        """Return whether the columns of each row of B strictly ascend."""
         return self._run(counting.ascend, self.B, *self.inputs[2:], self._grain(self.B))
 
     def _grain(self, lists: Lists) -> Any:
@@ -68,7 +68,7 @@ class Rows:
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel; False if it sets the stop flag.
+    """Run a kernel. Return False if it sets the stop flag.
 
     A progress bar shows how many of the parts have been taken by threads.
     """
@@ -149,5 +149,5 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
 
 
 def _values(terms: Terms, A: Lists, B: Lists) -> list[Any]:
-    """The values that the product reads."""
+    """Return the values that the product reads."""
     return [lists.values for name, lists in (("value", A), ("x", B)) if terms.reads(name)]

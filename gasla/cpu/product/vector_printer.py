@@ -13,7 +13,7 @@ from semirings.printers import python as printer
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """One node as text."""
+    """Return one node as text."""
     if expr.op == "where":
         return f"select({', '.join(args)})"
     if vector_math.is_vectorised(expr.op, expr.type):
@@ -22,7 +22,10 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def _name(expr: Expr) -> str:
-    """The vector function for a call. For exp it takes equal time for all values, unless `sheltered` ensures that."""
+    """Return the vector function for a call.
+
+    For exp it takes equal time for all values, unless `sheltered` ensures that.
+    """
     even = "even_" if expr.op == "exp" and expr.args[0].op != "where" else ""
     return f"{even}{expr.op}_{expr.type}"
 
@@ -34,12 +37,12 @@ def imports(exprs: Iterable[Expr]) -> dict[str, str]:
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:
-    """The calls of functions that take many instructions, such as exp."""
+    """Return the calls of functions that take many instructions, such as exp."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 
 def sheltered(expr: Expr) -> Expr:
-    """The expression with functions called on 1 where a `where` takes the other value.
+    """Return the expression with functions called on 1 where a `where` takes the other value.
 
     Libraries compute unusual values one by one, which takes long, and the `where` may be there to exclude them.
     """

@@ -181,21 +181,21 @@ class CpuPlan(Plan):
         return [name for name in names if f"scratch_{name}" in self.wide_scratch]
 
     def returned(self, function: str) -> str | list[str]:
-        """The fields that a function returns: a name, or a list of several."""
+        """Return the fields that a function returns: a name, or a list of several."""
         names = [*self.functions[function].result]
         return names[0] if len(names) == 1 else names
 
     def read(self, role: str, *functions: str) -> list[str]:
-        """The fields that the functions read of a role."""
+        """Return the fields that the functions read of a role."""
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
-        """The loads of the fields that the functions read of a vertex, except those that `but` reads."""
+        """Return the loads of the fields that the functions read of a vertex, except those that `but` reads."""
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
 
     def edge_loads(self, *functions: str, but: str = "") -> list[LoadEdge]:
-        """The loads of the fields that the functions read of an edge, except those that `but` reads."""
+        """Return the loads of the fields that the functions read of an edge, except those that `but` reads."""
         known = edge_loads(self, but)
         return [load for load in edge_loads(self, *functions) if load not in known]
 
@@ -250,7 +250,7 @@ class CpuPlan(Plan):
         return 15 if self.leaves_early else 2
 
     def asks_active(self, is_receiver: bool) -> bool:
-        """Whether a vertex that gathers over all its edges receives only if a neighbor is active."""
+        """Return whether a vertex that gathers over all its edges receives only if a neighbor is active."""
         return not (self.everyone or is_receiver or self.active_only)
 
     @functools.cached_property
@@ -289,7 +289,7 @@ class CpuPlan(Plan):
         return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
     def at_edge(self, symbol: Symbol, edge: int) -> str:
-        """The local that holds a symbol of gather for one of several edges."""
+        """Return the local that holds a symbol of gather for one of several edges."""
         role, _ = self.functions["gather"].sources[symbol.name]
         return f"{symbol.name}_{edge}" if role in ("src", "edge", "back") else symbol.name
 
@@ -300,7 +300,7 @@ class CpuPlan(Plan):
 
     @staticmethod
     def one_in_bits(kind: np.dtype) -> int:
-        """The bits of 1, as a whole number."""
+        """Return the bits of 1, as a whole number."""
         return int(np.ones(1, kind).view(f"i{kind.itemsize}").item())
 
     # --- push -----------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class CpuPlan(Plan):
         return self.fetched is not None and not isinstance(self.vertex_type(self.fetched), np.dtype)
 
     def loads_of_end(self, role: str) -> list[Statement]:
-        """The loads of one end of an edge, except of vectors that are read lane by lane."""
+        """Return the loads of one end of an edge, except of vectors that are read lane by lane."""
         names = self.read(role, "gather", "edge_mask")
         if self.sends_news and self.lane_gather:
             asked = self.read(role, "edge_mask")
@@ -350,7 +350,7 @@ class CpuPlan(Plan):
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
     def number(self, part: Part) -> str:
-        """The number of the function that combines a part."""
+        """Return the number of the function that combines a part."""
         return str(self.combinations[part.combined])
 
     def accumulating(self, part: Part) -> str:

@@ -40,7 +40,7 @@ class Undescribed(Exception):
 
 
 def fingerprint(plan: Plan) -> str | None:
-    """The hash for a plan; None if it holds an object that can't be described."""
+    """Return the hash for a plan, or None if it holds an object that can't be described."""
     traced, program = plan.traced, plan.traced.program
     kinds = {**traced.aggregate_types, **traced.deposit_types}
     declared = {**traced.aggregates, **traced.deposits}
@@ -58,19 +58,19 @@ def fingerprint(plan: Plan) -> str | None:
 
 
 def fingerprint_of_walk(plan: "WalkPlan") -> str | None:
-    """The hash for the plan of a walk program."""
+    """Return the hash for the plan of a walk program."""
     traced = plan.traced
     kinds = traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types
     return described("walk", traced.program.__name__, *kinds, plan.functions, plan.inputs)
 
 
 def fingerprint_of_product(terms: Terms, *more: Any) -> str | None:
-    """The hash for a kind of product over a semiring."""
+    """Return the hash for a kind of product over a semiring."""
     return described("product", *more, terms.product, terms.merged, terms.out_type, (terms.monoid, terms.type))
 
 
 def described(*parts: Any) -> str | None:
-    """The hash of all that kernels follow from; None if a part can't be described. Monoids come with a type."""
+    """Return the hash of all that kernels follow from; None if a part can't be described. Monoids come with a type."""
     try:
         texts = [files(), *map(_Describer(), parts)]
     except Undescribed:
@@ -80,7 +80,7 @@ def described(*parts: Any) -> str | None:
 
 @functools.cache
 def files() -> str:
-    """A hash of the Python files that generate text, and of those that the text imports."""
+    """Return a hash of the Python files that generate text, and of those that the text imports."""
     found = hashlib.sha256()
     for folder in FOLDERS:
         for file in sorted(folder.glob("*.py")):
@@ -89,7 +89,7 @@ def files() -> str:
 
 
 def _monoid(monoid: Monoid, kind: Any) -> Any:
-    """The parts of a monoid that decide how values of a type are reduced."""
+    """Return the parts of a monoid that decide how values of a type are reduced."""
     if type(monoid).__module__ != Monoid.__module__:
         raise Undescribed(monoid)
     if isinstance(monoid, Product):

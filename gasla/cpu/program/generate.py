@@ -39,7 +39,7 @@ STAGES |= {"mask": (apply, "admit_list"), "edge_mask": (push, "admit_edges")}
 
 
 def module_source(traced: Traced, deterministic: bool = False) -> str:
-    """The text of a program's module."""
+    """Return the text of a program's module."""
     return Module(traced, deterministic).source_text
 
 
@@ -48,7 +48,7 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
 def plan(
     program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False
 ) -> "Module":
-    """The plan and module of a program, made once."""
+    """Return the plan and module of a program, made once."""
     return Module(program.traced(id_type), deterministic, scheduled or staged, staged)
 
 
@@ -104,7 +104,7 @@ class Module(CpuPlan):
         return [*first, (scheduled if self.scheduled else loop, "run_loop")]
 
     def _printable(self) -> Mapping[str, Callable[[], str]]:
-        """The functions that can be printed from expressions: name to a function that returns the text."""
+        """Return the functions that can be printed from expressions: name to a function that returns the text."""
         found = {f.printed: functools.partial(_function, f) for f in self.functions.values()}
         if self.sends_news and self.lane_gather is not None:
             found[self.lane_gather.printed] = functools.partial(_function, self.lane_gather)
@@ -113,7 +113,7 @@ class Module(CpuPlan):
         return found | self._reductions() if self.gathers else found
 
     def _reductions(self) -> dict[str, Callable[[], str]]:
-        """The functions that reduce gathered values."""
+        """Return the functions that reduce gathered values."""
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.keyed is None else self.keyed.total
         assert monoid is not None
         found: dict[str, Callable[[], str]] = {"combine": functools.partial(_combine, "", monoid, kind)}
@@ -130,7 +130,7 @@ class Module(CpuPlan):
         return found | (self._wide_reductions() if self.is_wide and self.keyed is None else {})
 
     def _wide_reductions(self) -> dict[str, Callable[[], str]]:
-        """The functions that reduce wide vectors in place: the identity, with one edge, and with several."""
+        """Return the functions that reduce wide vectors in place: the identity, with one edge, and with several."""
         gather, monoid, kind = self.functions["gather"], self.traced.monoid, self.traced.gathered_type
         assert monoid is not None
         gathered, held = Symbol("gathered", kind), ["gathered"]
@@ -161,7 +161,7 @@ def _replaced(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
 
 
 def _function(f: Function) -> str:
-    """A function of the program."""
+    """Return a function of the program."""
     result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
     if isinstance(f.result, dict) and len(result) == 1:
         result = result[0]
@@ -169,7 +169,7 @@ def _function(f: Function) -> str:
 
 
 def _combine(name: str, monoid: Any, kind: Any) -> str:
-    """A function that combines two values."""
+    """Return a function that combines two values."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return _combination(f"combine_{name}" if name else "combine", x, y, monoid.combination(kind))
 

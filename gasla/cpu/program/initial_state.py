@@ -51,7 +51,7 @@ class Start:
         return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """The initial values if some of n vertices have their own; `check` raises if one of them is wrong."""
+        """Return the initial values if some of n vertices have their own; `check` raises if one of them is wrong."""
         values, places = self._seeds
         if len(values) != len(given) + 1:
             assert self.value is not None
@@ -66,12 +66,12 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """The key under which a schedule caches its sorted arrays, whose receivers are ids of a type."""
+    """Return the key under which a schedule caches its sorted arrays, whose receivers are ids of a type."""
     return "cpu", ids
 
 
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
-    """The arrays of a schedule before the first run sorts them; each thread counts in its own row of offsets."""
+    """Return the arrays of a schedule before the first run sorts them; each thread counts in its own row of offsets."""
     levels, first = in_32_bits(schedule)
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)
     starts[0, 0] = first
@@ -79,7 +79,7 @@ def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
 
 
 def default_delta(plan: Any, graph: Graph) -> float:
-    """The default width of buckets: the mean edge value (from a sample) over the mean degree.
+    """Return the default width of buckets: the mean edge value (from a sample) over the mean degree.
 
     It is several times that if degrees are small: iterations then have little work, and fewer iterations save more than
     reading some edges twice costs. It also grows with the number of parts that are reduced together. It is 0 if

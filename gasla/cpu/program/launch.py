@@ -39,7 +39,7 @@ BOTH, AGAIN = 6, 64  # choices by turns at first; later one in so many is for th
 
 @helper
 def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  # pragma: no cover - compiled
-    """Whether a run stays on one thread, where sharing may be dear; earlier runs on this graph tell.
+    """Return whether a run stays on one thread, where sharing may be dear; earlier runs on this graph tell.
 
     What sharing costs depends on the measured costs, and on how often this program's threads write near each other.
     """

@@ -120,7 +120,7 @@ class Prepared(Synchronous, Binding):
         self._has_more = bool(self._others or self._parts or self.traced.parameter_types or self._carried)
 
     def _control(self) -> np.ndarray:
-        """The control words at the start of a run."""
+        """Return the control words at the start of a run."""
         control, plan = threads.new_control(), self.plan
         # One thread may begin alone while others sleep: a run that starts from few vertices may end soon.
         can_wait = plan.keeps_active and not (plan.scheduled or self.traced.measures) and self.graph.n <= FILLED_ALONE
@@ -235,7 +235,7 @@ class Prepared(Synchronous, Binding):
         self._arguments[self._places[name]] = value
 
     def _get(self, name: str) -> Any:
-        """An argument of the kernel."""
+        """Return an argument of the kernel."""
         return self._arguments[self._places[name]]
 
     def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
@@ -267,7 +267,7 @@ class Prepared(Synchronous, Binding):
             self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
-        """A new array for a field; the kernel fills it where the initial values allow that."""
+        """Return a new array for a field; the kernel fills it where the initial values allow that."""
         arguments, place = self._arguments, start.place
         if given is None and start.value is not None:
             filling = start.alike
@@ -304,7 +304,7 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
-        """A new array for a field from an array, a function or a mapping."""
+        """Return a new array for a field from an array, a function or a mapping."""
         if isinstance(given, FEW) and start.value is not None:
             return self._make_field(start, dict(given))
         value = None
@@ -327,13 +327,13 @@ class Prepared(Synchronous, Binding):
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
-        """The scalar arguments at the start of a run."""
+        """Return the scalar arguments at the start of a run."""
         found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         return found | {"delta": default_delta(self.plan, self.lengths())}
 
     def _find_starts(self) -> list[Start]:
-        """The initial state of each vertex field, as the program declares it."""
+        """Return the initial state of each vertex field, as the program declares it."""
         plan, found, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
@@ -343,7 +343,7 @@ class Prepared(Synchronous, Binding):
         return found
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
-        """Whether the graph caches an array of its lists, or of values in their order."""
+        """Return whether the graph caches an array of its lists, or of values in their order."""
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
@@ -362,7 +362,7 @@ class Prepared(Synchronous, Binding):
         return largest > 4 * (graph.m // graph.n + 1)
 
     def _narrow(self) -> bool:
-        """Whether all lists over which vertices gather are short."""
+        """Return whether all lists over which vertices gather are short."""
         graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
         if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
@@ -479,13 +479,13 @@ class Prepared(Synchronous, Binding):
         return reasons.ways(self.plan, self._way)
 
     def found(self) -> Found:
-        """The current state of the run."""
+        """Return the current state of the run."""
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
             return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, np.ndarray]:
-        """The current values of the fields."""
+        """Return the current values of the fields."""
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
@@ -494,11 +494,11 @@ class Prepared(Synchronous, Binding):
         return self.by_given_name(now)
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters that idle may change."""
+        """Return the current values of the parameters that idle may change."""
         return self.by_given_name({name: self._get(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
-        """The aggregates of the last iteration."""
+        """Return the aggregates of the last iteration."""
         if self.iteration == 0 and self.traced.measures and not self.plan.measures_first:
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
@@ -508,7 +508,7 @@ class Prepared(Synchronous, Binding):
         return self.by_given_name(found)
 
     def frontier(self) -> Frontier:
-        """The active vertices."""
+        """Return the active vertices."""
         n = self.graph.n
         if not self.plan.keeps_active:
             return Frontier.none(n) if self.plan.is_over(self._words[ACTIVE], n) else Frontier.all(n)
@@ -524,5 +524,5 @@ class Prepared(Synchronous, Binding):
 
 
 def _words(value: Any) -> Any:
-    """An argument; of a float16 array its bits, as kernels take them."""
+    """Return an argument; of a float16 array its bits, as kernels take them."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

@@ -41,7 +41,7 @@ class Staged(Prepared):
         self.over("gather", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
-        """Apply the gathered values; returns a mask of the vertices that are active next."""
+        """Apply the gathered values. Return a mask of the vertices that are active next."""
         self._get("activated")[:] = False
         self.over("apply", receivers, iteration)
         activated: np.ndarray = self._get("activated").copy()

@@ -46,7 +46,7 @@ class WalkDecisions:
         return {f.printed: getattr(loaded, f.printed) for f in self.functions.values()}
 
     def read_by(self, function: str) -> list[tuple[str, str, str]]:
-        """The parameters of a function that have to be loaded: name, role, field."""
+        """Return the parameters of a function that have to be loaded: name, role, field."""
         f, given = self.functions[function], self.traced.parameter_types
         found = [(s.name, *f.sources[s.name]) for s in f.symbols]
         return [(name, role, of) for name, role, of in found if role != "near" and not (role == "self" and of in given)]

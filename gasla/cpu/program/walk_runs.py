@@ -25,7 +25,7 @@ _GROUP, _BIASED_GROUP = 64, 256  # walkers that step together; with `accept`, on
 
 
 def walk_source(plan: WalkPlan) -> str:
-    """What is compiled for a walk program, as source."""
+    """Return what is compiled for a walk program, as source."""
     decided, ids = WalkDecisions(plan), plan.traced.id_type
     arrays: dict[str, tuple[Any, int]] = {
         "control": (np.int64, 1),
@@ -73,6 +73,6 @@ def walk(
 @once
 @functools.cache
 def _kernel(plan: WalkPlan) -> Compiled:
-    """The compiled `walk` of a plan."""
+    """Return the compiled `walk` of a plan."""
     found: Compiled = walks.walk.of(WalkDecisions(plan))
     return found

@@ -19,7 +19,7 @@ Workspace = dict[tuple[str, Layout], np.ndarray]  # used by one run at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
-    """The graph's workspace between runs, at most one: a run pops it, or makes a new one."""
+    """Return the graph's workspace between runs, at most one: a run pops it, or makes a new one."""
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 
@@ -69,14 +69,14 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
 
 
 def longest_list(graph: Graph, direction: str) -> int:
-    """The largest number of edges that a vertex gathers over."""
+    """Return the largest number of edges that a vertex gathers over."""
     if direction == "all":
         return int(np.diff(graph.both.indptr).max(initial=0))
     return graph.max_in_degree if direction == "in" else graph.max_out_degree
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """The size of the workspace in bytes."""
+    """Return the size of the workspace in bytes."""
     kind: Any = type(program)
     return _bytes_of(generate.plan(kind, graph.id_dtype, deterministic), graph, team_for(graph))
 
@@ -95,7 +95,7 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
-    """How many threads run a program on a graph."""
+    """Return how many threads run a program on a graph."""
     return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
 
 

@@ -45,13 +45,13 @@ def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, 
 
 
 def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
-    """The number of blocks taken, and of all blocks."""
+    """Return the number of blocks taken, and of all blocks."""
     count = -(-int(control[N]) // max(int(control[SIZE]), 1))
     return min(int(control[TICKET]), count), count
 
 
 def threads_for(work: int) -> int:
-    """The number of threads for `work` vertices and edges."""
+    """Return the number of threads for `work` vertices and edges."""
     return 1 if work < SMALL else num_threads()
 
 
@@ -73,7 +73,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 
 @compiled
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
-    """The blocks of this thread, as first vertex and end, until none is left or the run is stopped."""
+    """Yield the blocks of this thread, as first vertex and end, until none is left or the run is stopped."""
     while not is_stopped(control):
         store_relaxed(control, SIZE, size)  # for a progress bar
         store_relaxed(control, N, n)

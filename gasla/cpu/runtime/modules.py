@@ -9,7 +9,10 @@ from gasla.names import title
 
 
 def load(source: str, tag: str) -> ModuleType:
-    """The module of a source, named by `tag` and a hash of the text. It has no file, but tracebacks show its lines."""
+    """Return the module of a source, named by `tag` and a hash of the text.
+
+    It has no file, but tracebacks show its lines.
+    """
     name = f"gasla_{title(tag)}_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]

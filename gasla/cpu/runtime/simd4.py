@@ -29,13 +29,13 @@ def load(array, index):
 
 @inlined
 def spread(value):
-    """A vector of four times the same value."""
+    """Return a vector of four times the same value."""
     return _splat(value, SIZE)
 
 
 @inlined
 def first(quad):
-    """The first value."""
+    """Return the first value."""
     return quad[0]
 
 
@@ -51,12 +51,12 @@ def gather(array, indices, index, bound):
 
 @inlined
 def any_of(quad):
-    """Whether any of four truth values is true."""
+    """Return whether any of four truth values is true."""
     return bits(quad) != 0
 
 
 def _emit_packed(emit: Emitter, node: Any, *values: Value) -> Value:
-    """A vector of four values."""
+    """Return a vector of four values."""
     kind = vector_of(values[0].type, SIZE)
     if kind.of == BOOL:  # bit by bit LLVM would take it through memory
         word = Value(I32, "0")
@@ -81,7 +81,7 @@ def _emit_bits(emit: Emitter, node: Any, quad: Value) -> Value:
 
 
 def _shuffle(name: str, places: list[int]) -> Builtin:
-    """A function that permutes a vector."""
+    """Return a function that permutes a vector."""
     mask = ", ".join(f"i32 {place}" for place in places)
 
     def shuffled(emit: Emitter, node: Any, quad: Value) -> Value:

@@ -198,7 +198,7 @@ def num_threads() -> int:
 
 @helper
 def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
-    """Whether `wanted` threads, with this one, are awake."""
+    """Return whether `wanted` threads, with this one, are awake."""
     return pool[STARTED] + 1 - load_relaxed(pool, SLEEPING) >= wanted
 
 
@@ -208,7 +208,7 @@ def number_now() -> int:
 
 
 def new_control() -> np.ndarray:
-    """A new control array, which the threads of one run share: barrier, stop flag, tickets of work, progress."""
+    """Return a new control array, which the threads of one run share: barrier, stop flag, tickets of work, progress."""
     return _NEW_CONTROL.copy()
 
 
@@ -280,7 +280,7 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_stopped(control: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Whether Ctrl-C or a thread has stopped the run."""
+    """Return whether Ctrl-C or a thread has stopped the run."""
     return load_relaxed(control, STOP) != 0
 
 
@@ -351,7 +351,7 @@ def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @helper
 def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Whether the costs were measured a short time ago."""
+    """Return whether the costs were measured a short time ago."""
     return pool[MEASURED] != 0 and now() - pool[MEASURED] < FRESH
 
 
@@ -367,7 +367,7 @@ def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
-    """Whether threads may lose more time by moving cache lines than they save, by the costs as last measured."""
+    """Return whether threads may lose more time by moving cache lines than they save, by the costs as last measured."""
     return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
 
 
@@ -461,7 +461,7 @@ def _run_once(
 
 @helper
 def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """The worker that would begin last: a sleeping one, preferably on this core."""
+    """Return the worker that would begin last: a sleeping one, preferably on this core."""
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
@@ -511,7 +511,7 @@ def take(turn: threading.Lock, wanted: int) -> int:
 
 
 def are_taken() -> bool:
-    """Whether a run holds the threads."""
+    """Return whether a run holds the threads."""
     return _holder[0].locked()
 
 

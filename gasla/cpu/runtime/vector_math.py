@@ -43,7 +43,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @cache
 def _library() -> Any:
-    """The library of vector functions, loaded so that LLVM finds them; None if there is none."""
+    """Return the library of vector functions, loaded so that LLVM finds them, or None if there is none."""
     try:
         return ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
     except OSError:
@@ -52,7 +52,7 @@ def _library() -> Any:
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
-    """The symbols of the vector functions that this processor supports, and the length of each one's vectors."""
+    """Return the symbols of the vector functions that this processor supports, and the length of each one's vectors."""
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
     found = {
@@ -64,12 +64,12 @@ def _symbols(name: str, dtype: Any) -> dict[str, int]:
 
 
 def is_vectorised(name: str, dtype: Any) -> bool:
-    """Whether there is a vector function for an operation on values of this type."""
+    """Return whether there is a vector function for an operation on values of this type."""
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
 def _function(name: str, dtype: Any) -> Builtin:
-    """A function of the kernel language that calls the C library's, and names its vector functions to LLVM."""
+    """Return a function of the kernel language that calls the C library's, and names its vector functions to LLVM."""
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
     own = f"plain_{plain}"
 

@@ -76,7 +76,7 @@ if has("pthread_getcpuclockid"):
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """The time minus the CPU time of all workers, in nanoseconds; minus `since`, its value at the start."""
+        """Return the time minus the CPU time of all workers, in nanoseconds; minus `since`, its value at the start."""
         result = now()
         for address in addresses:
             result -= read_clock(np.int32(words_at(address, MAILBOX_SIZE)[CLOCK]))
@@ -100,7 +100,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to a core of its own; returns whether that was possible."""
+        """Bind this thread to a core of its own. Return whether that was possible."""
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
             return False

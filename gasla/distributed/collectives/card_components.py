@@ -43,7 +43,7 @@ class _Edges(NamedTuple):
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
-    """Number the components; returns their number, and keeps those of own vertices on the card."""
+    """Number the components. Return their number, and keeps those of own vertices on the card."""
     communicator, me = rank.communicator, rank.communicator.rank
     edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, kind))
     primitives, xp = engine(rank.device).primitives(), module_of(rank.device)
@@ -106,7 +106,7 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
 
 
 def _merged(rank: Rank, forest: Any) -> Any:
-    """The union of the forests of all ranks, on each of them."""
+    """Return the union of the forests of all ranks, on each of them."""
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
     lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # of one entry each
     ahead = 1

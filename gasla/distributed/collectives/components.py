@@ -23,7 +23,7 @@ from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
-    """Number the components; returns their number, and keeps those of own vertices on the rank."""
+    """Number the components. Return their number, and keeps those of own vertices on the rank."""
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, kind)
@@ -48,7 +48,7 @@ class _Pairs(NamedTuple):
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """The union with other pairs."""
+        """Return the union with other pairs."""
         every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(every[::-1])
         mine, theirs = every.mine[order], every.theirs[order]
@@ -60,7 +60,7 @@ class _Pairs(NamedTuple):
 def _spread(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
-    """The label of each own vertex: the least vertex of its component."""
+    """Return the label of each own vertex: the least vertex of its component."""
     first, labels = share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)
@@ -86,7 +86,7 @@ def _spread(
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row to the owner of its first entry; returns the number of rows of all ranks, and those received."""
+    """Send each row to the owner of its first entry. Return the number of rows of all ranks, and those received."""
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))

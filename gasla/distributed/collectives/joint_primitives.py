@@ -20,7 +20,7 @@ class DistributedPrimitives:
     """The primitives (`gasla.engines.Primitives`) over the ranks of a distributed graph."""
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
-        """The number of components, and the component of each vertex."""
+        """Return the number of components, and the component of each vertex."""
         handle, found = Handle(graph.ranks), one_card.alone(graph, _label_alone)
         if found is not None:
             count, labels = found
@@ -37,7 +37,7 @@ class DistributedPrimitives:
         return graph
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
-        """The number of triangles of a simple graph, and optionally the number at each vertex."""
+        """Return the number of triangles of a simple graph, and optionally the number at each vertex."""
         handle = Handle(lists.ranks)
         fits = lists.ranks.has_cards and min(rooms(lists)) >= bytes_of_replica(lists)
         count = count_on_replica if fits else count_triangles
@@ -49,7 +49,7 @@ class DistributedPrimitives:
 
 
 def _label_alone(whole: Graph) -> tuple[int, Any]:
-    """The number of components, and the component of each vertex."""
+    """Return the number of components, and the component of each vertex."""
     count, labels = engine(whole.engine).primitives().label_components(whole)
     return int(count), labels.astype(whole.id_dtype, copy=False)
 

@@ -23,7 +23,7 @@ FOLLOWING = 64  # entries beyond the end of a row that may matter to kernels
 
 
 def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-    """The product with x, of shape (n,) or (n, k), by rows or by columns.
+    """Return the product with x, of shape (n,) or (n, k), by rows or by columns.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
-    """Multiply the rank's shard, and keep the rows of own vertices; returns their type."""
+    """Multiply the rank's shard, and keep the rows of own vertices. Return their type."""
     shard = shard_on(rank, graph, "in" if by_column else "out")
     rows = (
         shard.with_mirrors(rank.communicator, moved(rank.kept[x[0]][x[1]], "cpu"))
@@ -69,7 +69,7 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:
-    """The edges of own vertices in input order, and then a row of zeros in place of the rows of later ranks.
+    """Return the edges of own vertices in input order, and then a row of zeros in place of the rows of later ranks.
 
     Kernels reduce rows near the end of the arrays in another order, because they read past the end of a row. With these
     zeros, the rank reduces its rows as they would be reduced in the whole matrix, to the same bits.

@@ -16,7 +16,7 @@ FREE = "free"  # the key under which a rank keeps the memory available before an
 
 
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
-    """Whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
+    """Return whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     given = share.shard.graph.lists
     lists = Lists(given.n, given.device, given.rows, given.columns)  # what is made of them here is not kept

@@ -34,7 +34,7 @@ def _refuse_edges() -> IdMap:
 
 
 def _merged(rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool) -> tuple[Any, ...]:
-    """The edges between groups, of which each rank has merged its own."""
+    """Return the edges between groups, of which each rank has merged its own."""
     edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values
     if values is None and not combine.idempotent:

@@ -56,7 +56,7 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
-    """The ascending lists of own vertices and mirrors; entries are renumbered in the order of global ids."""
+    """Return the ascending lists of own vertices and mirrors; entries are renumbered in the order of global ids."""
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
     sends = [shard.array_on("cpu", ("sends", r), ids) for r, ids in enumerate(shard.sends)]
@@ -72,7 +72,7 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The entries of some rows, concatenated."""
+    """Return the entries of some rows, concatenated."""
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)
     found: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]

@@ -43,7 +43,7 @@ def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
 
 
 def exchanges(program: VertexProgram, options: Options) -> bool:
-    """Whether kernels can exchange the program's values themselves."""
+    """Return whether kernels can exchange the program's values themselves."""
     kind: Any = type(program)
     return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
 
@@ -103,11 +103,11 @@ class CardsRun:
         self._meeting: Any = peers().meet(self._runs, self._mirrors, self._on, group)
 
     def _on(self, i: int) -> AbstractContextManager[Any]:
-        """The GPU of a rank here, and the stream of its kernels."""
+        """Return the GPU of a rank here, and the stream of its kernels."""
         return peers().on(self._members[i].card, i, self._share(i) > 1)
 
     def _share(self, i: int) -> int:
-        """How many ranks here have the GPU of this one."""
+        """Return how many ranks here have the GPU of this one."""
         return sum(member.card == self._members[i].card for member in self._members)
 
     def _part(
@@ -120,7 +120,7 @@ class CardsRun:
         values: Mapping[str, Any],
         active: Frontier,
     ) -> Any:
-        """The run on one GPU."""
+        """Return the run on one GPU."""
         (base, _, local), device = self._choices, self._device
         start = InitialState(program, base, shard, options.id_type, degrees, device)
         numbers = {**start.parameters_of(), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
@@ -141,7 +141,7 @@ class CardsRun:
         return [shard.array_on(self._device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
 
     def _mirrors(self, i: int) -> Any:
-        """What a rank needs to exchange values, with its GPU able to reach the memory of the others."""
+        """Return what a rank needs to exchange values, with its GPU able to reach the memory of the others."""
         peers().enable([member.card for member in self._members])
         return peers().Mirrors(self._sends(i), [int(cut) for cut in self._shards[i].cuts])
 
@@ -244,7 +244,7 @@ class CardsRun:
         return {name: found[name] for name in map(given_name, self._choices.plan.traced.aggregate_types)}
 
     def leave(self, key: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
-        """Leave the fields on the ranks, under a key; returns the shape and the type of each."""
+        """Leave the fields on the ranks, under a key. Return the shape and the type of each."""
         fields = {}
         for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
             with peers().on(member.card):
@@ -255,7 +255,7 @@ class CardsRun:
         return fields
 
     def active(self) -> np.ndarray | None:
-        """The active vertices, by global ids; None for all."""
+        """Return the active vertices, by global ids, or None for all."""
         if self.ended and not self.stopped:
             return np.zeros(0, np.int64)
         if not self._choices.plan.keeps_active:

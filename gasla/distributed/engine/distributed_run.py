@@ -221,15 +221,15 @@ class DistributedRun(Synchronous):
         self._rows = np.concatenate(rows)
 
     def log(self, rows: int) -> np.ndarray:
-        """The first rows of the trace: active vertices, edges, way, exchanges, bytes."""
+        """Return the first rows of the trace: active vertices, edges, way, exchanges, bytes."""
         return self._rows[:rows]
 
     def reasons(self) -> Mapping[int, str]:
-        """The reasons for push or pull, by way."""
+        """Return the reasons for push or pull, by way."""
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
     def found(self) -> Found:
-        """The current results of the run; fields are copies."""
+        """Return the current results of the run; fields are copies."""
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
         n, ranks = self._graph.n, self._graph.ranks
@@ -245,11 +245,11 @@ class DistributedRun(Synchronous):
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """The current fields."""
+        """Return the current fields."""
         return self.found()[0]
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters, if `idle` may change them."""
+        """Return the current values of the parameters, if `idle` may change them."""
         if self._together is not None:  # where kernels exchange values, no program has `idle`
             return {}
         found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
@@ -288,13 +288,13 @@ PIECE = 16  # supersteps between calls of the progress function
 
 
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
-    """The rank's shard of a graph for a direction, made at first use (collective)."""
+    """Return the rank's shard of a graph for a direction, made at first use (collective)."""
     share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
     return make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
-    """The degrees of a shard's vertices, computed at first use (collective)."""
+    """Return the degrees of a shard's vertices, computed at first use (collective)."""
     shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
     made: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
@@ -315,7 +315,7 @@ def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[
 
 
 def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """The value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
+    """Return the value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):
         parts[key] = make()

@@ -41,7 +41,7 @@ def _values(run: Any, name: str, kind: Any) -> np.ndarray:
 
 
 def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
-    """The local numbers of the out-edges of some vertices, ascending."""
+    """Return the local numbers of the out-edges of some vertices, ascending."""
     lists = shard.graph_on("cpu").out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
@@ -52,7 +52,7 @@ def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
 
 
 def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
-    """The attributes that a program reads, by the names of its edge fields."""
+    """Return the attributes that a program reads, by the names of its edge fields."""
     read = set().union(*(function.reads("edge") for function in traced.functions.values()))
     fields = program.edge_fields.items()
     return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}

@@ -18,13 +18,13 @@ from gasla.program.records import Lazy, Record
 
 
 def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
-    """The local numbers of the vertices of a frontier that are in this shard, ascending."""
+    """Return the local numbers of the vertices of a frontier that are in this shard, ascending."""
     found: np.ndarray = np.sort(shard.local(frontier.ids))
     return found
 
 
 def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
-    """The part of a frontier in this shard, by local numbers."""
+    """Return the part of a frontier in this shard, by local numbers."""
     n = shard.graph.n
     if frontier.only is None:
         return Frontier.of(n, local_vertices(shard, frontier))
@@ -53,12 +53,12 @@ class InitialState(Binding):
         self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """A record of all local vertices, with global ids and degrees."""
+        """Return a record of all local vertices, with global ids and degrees."""
         known = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
         return Record("vertex", Lazy({**(fields or {}), **known}))
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The start values of all vertex fields, by the names in the program."""
+        """Return the start values of all vertex fields, by the names in the program."""
         found = {}
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
@@ -96,7 +96,7 @@ class InitialState(Binding):
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The start values given for the program's edge fields, in the order of the shard's edges."""
+        """Return the start values given for the program's edge fields, in the order of the shard's edges."""
         found = {}
         for name in map(given_name, self.plan.edge_states):
             given = values.get(name)
@@ -109,7 +109,7 @@ class InitialState(Binding):
         return found
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
-        """The fields of the local program that hold global ids and degrees."""
+        """Return the fields of the local program that hold global ids and degrees."""
         return {
             name: self.global_values[name.removeprefix(PREFIX)]
             for name in local.vertex_fields
@@ -117,7 +117,7 @@ class InitialState(Binding):
         }
 
     def parameters_of(self) -> Mapping[str, Any]:
-        """The program's parameters, converted to their types."""
+        """Return the program's parameters, converted to their types."""
         return self.by_given_name(self.parameters())
 
 

@@ -54,13 +54,13 @@ def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
-    """The header and the content, an array of bytes, of updates of some of `held` vertices."""
+    """Return the header and the content, an array of bytes, of updates of some of `held` vertices."""
     head, parts = _packed(news, held)
     return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
 def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
-    """The header, and the parts of the content as arrays of bytes."""
+    """Return the header, and the parts of the content as arrays of bytes."""
     form, parts = _encoded(news.places, held)
     active = news.is_active
     if active is not None:
@@ -70,7 +70,7 @@ def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
 
 
 def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
-    """The shortest form of some positions, and its bytes."""
+    """Return the shortest form of some positions, and its bytes."""
     if len(places) == held:
         return ALL, []
     xp, gaps = array_module(places), places.copy()
@@ -84,14 +84,14 @@ def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
 
 
 def _sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
-    """The bytes of each part of a content."""
+    """Return the bytes of each part of a content."""
     places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
     active = -(-count // 8) if has_active else 0
     return [places, active, *[count * kind.itemsize * math.prod(shape) for kind, shape in kinds]]
 
 
 def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
-    """The bytes of the content whose header begins at byte `at` of a message; 0 if there is none."""
+    """Return the bytes of the content whose header begins at byte `at` of a message, or 0 if there is none."""
     if len(message) == at:
         return 0
     count, form, has_active = HEAD.unpack_from(message.data, at)
@@ -115,7 +115,7 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
 
 
 def _decoded(encoded: Any, form: int, held: int) -> Any:
-    """The positions."""
+    """Return the positions."""
     if form == ALL:
         return range(held)
     xp = array_module(encoded)

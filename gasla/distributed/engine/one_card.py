@@ -39,7 +39,7 @@ class Choice(NamedTuple):
 
 @functools.cache
 def searches(kind: Any, id_type: np.dtype[Any]) -> bool:
-    """Whether each vertex receives at most once in a run of the program, as in a search."""
+    """Return whether each vertex receives at most once in a run of the program, as in a search."""
     return Plan(kind.traced(id_type)).applies_once
 
 
@@ -60,26 +60,26 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
 
 
 def is_free(graph: Any, options: Options) -> bool:
-    """Whether there is a choice: ranks have GPUs of this process, and run the program there."""
+    """Return whether there is a choice: ranks have GPUs of this process, and run the program there."""
     return options.has_card and bool(graph.ranks.members())
 
 
 def whole_graph(program: VertexProgram, graph: Any, options: Options) -> Graph | None:
-    """The whole graph on the first GPU, for a run of a program there alone; None if all ranks take part."""
+    """Return the whole graph on the first GPU, for a run of a program there alone, or None if all ranks take part."""
     if not is_free(graph, options) or is_saving():
         return None
     return on_first_card(graph) if choose(program, graph, options).is_one else None
 
 
 def whole_graph_for_all_edges(graph: Any) -> Graph | None:
-    """The same for a computation that visits each edge about once, and is no program."""
+    """Return the same for a computation that visits each edge about once, and is no program."""
     if graph.one_card is False or not graph.ranks.members():
         return None
     return on_first_card(graph)
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
-    """The result of a function on the whole graph on the first GPU; None if all ranks take part."""
+    """Return the result of a function on the whole graph on the first GPU, or None if all ranks take part."""
     whole = whole_graph_for_all_edges(graph)
     if whole is None:
         return None
@@ -106,7 +106,7 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[lis
 
 
 def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
-    """What runs of the program share on the whole graph, which keeps it."""
+    """Return what runs of the program share on the whole graph, which keeps it."""
 
     def make(graph: Graph) -> Runs:
         return runner(graph.engine, options.compiled).prepare(program, graph, options.way, options.deterministic)
@@ -185,18 +185,18 @@ class OneCardRun(Synchronous):
             self._run.advance(until, progress, trace)
 
     def log(self, rows: int) -> np.ndarray:
-        """The first rows of the trace, without exchanges and bytes."""
+        """Return the first rows of the trace, without exchanges and bytes."""
         found = np.zeros((rows, OF_RANKS), np.int64)
         with self._on():
             found[:, :3] = self._run.log(rows)[:, :3]
         return found
 
     def reasons(self) -> Mapping[int, str]:
-        """The reasons for push or pull, by way."""
+        """Return the reasons for push or pull, by way."""
         return self._run.reasons()
 
     def found(self) -> Found:
-        """The current results of the run."""
+        """Return the current results of the run."""
         graph, handle = self._graph, Handle(self._graph.ranks)
         with self._on():
             state, iteration, ended, edges, frontier, aggregates = self._run.found()
@@ -211,11 +211,11 @@ class OneCardRun(Synchronous):
         return fields, iteration, ended, edges, active, numbers
 
     def state(self) -> Mapping[str, Any]:
-        """The current fields."""
+        """Return the current fields."""
         return self.found()[0]
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters that `idle` changes."""
+        """Return the current values of the parameters that `idle` changes."""
         with self._on():
             return self._run.changed()
 

@@ -40,11 +40,11 @@ class Edges:
     values: Array | None
 
     def columns(self) -> list[Array]:
-        """All arrays."""
+        """Return all arrays."""
         return [column for column in (self.src, self.dst, self.ids, self.values) if column is not None]
 
     def taken(self, places: Array) -> "Edges":
-        """The edges at some positions."""
+        """Return the edges at some positions."""
         return Edges(*(None if a is None else a[places] for a in (self.src, self.dst, self.ids, self.values)))  # type: ignore[arg-type]
 
     def on(self, device: Device) -> "Edges":
@@ -62,16 +62,16 @@ class Source(Protocol):
     count: int  # number of edges of this rank
 
     def extent(self) -> tuple[int, int]:
-        """The least and the largest id; (0, -1) without edges."""
+        """Return the least and the largest id; (0, -1) without edges."""
 
     def plan(self, m: int) -> "Rounds":
-        """The rounds for `m` edges of all ranks, the same on all ranks."""
+        """Return the rounds for `m` edges of all ranks, the same on all ranks."""
 
     def targets(self, number: int, rounds: int) -> Array:
-        """The targets of the edges of a round, on the rank's device."""
+        """Return the targets of the edges of a round, on the rank's device."""
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """The edges of a round, on the rank's device."""
+        """Return the edges of a round, on the rank's device."""
 
 
 class Rounds(NamedTuple):
@@ -82,7 +82,7 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(device: Device, m: int, size: int) -> int:
-    """The number of rounds in which each of `size` ranks sends or receives about as much of `m` edges."""
+    """Return the number of rounds in which each of `size` ranks sends or receives about as much of `m` edges."""
     mine = -(-m // size)
     return 1 if module_of(device) is np or m == 0 else -(-mine // max(ROUND, -(-mine // ROUNDS)))
 
@@ -127,14 +127,14 @@ class Held:
         return Edges(src, dst, self._sent(edges.ids, part, self._m), values)
 
     def _part(self, number: int, rounds: int) -> Any:
-        """The positions of this rank's edges of a round."""
+        """Return the positions of this rank's edges of a round."""
         ends = [self._m * one // rounds for one in (number, number + 1)]
         if self._order is None:
             return slice(*np.searchsorted(self._edges.ids, ends).tolist())
         return self._order[slice(*np.searchsorted(self._edges.ids, ends, sorter=self._order).tolist())]
 
     def _sent(self, ids: Array, part: Any, bound: int) -> Array:
-        """Some of the ids, in the type for ids up to a bound; conversion before a copy halves it."""
+        """Return some of the ids, in the type for ids up to a bound; conversion before a copy halves it."""
         return here(ids[part].astype(index_dtype(bound), copy=False), self._device)
 
 
@@ -148,7 +148,7 @@ class Rows(NamedTuple):
 
 
 def owners_of(bounds: np.ndarray, vertices: Array) -> Array:
-    """The owning rank of each vertex."""
+    """Return the owning rank of each vertex."""
     xp, inner = array_module(vertices), bounds[1:-1]
     if len(inner) < FEW:
         owners = xp.zeros(len(vertices), np.uint8)
@@ -194,7 +194,7 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
 
 
 def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
-    """The number of edges of this rank into each bin of 2**shift vertices."""
+    """Return the number of edges of this rank into each bin of 2**shift vertices."""
     count = ((n - 1) >> shift) + 1
     found = np.zeros(count, np.int64)
     for dst in targets:
@@ -207,7 +207,7 @@ def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
 def _counted(
     communicator: Communicator, n: int, targets: Iterable[Array], shift: int, kind: np.dtype[Any]
 ) -> tuple[np.ndarray, Array]:
-    """The bounds of ranges, and the offsets of own lists, from counts of the edges into all vertices."""
+    """Return the bounds of ranges, and the offsets of own lists, from counts of the edges into all vertices."""
     whole = (((n - 1) >> shift) + 1) << shift  # bins of equal size
     counts: Any = None
     for dst in targets:
@@ -295,12 +295,12 @@ class _Lists:
         self._ends += starts[1:] - starts[:-1]
 
     def rows(self) -> Rows:
-        """The lists."""
+        """Return the lists."""
         return Rows(self._indptr, *self._columns)
 
 
 def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -> Edges:
-    """Send each rank the edges at some positions; returns the edges received, in the order of the ranks."""
+    """Send each rank the edges at some positions. Return the edges received, in the order of the ranks."""
     columns: list[Any] = []
     for column in (edges.src, edges.dst, edges.ids, edges.values):
         if column is not None:
@@ -362,7 +362,7 @@ def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array
 
 
 def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
-    """The arrays received, on the device of the parts, for use before the next exchange."""
+    """Return the arrays received, on the device of the parts, for use before the next exchange."""
     device, is_on_card = device_of(parts[0]), array_module(parts[0]) is not np
     if is_on_card and communicator.shares_memory:
         finish(device)

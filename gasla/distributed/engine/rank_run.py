@@ -210,7 +210,7 @@ class RankRun:
         return {inner(name): array.copy() for name, array in self.state.items() if inner(name) in read}
 
     def is_over(self) -> bool:
-        """Whether no rank has work left."""
+        """Return whether no rank has work left."""
         return self.runs.whole.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> tuple[Any, dict[str, Any]]:
@@ -261,7 +261,7 @@ class RankRun:
     # --- decisions of all ranks ---------------------------------------------------------------------------------------
 
     def functions(self) -> Functions:
-        """The functions that all ranks call together, on the current values."""
+        """Return the functions that all ranks call together, on the current values."""
         shard, state = self.shard, self.state | self.edge_state
         numbers = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
@@ -293,7 +293,7 @@ class RankRun:
         return self.aggregates.copy() if self.communicator.rank == 0 else self.runs.identities
 
     def _open_next(self) -> bool:
-        """Open the lowest bucket with waiting vertices; returns whether there is one."""
+        """Open the lowest bucket with waiting vertices. Return whether there is one."""
         ids, buckets = self.functions().ask_again(self.waiting)
         none = np.iinfo(np.int64).max
         lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=none)], np.int64))))
@@ -307,5 +307,5 @@ class RankRun:
 
 
 def on_host(x: Any) -> Any:
-    """A copy of an array on a card in the host's memory; anything else as it is."""
+    """Return a copy of an array on a card in the host's memory; anything else as it is."""
     return moved(x, "cpu")

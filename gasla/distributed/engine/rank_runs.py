@@ -92,7 +92,7 @@ class RankRuns:
 
 @functools.cache
 def drains(program: Any, id_type: np.dtype, deterministic: bool) -> bool:
-    """Whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
+    """Return whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
     traced = program.traced(id_type)
     if traced.looks_up or traced.functions.keys() & BETWEEN:
         return False

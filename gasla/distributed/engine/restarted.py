@@ -69,11 +69,11 @@ class RestartedPart:
         self._run(self._frontier, until if until >= NO_LIMIT else until - self.iteration)
 
     def state(self) -> Mapping[str, Any]:
-        """The current values of fields."""
+        """Return the current values of fields."""
         return self._found[0]
 
     def found(self) -> Found:
-        """The state after the last superstep."""
+        """Return the state after the last superstep."""
         return self._found
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ class Shard:
         return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
     def ids_as(self, kind: np.dtype) -> Array:
-        """The global id of each local vertex, in the type of the ids of the whole graph; the array is kept."""
+        """Return the global id of each local vertex, in the type of the ids of the whole graph; the array is kept."""
         xp: Any = array_module(self.mirrors)
 
         def make(_: Graph) -> Array:
@@ -71,7 +71,7 @@ class Shard:
         return self.graph.kept(("ids", kind), make)
 
     def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
-        """An array that belongs to the shard, on a device; a copy is kept by its key."""
+        """Return an array that belongs to the shard, on a device; a copy is kept by its key."""
         if device == device_of(array):
             return array
         key = device, key
@@ -80,7 +80,7 @@ class Shard:
         return self.copies[key]
 
     def graph_on(self, device: Device) -> Graph:
-        """The local graph on a device; a copy is kept."""
+        """Return the local graph on a device; a copy is kept."""
         if device == self.graph.device:
             return self.graph
         if self.copy is None:
@@ -120,7 +120,7 @@ class Shard:
         return sum(int(part.nbytes) for part in held if part is not None)
 
     def local_of(self, vertex: int) -> int | None:
-        """The local number of a global vertex; None if it is not in this shard."""
+        """Return the local number of a global vertex, or None if it is not in this shard."""
         if 0 <= vertex - self.first < self.own:
             return vertex - self.first
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
@@ -128,7 +128,7 @@ class Shard:
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
-        """The local numbers of some global vertices; vertices not in this shard are dropped."""
+        """Return the local numbers of some global vertices; vertices not in this shard are dropped."""
         vertices = np.asarray(vertices, np.int64)
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
@@ -167,11 +167,11 @@ class Share:
         return self.shard.m
 
     def owners(self, vertices: Array) -> Array:
-        """The owning rank of each vertex."""
+        """Return the owning rank of each vertex."""
         return owners_of(self.bounds, vertices)
 
     def edges(self) -> Edges:
-        """The edges, by global ids, on the rank's device: new arrays, except for numbers and values."""
+        """Return the edges, by global ids, on the rank's device: new arrays, except for numbers and values."""
         shard = self.shard
         src, dst = shard.graph.edges()
         ids = shard.ids_as(index_dtype(shard.n))
@@ -222,7 +222,7 @@ def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -
 
 
 def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m: int, mirrors_all: bool) -> Shard:
-    """The shard of the edges over which own vertices gather."""
+    """Return the shard of the edges over which own vertices gather."""
     xp: Any = array_module(rows.others)
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     own, n = last - first, int(bounds[-1])
@@ -240,7 +240,7 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
 
 
 def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
-    """The mirrors of a rank, and local numbers in place of the global ids `others`, which are overwritten.
+    """Return the mirrors of a rank, and local numbers in place of the global ids `others`, which are overwritten.
 
     Nothing is sorted where there is room for an array of all vertices. Of many ranks each has few of them.
     """
@@ -272,7 +272,7 @@ def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) ->
 
 
 def _chunks(array: Array) -> Iterator[Array]:
-    """An array in parts."""
+    """Yield an array in parts."""
     for start in range(0, len(array), CHUNK):
         yield array[start : start + CHUNK]
 
@@ -287,7 +287,7 @@ def _keep_global_sizes(communicator: Communicator, shard: Shard, edges: int) -> 
 
 
 def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> Array:
-    """The global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
+    """Return the global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
     held = share.shard
     if which == "in":
         found = held.graph.in_degrees[: held.own].astype(np.int64)

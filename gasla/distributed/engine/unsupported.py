@@ -43,18 +43,18 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
 
 
 def unsupported(what: str) -> TypeError:
-    """A TypeError with the public function that the user has called, and the reason."""
+    """Return a TypeError with the public function that the user has called, and the reason."""
     return TypeError(f"{caller()}{what}")
 
 
 def not_whole(option: str = "") -> TypeError:
-    """A TypeError for what needs all edges of a distributed graph in one process; perhaps only for an option."""
+    """Return a TypeError for what needs all edges of a distributed graph in one process; perhaps only for an option."""
     expected = f"a gasla.Graph for {option}" if option else "a gasla.Graph"
     return unsupported(f"graph is a distributed graph, of which no process has all edges; expected {expected}")
 
 
 def caller() -> str:
-    """The outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
+    """Return the outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
     found = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")

@@ -16,7 +16,7 @@ TOGETHER = 1 << 22  # edges: ranks are called when as many have come, because a 
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
-    """Distribute the edges over ranks; returns the number of vertices, and the handle of the edges."""
+    """Distribute the edges over ranks. Return the number of vertices, and the handle of the edges."""
     handle, limit = Handle(ranks), None if n is None else vertex_count(n)
     most, m, waiting, count = -1, 0, list[Piece](), 0
     ranks.each(_begin, handle.key)
@@ -38,7 +38,7 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
 
 
 def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
-    """The chunks, checked; either all that have edges have weights, or none has."""
+    """Yield the chunks, checked; either all that have edges have weights, or none has."""
     try:
         each = iter(chunks)
     except TypeError:
@@ -61,7 +61,7 @@ def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(number: int, chunk: Any, n: int | None) -> Piece:
-    """The edges of a chunk, in copies, as the arrays may be those of the next chunk as well."""
+    """Return the edges of a chunk, in copies, as the arrays may be those of the next chunk as well."""
     where = f"chunk {number}"
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         raise TypeError(

@@ -17,12 +17,12 @@ from gasla.graph.exchange.columns import Kinds, as_arrow, choose
 
 
 def is_collection(edges: Any) -> bool:
-    """Whether an argument is a Dask collection."""
+    """Return whether an argument is a Dask collection."""
     return hasattr(edges, "to_delayed") and hasattr(edges, "__dask_graph__")
 
 
 def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Handle]:
-    """Distribute the edges over ranks; returns the number of vertices, and the handle of the edges."""
+    """Distribute the edges over ranks. Return the number of vertices, and the handle of the edges."""
     parts, places = _parts(edges, columns)
     handle = Handle(ranks)
     if ranks.place(handle.key, parts):
@@ -31,7 +31,7 @@ def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) 
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
-    """The partitions in their order, as delayed values, and the positions of src, dst and weight columns."""
+    """Return the partitions in their order, as delayed values, and the positions of src, dst and weight columns."""
     if hasattr(edges, "columns"):
         numbers, whole, texts = (
             [place for place, dtype in enumerate(edges.dtypes) if dtype.kind in kinds] for kinds in ("iuf", "iu", "OUT")
@@ -49,7 +49,7 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
 
 
 def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
-    """The edges of a partition."""
+    """Return the edges of a partition."""
     where = f"partition {number}"
     if isinstance(part, np.ndarray):
         src, dst = (np.ascontiguousarray(part[:, end]) for end in (0, 1))

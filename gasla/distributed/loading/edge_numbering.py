@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
 
 def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
-    """Keep the edges of this rank's pieces, with global edge numbers; returns the number of vertices of all ranks.
+    """Keep the edges of this rank's pieces, with global edge numbers. Return the number of vertices of all ranks.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def _joined(parts: Sequence[np.ndarray], kind: np.dtype) -> np.ndarray:
 
 
 def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
-    """The global number of each piece's first edge."""
+    """Return the global number of each piece's first edge."""
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
     everyone = everyone[np.argsort(everyone[:, 0])]
@@ -67,7 +67,7 @@ def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
 
 
 def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
-    """The common type of the values of all pieces; None without values."""
+    """Return the common type of the values of all pieces, or None without values."""
     own = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
@@ -84,7 +84,7 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
 
 
 def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
-    """Check all ids; returns the number of vertices."""
+    """Check all ids. Return the number of vertices."""
     least, most, stated = NO_LIMIT, -1, 0
     for piece in pieces:
         stated = max(stated, piece.n)

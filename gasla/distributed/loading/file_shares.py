@@ -60,7 +60,7 @@ def list_files(paths: Paths) -> list[str]:
 
 
 def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: Columns, n: int | None) -> int:
-    """Read a rank's share of the files, and keep its edges; returns the number of vertices."""
+    """Read a rank's share of the files, and keep its edges. Return the number of vertices."""
     units = _units(rank.communicator, paths, format, columns)
     first, last = _own(rank.communicator, units)
     pieces = [_read(number, units[number], format, columns) for number in track(range(first, last), "parts of files")]
@@ -69,7 +69,7 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
-    """All units of all files, in order: the first rank lists the files, and each rank inspects some of them."""
+    """Return all units of all files, in order: the first rank lists the files, and each rank inspects some of them."""
     files = _allgather_json(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
     other = next((path for path in files if formats[path] not in io.TABLES), None)
@@ -116,7 +116,7 @@ def _divided(path: str, format: str) -> Iterator[Unit]:
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
-    """The range of units that this rank reads; all ranks read about the same number of bytes."""
+    """Return the range of units that this rank reads; all ranks read about the same number of bytes."""
     sizes = np.array([unit.size + 1 for unit in units], np.int64)
     middles = np.cumsum(sizes) - sizes / 2
     bounds = np.searchsorted(middles, np.arange(communicator.size + 1) * sizes.sum() / communicator.size)
@@ -153,7 +153,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
 
 
 def of_table(number: int, where: str, table: Any) -> Piece:
-    """The edges in a pyarrow.Table with the columns source, target and optionally weight."""
+    """Return the edges in a pyarrow.Table with the columns source, target and optionally weight."""
     weight = 2 if table.num_columns > 2 else None
     if table.num_rows == 0:
         kind = None if weight is None else np.dtype(table.schema.field(weight).type.to_pandas_dtype())

@@ -54,12 +54,12 @@ class GraphSlices:
         return Edges(self._ends(part, 0), self._ends(part, 1), ids, values)
 
     def _slice(self, number: int, rounds: int) -> slice:
-        """The edges of this rank in a round."""
+        """Return the edges of this rank in a round."""
         m, piece, pieces = self._lists.m, number * self._size + self._rank, rounds * self._size
         return slice(m * piece // pieces, m * (piece + 1) // pieces)
 
     def _ends(self, part: slice, which: int) -> Array:
-        """The sources (0) or the targets (1) of some edges."""
+        """Return the sources (0) or the targets (1) of some edges."""
         if self._given is None:
             assert self._lists.ends is not None
             return here(self._lists.ends[which][part], self._device)
@@ -68,7 +68,7 @@ class GraphSlices:
         return self._owners(self._given.indptr, part)
 
     def _owners(self, indptr: Array, part: slice) -> Array:
-        """The vertices in whose lists some entries are; only offsets of these lists are copied."""
+        """Return the vertices in whose lists some entries are; only offsets of these lists are copied."""
         xp: Any = array_module(indptr)
         if part.start == part.stop:
             return module_of(self._device).zeros(0, self._lists.id_dtype)

@@ -27,7 +27,7 @@ MEMORY = 1 << 31  # bytes, at most, for the bits of all blocks, unless one block
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
-    """The number of cliques of k vertices, four or more, of a simple graph."""
+    """Return the number of cliques of k vertices, four or more, of a simple graph."""
     if not isinstance(lists, ByDegree):
         lists = by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
     xp: Any = array_module(lists.indices)

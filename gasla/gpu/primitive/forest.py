@@ -29,7 +29,7 @@ def source(vertex_size: int, offset_size: int, file: str) -> str:
 
 
 def hook(graph: Graph) -> Array:
-    """Create a forest: each vertex's parent is its first out-neighbor if that is smaller; else the vertex is a root."""
+    """Create a forest: each vertex's parent is its first out-neighbor if that is smaller, else the vertex is a root."""
     import cupy
 
     lists = graph.out
@@ -86,7 +86,7 @@ def compress(parents: Array) -> None:
 
 
 def number(parents: Array) -> int:
-    """Replace parents by tree numbers in the order of the roots, in place; returns the number of trees."""
+    """Replace parents by tree numbers in the order of the roots, in place. Return the number of trees."""
     import cupy
 
     n = len(parents)
@@ -98,7 +98,7 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """The most frequent root in a sample of vertices: that of the largest tree, if it holds most vertices."""
+    """Return the most frequent root in a sample of vertices: that of the largest tree, if it holds most vertices."""
     import cupy
 
     root = cupy.empty((), np.int64)
@@ -130,7 +130,7 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """The parents, the numbers and the sizes of a rooted spanning forest of a symmetric graph, in one launch.
+    """Return the parents, the numbers and the sizes of a rooted spanning forest of a symmetric graph, in one launch.
 
     Takes 42 bytes per vertex besides, of int32 ids, and a few for long lists.
     """
@@ -156,7 +156,7 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """The least of `low` and the greatest of `high` in each subtree of numbered trees."""
+    """Return the least of `low` and the greatest of `high` in each subtree of numbered trees."""
     import cupy
 
     _, numbers, sizes = trees

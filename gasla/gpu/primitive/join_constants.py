@@ -67,7 +67,7 @@ def _check(part: Any) -> None:
 
 
 def _looks_at_first(plan: JoinPlan, tabled: list[int]) -> bool:
-    """Whether vertices are searched in the lists of the first one."""
+    """Return whether vertices are searched in the lists of the first one."""
     joins = [*plan.joins[1:], *(free.join for k, free in enumerate(plan.free) if k not in tabled)]
     searched = {reach for join in joins for reach in (*(join.within if len(join.within) > 1 else ()), *join.outside)}
     searched |= {test.reach for free in plan.free for _, tests in free.met for test in tests}
@@ -111,7 +111,10 @@ def _join(plan: JoinPlan, join: Join) -> str:
 
 
 def _free(plan: JoinPlan, k: int, tabled: list[int]) -> str:
-    """A vertex that is counted. Where all of a list is counted, matched vertices are not compared, but subtracted."""
+    """Return a vertex that is counted.
+
+    Where all of a list is counted, matched vertices are not compared, but subtracted.
+    """
     free, is_tabled = plan.free[k], k in tabled
     join = free.join
     is_degree = len(join.within) == 1 and not join.outside and not join.has_label

@@ -46,7 +46,7 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
-    """Whether the edge sources[i] -> targets[i] exists, for each i."""
+    """Return whether the edge sources[i] -> targets[i] exists, for each i."""
     xp, keys = array_module(graph.sorted_out.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):
         return xp.zeros(len(sources), bool)
@@ -55,10 +55,10 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 
 def edge_keys(graph: Graph) -> Array:
-    """The number src * n + dst of each edge, ascending."""
+    """Return the number src * n + dst of each edge, ascending."""
     return graph.kept("edge keys", lambda graph: graph.sorted_out.as_keys(graph.n))
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
-    """Whether keys[at] == wanted; positions may lie behind the last key, and there is at least one key."""
+    """Return whether keys[at] == wanted; positions may lie behind the last key, and there is at least one key."""
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)

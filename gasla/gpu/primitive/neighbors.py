@@ -100,7 +100,7 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The ascending lists with every edge in both directions, once, without self loops."""
+    """Return the ascending lists with every edge in both directions, once, without self loops."""
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
     differ, half = xp.not_equal(src, dst), np.uint64(32)
@@ -112,7 +112,7 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """The lists that `count_common_neighbors` takes: sorted lists if they are short, else ByDegree."""
+    """Return the lists that `count_common_neighbors` takes: sorted lists if they are short, else ByDegree."""
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
@@ -196,7 +196,7 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """The pieces of work at hubs: vertex and first position of each; `count` receives their number."""
+    """Return the pieces of work at hubs: vertex and first position of each; `count` receives their number."""
     xp: Any = array_module(indices)
     n = len(indptr) - 1
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
@@ -212,18 +212,18 @@ def _capacity(m: int, busy: int) -> int:
 
 
 def _address(array: Array | None) -> Any:
-    """An array as a kernel's argument, or a null pointer."""
+    """Return an array as a kernel's argument, or a null pointer."""
     return np.uint64(0) if array is None else array
 
 
 def _share(share: Share) -> np.uint64:
-    """The bytes of the struct `Share`: two words."""
+    """Return the bytes of the struct `Share`: two words."""
     mine, count = share
     return np.uint64(mine | count << 32)
 
 
 def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
-    """A number and addresses as one C struct."""
+    """Return a number and addresses as one C struct."""
     fields = (n, *(0 if a is None else address(a) for a in arrays))
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
 
@@ -236,6 +236,6 @@ def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool 
 def _kernel(
     function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
 ) -> gpu.Kernel:
-    """A kernel for the types of these lists."""
+    """Return a kernel for the types of these lists."""
     text = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
     return gpu.kernel(text, function, threads, blocks_per_multiprocessor=32)

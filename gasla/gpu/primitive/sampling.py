@@ -87,7 +87,7 @@ def arguments(
     draws: Draws,
     drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """The arguments of the kernel `sample`; `drawn` has the arrays for neighbors, edges and rows."""
+    """Return the arguments of the kernel `sample`; `drawn` has the arrays for neighbors, edges and rows."""
     none, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
     by_weight = draws.weights or (none, none)

@@ -44,24 +44,24 @@ class Joined:
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
-        """The number of matches."""
+        """Return the number of matches."""
         low, high = moved(self._visit("count", 0, 1, max(self.edges, 1)), "cpu")[0].tolist()
         return int(low + (high << 64))
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """The number of matches that begin in each of some blocks; by default in all."""
+        """Return the number of matches that begin in each of some blocks, by default in all."""
         number = self.blocks - first if number is None else number
         counts = self._visit("count", first, number, self.grain, NO_LIMIT if most is None else np.uint64(most))
         return [low + (high << 64) for low, high in moved(counts, "cpu").tolist()]
 
     def tally(self) -> Array:
-        """The number of matches that each vertex is in."""
+        """Return the number of matches that each vertex is in."""
         found = self.xp.zeros(self.n, np.int64)
         self._visit("tally", 0, 1, max(self.edges, 1), tally=found)
         return found
 
     def write(self, first: int, wanted: Any, found: Array) -> list[int]:
-        """Write matches of some blocks into rows; returns how many there were."""
+        """Write matches of some blocks into rows. Return how many there were."""
         units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
         if units == 0 or self.edges == 0:
             return [0] * units
@@ -80,7 +80,7 @@ class Joined:
     def _visit(
         self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
     ) -> Array:
-        """Visit the matches that begin in some blocks of edges; returns the number in each, in two words."""
+        """Visit the matches that begin in some blocks of edges. Return the number in each, in two words."""
         counts = self.xp.zeros((number, 2), np.uint64)
         if number == 0 or self.edges == 0:
             return counts
@@ -105,13 +105,13 @@ class Joined:
         return np.uint64(self.n), self.lists.indptr, self.lists.indices, self.kinds
 
     def _edges(self, first: int, number: int, grain: int) -> tuple[np.uint64, np.uint64]:
-        """The positions in the lists at which some blocks of edges begin and end."""
+        """Return the positions in the lists at which some blocks of edges begin and end."""
         ends = (min(self.edges, edges * grain) for edges in (first, first + number))
         start, end = (np.uint64(self.first + edge) for edge in ends)
         return start, end
 
     def _kernel_and_words(self, way: str) -> tuple[gpu.Kernel, int, int]:
-        """The kernel, the most blocks that it is launched with, and the words of memory for each."""
+        """Return the kernel, the most blocks that it is launched with, and the words of memory for each."""
         marks = -(-self.n // 32) * slots(self.plan)
         words = marks + len(self.plan.tabled) * self.n
         kernel, most = self._kernel("visit_matches", way), free_bytes() // 8
@@ -129,7 +129,7 @@ class Joined:
         return gpu.kernel(text, function, threads, 2048 // threads)
 
     def _threads(self, way: str, has_tables: bool) -> int:
-        """The threads of a block: where ways of two edges are counted ahead, many share those from a hub."""
+        """Return the threads of a block: where ways of two edges are counted ahead, many share those from a hub."""
         if way != "count" or not (has_tables and self.plan.tabled):
             return 256
         if self.plan.size > 3:

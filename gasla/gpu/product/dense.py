@@ -113,7 +113,7 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product where the mask admits; False if an index of the matrix is out of range."""
+    """Fill `outs` with the product where the mask admits. Return False if an index of the matrix is out of range."""
     partition = rows.partition_rows(lists.indptr, lists.indices, WHOLE)
     properties, columns = partition.properties, x.shape[1]
     reads_index = terms.reads("x") or terms.reads("other")
@@ -143,7 +143,7 @@ def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, 
 
 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
-    """Whether `width` adjacent values can be loaded or stored by one instruction."""
+    """Return whether `width` adjacent values can be loaded or stored by one instruction."""
     sizes = [width * array.dtype.itemsize for array in arrays]
     return sizes[0] <= LOAD and not any(address(array) % size for array, size in zip(arrays, sizes))
 
@@ -155,7 +155,7 @@ def blocks(items: int, lanes: int) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """The compiled kernels of a product on a device."""
+    """Return the compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
     return Kernels(whole, cut, list(semiring.inputs(terms, variant.masked)))
@@ -212,7 +212,7 @@ _ARGUMENTS = {
 
 
 def _old(terms: Terms) -> str:
-    """The previous value that a result is merged with."""
+    """Return the previous value that a result is merged with."""
     if not terms.reads_old:
         return "out_t{}"
     names = [f"had.{name}.item[i]" for name in semiring.outputs(terms)]

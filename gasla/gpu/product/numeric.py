@@ -155,13 +155,13 @@ def shared_limits(terms: Terms) -> SharedLimits:
 
 
 def has_small(terms: Terms) -> bool:
-    """Whether the tables for small rows fit."""
+    """Return whether the tables for small rows fit."""
     return symbolic.SHARED // (4 + semiring.size_of(terms.type)) >= 32 // symbolic.SMALL_LANES << symbolic.SMALL_BITS
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, method: str, device: int) -> Kernel:
-    """The compiled kernel for one of `symbolic.METHODS`, on a device."""
+    """Return the compiled kernel for one of `symbolic.METHODS`, on a device."""
     return Kernel(source(terms, (method,)), method, symbolic.THREADS)
 
 

@@ -97,7 +97,7 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product where the mask admits; False if an index of the matrix is out of range."""
+    """Fill `outs` with the product where the mask admits. Return False if an index of the matrix is out of range."""
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, partition.lanes)
@@ -121,7 +121,7 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """The compiled kernels of a product on a device."""
+    """Return the compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
     inputs = list(semiring.inputs(terms, variant.masked))
@@ -184,7 +184,7 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
-    """The cached `Lists` of `A`; None unless `A` has the format `form` and the arrays that it had then."""
+    """Return the cached `Lists` of `A`, or None unless `A` has the format `form` and the arrays that it had then."""
     found = _known.get(id(A))
     if found is None or found[0]() is not A or A.format != form:
         return None

@@ -31,7 +31,7 @@ def functions(terms: Terms) -> str:
 
 
 def monoid(terms: Terms) -> str:
-    """The members of a body by which its values are reduced."""
+    """Return the members of a body by which its values are reduced."""
     return MONOID.format(
         has_terminal=flag(terms.final is not None),
         identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
@@ -59,7 +59,7 @@ def outputs(terms: Terms) -> dict[str, str]:
 
 
 def old(terms: Terms, at: str) -> str:
-    """The previous value that a result is merged with."""
+    """Return the previous value that a result is merged with."""
     if terms.merged is None:
         return "false"
     names = [f"{name}[{at}]" for name in outputs(terms)]
@@ -74,12 +74,12 @@ def store(terms: Terms, at: str) -> str:
 
 
 def result(terms: Terms) -> str:
-    """The expression that is stored."""
+    """Return the expression that is stored."""
     return "total" if terms.merged is None else "merge_(old, total)"
 
 
 def items(terms: Terms) -> list[str]:
-    """The expressions stored in each of the output arrays."""
+    """Return the expressions stored in each of the output arrays."""
     if isinstance(terms.out_type, TupleType):
         return [f"result.item{p}" for p in range(len(terms.out_type.items))]
     return ["result"]
@@ -91,5 +91,5 @@ def size_of(kind: Any) -> int:
 
 
 def flag(value: bool) -> str:
-    """A bool in C++."""
+    """Return a bool in C++."""
     return "true" if value else "false"

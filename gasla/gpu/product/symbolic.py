@@ -96,7 +96,7 @@ class SharedLimits(NamedTuple):
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
-        """The largest sizes that fit, given the bytes of a table's slot and of a window's column."""
+        """Return the largest sizes that fit, given the bytes of a table's slot and of a window's column."""
         return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
 
 
@@ -129,7 +129,7 @@ class CSR(NamedTuple):
 
 
 def as_csr(lists: Lists, name: str) -> CSR | None:
-    """The rows of a matrix; None if an index is out of range."""
+    """Return the rows of a matrix, or None if an index is out of range."""
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     if not properties.offsets_fit or properties.lowest < 0 or properties.highest >= lists.width:
@@ -153,7 +153,7 @@ def find_order(matrix: CSR) -> RowOrder:
 
 
 def in_ascending_order(matrix: CSR) -> CSR:
-    """The matrix with ascending columns in each row, a stable sort; the matrix itself if they ascend already."""
+    """Return the matrix with ascending columns in each row, a stable sort; the matrix itself if they ascend already."""
     if matrix.order.ascends:
         return matrix
     first, last = int(matrix.offsets[0]), int(matrix.offsets[-1])
@@ -166,7 +166,7 @@ def in_ascending_order(matrix: CSR) -> CSR:
 
 
 def count_pairs(a: CSR, b: CSR) -> Array:
-    """The number of partial products of each row of the product."""
+    """Return the number of partial products of each row of the product."""
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
     _call("count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
@@ -189,7 +189,7 @@ class MaxColumns(NamedTuple):
     width: int
 
     def of(self, listed: Array) -> np.ndarray[Any, Any]:
-        """The bounds of some rows, in host memory."""
+        """Return the bounds of some rows, in host memory."""
 
         def lengths(offsets: Array) -> np.ndarray[Any, Any]:
             return _on_host(offsets[listed + 1]) - _on_host(offsets[listed])
@@ -225,7 +225,7 @@ def _call(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
-    """The number of windows that cover this number of columns."""
+    """Return the number of windows that cover this number of columns."""
     return max(1, -(-columns // limits.width))
 
 
@@ -375,5 +375,5 @@ def source() -> str:
 
 @functools.cache
 def kernel(function: str, device: int) -> Kernel:
-    """One of the compiled `FUNCTIONS`: a method's kernel, or one that inspects the matrices."""
+    """Return one of the compiled `FUNCTIONS`: a method's kernel, or one that inspects the matrices."""
     return Kernel(source(), function, THREADS)

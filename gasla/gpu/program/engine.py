@@ -102,7 +102,7 @@ class Run(Binding):
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
-        """Allocate all arrays; False if memory runs out. CuPy's error is dropped, as it keeps arrays alive."""
+        """Allocate all arrays. Return False if memory runs out. CuPy's error is dropped, as it keeps arrays alive."""
         self._arrays: dict[str, Any] = {}  # arrays that the kernel reads and writes, by the name of the argument
         self._raw_memory: dict[str, Any] = {}
         try:
@@ -195,7 +195,7 @@ class Run(Binding):
             self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
-        """Set the vertices sorted by level and the start of each level among them; returns the number of levels."""
+        """Set the vertices sorted by level and the start of each level among them. Return the number of levels."""
         stream = self.xp.cuda.get_current_stream()  # results made on another stream may not be finished
         key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
@@ -316,25 +316,25 @@ class Run(Binding):
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
-        """The current fields, by their names in the program."""
+        """Return the current fields, by their names in the program."""
         now = self._fields[self.iteration & 1]
         return self.by_given_name(
             now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._caller_arrays)
         )
 
     def aggregates(self) -> Mapping[str, Any]:
-        """The aggregates of the last iteration."""
+        """Return the aggregates of the last iteration."""
         return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
-        """The current values of the parameters that `idle` may change."""
+        """Return the current values of the parameters that `idle` may change."""
         if not self.plan.changes:
             return {}
         changed = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
         return self.by_given_name({name: changed[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
-        """The currently active vertices."""
+        """Return the currently active vertices."""
         return frontier_of(self.plan, self._workspace, self._workspace.control, self.graph.n)
 
 

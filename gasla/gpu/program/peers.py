@@ -54,7 +54,7 @@ ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
 def can_exchange(plan: Plan) -> bool:
-    """Whether kernels can exchange by themselves what a program's vertices read of each other.
+    """Return whether kernels can exchange by themselves what a program's vertices read of each other.
 
     They send the fields of all vertices if every vertex takes part, and else those of active vertices. So without
     `everyone`, no field that neighbors read may change while its vertex stays inactive.
@@ -71,7 +71,7 @@ def can_exchange(plan: Plan) -> bool:
 
 
 def are_peers(cards: Sequence[int]) -> bool:
-    """Whether the GPUs of all ranks can reach each other's memory, and are not too many."""
+    """Return whether the GPUs of all ranks can reach each other's memory, and are not too many."""
     runtime: Any = require_gpu().cuda.runtime
     pairs = {(a, b) for a in cards for b in cards if a != b}
     return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs)
@@ -136,10 +136,10 @@ class Group(Protocol):
     size: int
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The arrays of all ranks, which have one type, and one shape but for the first axis."""
+        """Return the arrays of all ranks, which have one type, and one shape but for the first axis."""
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Send `parts[i][r]` to rank r; returns what each rank here receives, by the rank that has sent it.
+        """Send `parts[i][r]` to rank r. Return what each rank here receives, by the rank that has sent it.
 
         The arrays are on a GPU, which may be that of the sender.
         """
@@ -148,7 +148,7 @@ class Group(Protocol):
         """Memory on the current GPU that the kernels of all ranks can reach."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
-        """An object whose `addresses` are where kernels here reach the memories of all ranks.
+        """Return an object whose `addresses` are where kernels here reach the memories of all ranks.
 
         They stay there as long as the object, of any process.
         """
@@ -169,7 +169,7 @@ class Buffers:
         self.offsets = (ends - sizes).T.astype(np.uint64)  # (rank, kind and half)
 
     def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
-        """The structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
+        """Return the structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
         found = np.zeros(len(self.offsets), PEER)
         here = self.offsets + np.uint64(address(self.memory))
         cuts = np.asarray(mirrors.cuts, np.int64)
@@ -262,7 +262,7 @@ class PeerRun(Run):
         self.xp.cuda.get_current_stream().synchronize()
 
     def frontier(self) -> Frontier:
-        """The currently active vertices, mirrors among them."""
+        """Return the currently active vertices, mirrors among them."""
         if self.plan.keeps_active:
             return super().frontier()
         return Frontier.none(self.graph.n) if self.ended else Frontier.all(self.graph.n)
@@ -386,5 +386,5 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
 
 
 def peers_variant(variant: Variant) -> Variant:
-    """The variant of a kernel that exchanges values: frontiers are lists or bitmaps."""
+    """Return the variant of a kernel that exchanges values: frontiers are lists or bitmaps."""
     return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

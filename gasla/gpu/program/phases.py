@@ -72,7 +72,7 @@ class Part(Binding):
 
 
 def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
-    """The types of the numbers that change between stays, by name; None if the host has to convert one."""
+    """Return the types of the numbers that change between stays, by name, or None if the host has to convert one."""
     counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
     parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
     turn = parameters.setdefault(TURN, np.dtype(np.int64))
@@ -87,7 +87,7 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
 
 
 def can_start(traced: Traced) -> bool:
-    """Whether the device can evaluate a phase's `start`, which may do with arrays what symbols can't."""
+    """Return whether the device can evaluate a phase's `start`, which may do with arrays what symbols can't."""
     try:
         start = trace_start(traced.program, traced.id_type)
     except Exception:
@@ -159,7 +159,7 @@ class _Workspaces:
         require_gpu().cuda.get_current_stream().synchronize()
 
     def launch(self) -> int:
-        """Launch the kernel, with the arguments of all phases as they are now; returns the number of the launch."""
+        """Launch the kernel, with the arguments of all phases as they are now. Return the number of the launch."""
         first, turns = self.each[0], self.arguments.turns
         number = turns.launch = first.next_launch()
         for i, workspace in enumerate(self.each):
@@ -311,7 +311,7 @@ class Together:
 
 
 def together(programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool) -> Together | None:
-    """Prepare runs of phases; None if the host must drive them."""
+    """Prepare runs of phases. Return None if the host must drive them."""
     pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
     small = is_small(graph) and not pushes
     key = "gpu phases", tuple(map(type, programs)), deterministic, small, current_device()

@@ -110,7 +110,7 @@ class Start:
         self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
 
     def number_of(self, value: Any) -> Any:
-        """Convert a number to the field's type; None for an array or a function."""
+        """Convert a number to the field's type. Return None for an array or a function."""
         if type(value) in self._alike:  # ctypes converts these
             return value
         return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
@@ -356,7 +356,7 @@ class GpuPlan(Plan):
 
 
 def has_wide_values(traced: Traced) -> bool:
-    """Whether a field or the gathered value is, or contains, a wide vector."""
+    """Return whether a field or the gathered value is, or contains, a wide vector."""
     kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
     return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
@@ -378,7 +378,7 @@ def as_held(value: Any, kind: Any) -> Any:
 
 
 def as_ctypes(kind: Any) -> Any:
-    """The type of ctypes for a value of this type."""
+    """Return the type of ctypes for a value of this type."""
     if isinstance(kind, VectorType):
         return as_ctypes(kind.scalar) * kind.length
     kind = np.dtype(kind)

@@ -88,7 +88,7 @@ class RenumberedLists(NeighborLists):
         return as_bits(self._base.values(kind, graph))[self._positions()].view(kind)
 
     def _positions(self) -> Any:
-        """The position in the graph's own lists of each entry of these lists."""
+        """Return the position in the graph's own lists of each entry of these lists."""
         base, inverse = self._base, self._numbering.inverse
         return self.graph.kept(
             ("positions", self.side), lambda _: lists_gpu.renumbered_positions(base.indptr(), base.indices(), inverse)
@@ -96,7 +96,7 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str, by_use: bool = False) -> Numbering:
-    """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
+    """Return the numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
     with _lock:
         return graph.kept(
             ("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False), by_use)
@@ -104,7 +104,7 @@ def numbering(graph: Graph, side: str, by_use: bool = False) -> Numbering:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Whether a reduction over all lists gains by renumbering, and there is memory for it."""
+    """Return whether a reduction over all lists gains by renumbering, and there is memory for it."""
     if graph.known(("numbering", side)):
         return True
     mean = properties.entries / max(1, properties.rows)
@@ -140,5 +140,5 @@ def hub_memory(plan: GpuPlan) -> int:
 
 
 def count_hubs(plan: GpuPlan, n: int) -> int:
-    """How many vertices, the first in the numbering, count as hubs."""
+    """Return how many vertices, the first in the numbering, count as hubs."""
     return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

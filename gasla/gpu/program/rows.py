@@ -143,13 +143,13 @@ class RowPartition:
         return -(-self.cut * 32 // THREADS)
 
     def partials(self, value_size: int) -> Any:
-        """Allocate the partial results of pieces, to be kept until the launches; None if no row is cut."""
+        """Allocate the partial results of pieces, to be kept until the launches. Return None if no row is cut."""
         import cupy
 
         return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
 
     def argument(self, partials: Any = None) -> Any:
-        """The struct `gasla::Rows` for a launch."""
+        """Return the struct `gasla::Rows` for a launch."""
         if partials is None:
             return self.rows
         rows = self.rows.copy()
@@ -259,7 +259,7 @@ def choose(properties: RowProperties) -> tuple[int, int]:
 
 
 def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
-    """Whether no vertex has very many edges, so that a few lanes per vertex are balanced."""
+    """Return whether no vertex has very many edges, so that a few lanes per vertex are balanced."""
     return n > 0 and longest <= 64 + 4 * entries // n
 
 
@@ -305,12 +305,12 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
 
 def ids_type(kind: np.dtype, packed: bool) -> str:
-    """The C++ type of an array of vertex ids."""
+    """Return the C++ type of an array of vertex ids."""
     return "gasla::PackedIds" if packed else f"const {ctype(kind)}*"
 
 
 def _array(ids: Any) -> Any:
-    """The argument of a kernel for vertex ids."""
+    """Return the argument of a kernel for vertex ids."""
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 

@@ -42,7 +42,7 @@ class Staged(Binding):
             setattr(self._arguments, f"self_{name}", value.item())
 
     def state(self) -> Mapping[str, Any]:
-        """The fields, by name."""
+        """Return the fields, by name."""
         names = (*self.traced.vertex_types, *self.plan.edge_states)
         found = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
         return self.by_given_name(found)
@@ -58,7 +58,7 @@ class Staged(Binding):
         self.over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
-        """Apply the stored gathered values; returns a mask of the vertices that become active."""
+        """Apply the stored gathered values. Return a mask of the vertices that become active."""
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
         self.over("apply", receivers, iteration)
         return flags
@@ -117,7 +117,7 @@ class Staged(Binding):
         return bits
 
     def _aside(self, kind: Any) -> Any:
-        """An array for gathered values."""
+        """Return an array for gathered values."""
         n = self.graph.n
         return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
 

@@ -30,7 +30,7 @@ class TableSizes(NamedTuple):
 
 
 def most_for(slots: int) -> int:
-    """The longest row for which `slots` slots suffice, as in keyed_rows.cuh."""
+    """Return the longest row for which `slots` slots suffice, as in keyed_rows.cuh."""
     return slots - slots // 4
 
 
@@ -52,7 +52,7 @@ def shared_bytes(plan: Plan, slots: int) -> int:
 
 
 def longest_row(graph: Graph, side: str) -> int:
-    """The length of the longest list."""
+    """Return the length of the longest list."""
     lengths = _lengths(graph, side)
     return int(lengths.max()) if len(lengths) else 0
 

@@ -105,5 +105,5 @@ def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, sched
 
 
 def for_lists_of(graph: Graph, variant: Variant) -> Variant:
-    """The variant for lists stored as those of a graph."""
+    """Return the variant for lists stored as those of a graph."""
     return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)

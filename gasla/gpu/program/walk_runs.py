@@ -59,7 +59,7 @@ AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk `steps` steps from each start; returns one row of vertices per walker, numbered from `first`."""
+    """Walk `steps` steps from each start. Return one row of vertices per walker, numbered from `first`."""
     import cupy
 
     plan, lists, count = walking.plan, walking.graph.out, len(starts)
@@ -84,7 +84,7 @@ def arguments(
     error: Array,
     walks: Array,
 ) -> list[Any]:
-    """The kernel's arguments."""
+    """Return the kernel's arguments."""
     plan, graph = walking.plan, walking.graph
     lists, ascending = graph.out, graph.sorted_out if plan.pair_count else graph.out
     bound = walking.bound() if plan.accepts else 1.0
@@ -140,7 +140,7 @@ def _ctype(one: Input) -> str:
 
 
 def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
-    """A method of `Program` that loads the inputs of a function of the program and calls it."""
+    """Return a method of `Program` that loads the inputs of a function of the program and calls it."""
     return METHOD.format(
         kind=kind, name=name, takes=takes, lines=f"        return {_called(plan, plan.functions[name])};"
     )
@@ -152,7 +152,7 @@ def _pairs(plan: WalkPlan) -> list[str]:
 
 
 def _accept(plan: WalkPlan) -> str:
-    """The method `accept`: looks up the edges of its `has_edge` calls, then calls the program's function."""
+    """Return the method `accept`: looks up the edges of its `has_edge` calls, then calls the program's function."""
     lines = []
     for i in range(plan.pair_count):
         lines.append(f"const auto ends_{i} = pair_{i}(walker, k);")

@@ -198,7 +198,7 @@ class Workspace:
         self._memory.launched = self._number
 
     def next_launch(self) -> int:
-        """The number of a launch of a kernel that tells its end on this workspace's page."""
+        """Return the number of a launch of a kernel that tells its end on this workspace's page."""
         self.arguments.launch = self._memory.launched = self._number = (self._number + 1) % 2**32
         return self._number
 
@@ -211,7 +211,7 @@ class Workspace:
         return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
-        """The aggregates of the last of `iterations` iterations; `shown` replaces those on the page."""
+        """Return the aggregates of the last of `iterations` iterations; `shown` replaces those on the page."""
         found = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._deposits, (iterations + 2) % 3
         return found | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
@@ -221,11 +221,11 @@ class Workspace:
         self.page.stop = self.arguments.launch
 
     def bitmap(self, side: int) -> Any:
-        """One of the two bitmaps of active vertices."""
+        """Return one of the two bitmaps of active vertices."""
         return self.arrays["bits"].reshape(2, -1)[side]
 
     def queued(self, side: int) -> Any:
-        """The vertices in one of the two queues."""
+        """Return the vertices in one of the two queues."""
         prefix, whole = self._entry
         width = int(self.arrays["gi"].dtype.itemsize)
         words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
@@ -263,7 +263,7 @@ def keep_workspaces_of(cached: Any) -> None:
 
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
-    """The active vertices of a run that stands at `now`."""
+    """Return the active vertices of a run that stands at `now`."""
     count, side = now.size, now.iteration & 1
     if not plan.keeps_active:
         return Frontier.none(n) if plan.is_over(count, n) else Frontier.all(n)
@@ -283,7 +283,7 @@ def free_workspaces() -> None:
 
 
 def is_small(graph: Graph) -> bool:
-    """Whether a single block runs programs on the graph; its data then fits in that block's cache."""
+    """Return whether a single block runs programs on the graph; its data then fits in that block's cache."""
     return graph.n + graph.m <= SMALL
 
 

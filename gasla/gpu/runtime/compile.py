@@ -28,7 +28,7 @@ OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
 @functools.cache
 def headers() -> dict[str, str]:
-    """The headers below `kernels/`, by file name: `#include` finds them without their folder."""
+    """Return the headers below `kernels/`, by file name: `#include` finds them without their folder."""
     folder = resources.files("gasla.gpu") / "kernels"
     folders = [folder, *(each for each in folder.iterdir() if each.is_dir())]
     return {f.name: f.read_text() for each in folders for f in each.iterdir() if f.name.endswith(".cuh")}
@@ -142,14 +142,17 @@ def _of_headers() -> str:
 
 
 def _cached_name(source: str, architecture: str) -> str:
-    """The name in the cache. It includes NVRTC's version, as an old driver cannot load the code of a newer NVRTC."""
+    """Return the name in the cache.
+
+    It includes NVRTC's version, as an old driver cannot load the code of a newer NVRTC.
+    """
     from cupy.cuda import nvrtc
 
     return f"{key(source, architecture)}-{'.'.join(map(str, nvrtc.getVersion()))}.cubin"
 
 
 def is_compiled(source: str) -> bool:
-    """Whether machine code of a source for the current device is shipped or cached."""
+    """Return whether machine code of a source for the current device is shipped or cached."""
     architecture = _architecture(current_device())
     return cubins.has(key(source, architecture)) or cache.load(_cached_name(source, architecture)) is not None
 
@@ -162,7 +165,7 @@ def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
 
 
 def multiprocessors() -> int:
-    """The number of multiprocessors of the current device."""
+    """Return the number of multiprocessors of the current device."""
     return _multiprocessors(current_device())
 
 
@@ -174,7 +177,7 @@ def _multiprocessors(device: int) -> int:
 
 
 def most_shared() -> int:
-    """The most bytes of shared memory that a block may use on the current device."""
+    """Return the most bytes of shared memory that a block may use on the current device."""
     return _most_shared(current_device())
 
 
@@ -186,7 +189,7 @@ def _most_shared(device: int) -> int:
 
 
 def launches_cooperatively() -> bool:
-    """Whether the current device supports cooperative launches; virtual and old devices may not."""
+    """Return whether the current device supports cooperative launches; virtual and old devices may not."""
     return _launches_cooperatively(current_device())
 
 
@@ -224,7 +227,7 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def grid(self, blocks: int | None = None) -> int:
-        """How many of the wanted blocks can be resident together; 1 where the device has no cooperative launches."""
+        """How many of the wanted blocks can be resident together, or 1 where the device has no cooperative launches."""
         most = min(self.blocks, blocks or self.blocks)
         return most if most == 1 or launches_cooperatively() else 1
 
@@ -249,7 +252,7 @@ def blocks_for(items: int, threads: int) -> int:
 
 
 def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
-    """The `Kernel` of a function on the current device, made when first asked for."""
+    """Return the `Kernel` of a function on the current device, made when first asked for."""
     return _kernel(source, function, threads, blocks_per_multiprocessor, current_device())
 
 

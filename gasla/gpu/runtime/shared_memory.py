@@ -14,7 +14,7 @@ OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def allocate(size: int) -> Any:
-    """An array of `size` bytes on the current GPU, at the begin of an allocation of its own."""
+    """Return an array of `size` bytes on the current GPU, at the begin of an allocation of its own."""
     cupy: Any = require_gpu()
     whole = -(-max(size, 1) // UNIT) * UNIT
     try:
@@ -36,13 +36,13 @@ def _allocate(size: int) -> Any:
 
 
 def handle_of(array: Any) -> bytes:
-    """The handle by which another process maps an array of `allocate`."""
+    """Return the handle by which another process maps an array of `allocate`."""
     found: bytes = require_gpu().cuda.runtime.ipcGetMemHandle(array.data.ptr)
     return found
 
 
 def map_handle(handle: bytes) -> int:
-    """Map the array of another process; returns its address for the current GPU."""
+    """Map the array of another process. Return its address for the current GPU."""
     return int(require_gpu().cuda.runtime.ipcOpenMemHandle(handle))  # with access to its GPU
 
 
@@ -58,7 +58,10 @@ def bus_id() -> bytes:
 
 
 def can_map(bus_id: bytes) -> bool:
-    """Whether the current GPU reaches the memory of another one. One that is not visible here is left to a trial."""
+    """Return whether the current GPU reaches the memory of another one.
+
+    One that is not visible here is left to a trial.
+    """
     runtime: Any = require_gpu().cuda.runtime
     try:
         other = runtime.deviceGetByPCIBusId(bus_id.decode())
@@ -69,7 +72,7 @@ def can_map(bus_id: bytes) -> bool:
 
 
 def view(address: int, size: int) -> Any:
-    """The bytes at an address of this process, or one that it has mapped, as an array for the current GPU."""
+    """Return the bytes at an address of this process, or one that it has mapped, as an array for the current GPU."""
     cupy: Any = require_gpu()
     memory = cupy.cuda.UnownedMemory(address, size, None, cupy.cuda.runtime.getDevice())
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))

@@ -61,7 +61,7 @@ def wait_for_stream(show: Callable[[], Any]) -> None:
 
 
 def is_idle() -> bool:
-    """Whether the current stream is idle. Raises CuPy's error if a kernel failed.
+    """Return whether the current stream is idle. Raises CuPy's error if a kernel failed.
 
     `Stream.done` is not used, as it reports a kernel that crashed as still running.
     """

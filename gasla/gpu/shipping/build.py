@@ -64,7 +64,7 @@ def sources_to_ship() -> dict[str, list[str]]:
 
 
 def sources_for(name: str) -> Noted:
-    """The sources that one of `calls.names` compiles for small graphs, and for the flights."""
+    """Return the sources that one of `calls.names` compiles for small graphs, and for the flights."""
     with recording() as recorder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about scores that have not converged
         for kind in (*calls.small(), *calls.large()[:2]):

@@ -20,7 +20,7 @@ class Kernel(NamedTuple):
 
 
 def kernels() -> list[Kernel]:
-    """All recorded kernels; none if they were recorded with another version of CuPy."""
+    """Return all recorded kernels; none if they were recorded with another version of CuPy."""
     import cupy
 
     found = json.loads(lzma.decompress((resources.files("gasla.gpu.shipping") / FILE).read_bytes()))

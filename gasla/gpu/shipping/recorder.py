@@ -56,7 +56,7 @@ class Recorder:
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
-        """The recorded sources; those of the first graph come first."""
+        """Return the recorded sources; those of the first graph come first."""
         return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
@@ -89,13 +89,13 @@ class Recorder:
                 self.noted[architecture][rank].setdefault(joint.source)
 
     def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
-        """The CPU's stages."""
+        """Return the CPU's stages."""
         kind: Any = type(program)
         self._note(generate.module(kind, graph.id_dtype, Variant(INT, staged=True)).source)
         return self._cpu.staged(program, graph, fields)
 
     def products(self) -> Any:
-        """The CPU's products."""
+        """Return the CPU's products."""
         found: Any = self._cpu.products()
         return _Noting(found, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
@@ -125,7 +125,7 @@ class Recorder:
         self._of_matrices(A, B, terms, mask)
 
     def primitives(self) -> Any:
-        """The CPU's primitives."""
+        """Return the CPU's primitives."""
         found: Any = self._cpu.primitives()
         return _Noting(found, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
                        count_common_neighbors=self._count_common_neighbors)  # fmt: skip
@@ -171,7 +171,7 @@ class _Noting:
 
 
 def _always() -> Iterator[str]:
-    """The sources that every graph needs, whichever program runs, and those of primitives without variants."""
+    """Yield the sources that every graph needs, whichever program runs, and those of primitives without variants."""
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
     yield from map(min_max.source, kinds)

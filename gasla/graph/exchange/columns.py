@@ -70,7 +70,7 @@ def arrow(module: str = "pyarrow") -> Any:
 
 
 def as_arrow(table: Any) -> Any:
-    """The table as a pyarrow.Table, its columns shared where possible."""
+    """Return the table as a pyarrow.Table, its columns shared where possible."""
     pa = arrow()
     if isinstance(table, pa.Table):
         return table
@@ -98,7 +98,7 @@ class Kinds(NamedTuple):
     texts: Collection[int] = ()
 
     def without(self, places: Collection[int | None]) -> Kinds:
-        """The same without the columns at these positions."""
+        """Return the same without the columns at these positions."""
         return Kinds(*([place for place in each if place not in places] for each in self))
 
 
@@ -176,7 +176,7 @@ def _titled_weight(titles: Sequence[str]) -> int | None:
 
 
 def are_usual(titles: Sequence[str]) -> bool:
-    """Whether two columns have usual titles for the ends of edges, such as "source" and "target".
+    """Return whether two columns have usual titles for the ends of edges, such as "source" and "target".
 
     Single letters are more likely ids.
 
@@ -189,7 +189,10 @@ def are_usual(titles: Sequence[str]) -> bool:
 
 
 def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
-    """The positions of two columns with usual titles for the ends of edges; ValueError if others are usual as well."""
+    """Return the positions of two columns with usual titles for the ends of edges.
+
+    ValueError if others are usual as well.
+    """
     found = _pairs(titles)
     own = [pair for pair in found if tuple(titles[place] for place in pair) == OWN]
     if len({*found}) > 1 and not own:
@@ -198,7 +201,7 @@ def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
-    """The positions of each two columns with usual titles for the ends of edges.
+    """Return the positions of each two columns with usual titles for the ends of edges.
 
     "tail" before "head" is left out: in a triple an edge leads from the head to the tail, elsewhere from the tail.
     """
@@ -228,7 +231,7 @@ def _bare(title: str) -> str:
 
 
 def are_first(kinds: Kinds) -> bool:
-    """Whether no two columns of one type could be the ends of edges but the first two."""
+    """Return whether no two columns of one type could be the ends of edges but the first two."""
     able = [place for places in (kinds.whole, kinds.texts) if len(places) > 1 for place in places]
     return len(able) < 2 or sorted(able) == [0, 1]
 
@@ -238,12 +241,12 @@ def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
 
 
 def titles_listed(titles: Sequence[str]) -> str:
-    """The positions and titles of columns, for an error."""
+    """Return the positions and titles of columns, for an error."""
     return ", ".join(f"{place} {title!r}" for place, title in enumerate(titles)) or "none"
 
 
 def _without_type(title: str) -> str:
-    """A title without the type that Neo4j writes behind it.
+    """Return a title without the type that Neo4j writes behind it.
 
     Examples
     --------
@@ -254,7 +257,7 @@ def _without_type(title: str) -> str:
 
 
 def place_of(titles: Sequence[str], what: str, column: Column) -> int:
-    """The position of one column, given by name or position."""
+    """Return the position of one column, given by name or position."""
     known = ", ".join(map(repr, titles)) or "none"
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         if not 0 <= column < len(titles):
@@ -282,7 +285,7 @@ def edges_of(
     bipartite: bool | None = None,
     may_be_empty: bool = False,
 ) -> Edges:
-    """The edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
+    """Return the edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
     places = _places(table, src, dst, weight, attributes)
     if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
@@ -317,7 +320,7 @@ def edges_of(
 def _places(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> tuple[int, int, int | None]:
-    """The positions of source, target and weight columns in a pyarrow.Table."""
+    """Return the positions of source, target and weight columns in a pyarrow.Table."""
     others = places_of_attributes(table.column_names, attributes)
     return choose(table.column_names, src, dst, weight, kinds_of(table.schema).without(others))
 
@@ -325,14 +328,14 @@ def _places(
 def attribute_of_weight(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> str | None:
-    """The attribute that is the weight as well; None if none is."""
+    """Return the attribute that is the weight as well, or None if none is."""
     place = _places(table, src, dst, weight, attributes)[2]
     is_attribute = place in places_of_attributes(table.column_names, attributes)
     return _without_type(table.column_names[place]) if is_attribute else None
 
 
 def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
-    """The positions of the columns that hold attributes."""
+    """Return the positions of the columns that hold attributes."""
     if isinstance(attributes, str) or not isinstance(attributes, Sequence):
         raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
     places = [place_of(titles, "attributes", column) for column in attributes]
@@ -349,12 +352,12 @@ def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
 
 
 def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | None:
-    """The position of a column of text that is called "Type", as in tables of Gephi."""
+    """Return the position of a column of text that is called "Type", as in tables of Gephi."""
     return next((place for place in texts if titles[place].strip().casefold() == "type"), None)
 
 
 def undirected_rows(table: Any) -> Array | bool:
-    """For each row, whether the column "Type" calls the edge undirected; False if it holds something else.
+    """For each row, whether the column "Type" calls the edge undirected. Return False if it holds something else.
 
     Examples
     --------
@@ -406,7 +409,7 @@ def _no_attribute(column: Any) -> str:
 
 
 def are_two_kinds(src: str | None, dst: str | None) -> bool:
-    """Whether two titles say that the vertices of the columns are of two kinds, such as users and items.
+    """Return whether two titles say that the vertices of the columns are of two kinds, such as users and items.
 
     Examples
     --------
@@ -476,7 +479,7 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
 
 
 def ids_of(title: Any, column: Any) -> Any:
-    """A column of ids, checked to hold integers or strings, and no nulls."""
+    """Return a column of ids, checked to hold integers or strings, and no nulls."""
     pa = arrow()
     column = _decoded(column)
     _require_all(title, column)
@@ -486,7 +489,7 @@ def ids_of(title: Any, column: Any) -> Any:
 
 
 def _weights(title: Any, column: Any) -> Array:
-    """A column of weights, checked to hold numbers, and no nulls."""
+    """Return a column of weights, checked to hold numbers, and no nulls."""
     types = arrow().types
     column = _decoded(column)
     _require_all(title, column)
@@ -497,7 +500,7 @@ def _weights(title: Any, column: Any) -> Array:
 
 
 def _numbers(title: str, column: Any) -> Any:
-    """A column of an attribute; dates and times as a `TimeColumn`."""
+    """Return a column of an attribute; dates and times as a `TimeColumn`."""
     types, column = arrow().types, _decoded(column)
     if types.is_temporal(column.type):
         _require_all(title, column)
@@ -519,7 +522,7 @@ def _numbers(title: str, column: Any) -> Any:
 
 
 def _decoded(column: Any) -> Any:
-    """A column with dictionaries, such as categories, expanded to the values.
+    """Return a column with dictionaries, such as categories, expanded to the values.
 
     Arrow's cast does not support dictionaries of string views, which polars uses for categories.
     """
@@ -545,7 +548,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
-    """Two arrays of ids as arrays of one type; None and None if one holds text and the other integers."""
+    """Return two arrays of ids as arrays of one type; None and None if one holds text and the other integers."""
     if _is_text(one.type) != _is_text(other.type):
         return None, None
     kind = arrow().large_string() if _is_text(one.type) else _common([one, other])
@@ -553,7 +556,7 @@ def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _common(ends: list[Any]) -> Any:
-    """The type that holds the integers of both columns."""
+    """Return the type that holds the integers of both columns."""
     pa = arrow()
     if max(_largest(ids) for ids in ends) < 2**63:
         return pa.int64()

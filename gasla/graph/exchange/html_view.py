@@ -17,7 +17,7 @@ _SHOWN = 4  # number of first values shown of each field
 
 
 def of_graph(properties: Mapping[str, str], degrees: Array) -> str:
-    """A table of properties above a histogram of degrees.
+    """Return a table of properties above a histogram of degrees.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def of_graph(properties: Mapping[str, str], degrees: Array) -> str:
 
 
 def of_result(properties: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """A table of properties above a table of fields: type, shape, range and first values of each.
+    """Return a table of properties above a table of fields: type, shape, range and first values of each.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _range(array: Array) -> str:
-    """The least and the largest value, as text; NaN if any value is."""
+    """Return the least and the largest value, as text, or NaN if any value is."""
     if not array.size:
         return ""
     array = converted(array, _SINGLE) if array.dtype == np.float16 else array
@@ -62,7 +62,7 @@ def _range(array: Array) -> str:
 
 
 def _first(array: Array) -> str:
-    """The first values, vectors in brackets."""
+    """Return the first values, vectors in brackets."""
     few = moved(array[:_SHOWN], "cpu")
     said = [_short(x) if few.ndim == 1 else f"[{', '.join(map(_short, x[:_SHOWN]))}{_more(x)}]" for x in few]
     return ", ".join(said) + _more(array)
@@ -73,7 +73,7 @@ def _more(array: Array) -> str:
 
 
 def _short(number: Any) -> str:
-    """A number in few digits; CuPy scalars are arrays of dimension 0."""
+    """Return a number in few digits; CuPy scalars are arrays of dimension 0."""
     value = number.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 

@@ -30,14 +30,14 @@ class Records(NamedTuple):
 
 
 def records_of(G: Any) -> Records:
-    """The records of a NetworkX graph."""
+    """Return the records of a NetworkX graph."""
     if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
         raise TypeError(f"G is a {type(G).__name__}; expected a NetworkX graph")
     return Records(list(G.nodes(data=True)), list(G.edges(data=True)), not G.is_directed())
 
 
 def of_records(records: Records, weight: str | None, attributes: Chosen = False, file: str = "") -> Edges:
-    """The edges in records, which may come from a `file`."""
+    """Return the edges in records, which may come from a `file`."""
     nodes, edges = [node for node, _ in records.nodes], records.edges
     numbers = {node: v for v, node in enumerate(nodes)}
     src, dst = (np.fromiter((numbers[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
@@ -79,7 +79,7 @@ def _weights_of(edges: list[tuple[Any, Any, dict[str, Any]]], weight: str, file:
 
 
 def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
-    """A NetworkX graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
+    """Return a NetworkX graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
     import networkx as nx
 
     if directed:
@@ -102,7 +102,7 @@ def _records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[
 
 
 def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
-    """The edges of an igraph graph."""
+    """Return the edges of an igraph graph."""
     if not hasattr(g, "get_edgelist"):
         raise TypeError(f"g is a {type(g).__name__}; expected an igraph graph")
     edges = np.array(g.get_edgelist(), np.int64).reshape(-1, 2)
@@ -121,7 +121,7 @@ def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
 
 
 def to_igraph(edges: Edges, directed: bool) -> Any:
-    """An igraph graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
+    """Return an igraph graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
     import igraph
 
     if not directed:
@@ -139,7 +139,7 @@ def to_igraph(edges: Edges, directed: bool) -> Any:
 
 
 def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int | None) -> Edges:
-    """The edges of an ``edge_index`` of PyTorch Geometric."""
+    """Return the edges of an ``edge_index`` of PyTorch Geometric."""
     ids = _array(edge_index)
     if ids.ndim != 2 or len(ids) != 2:
         raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m): a row of sources and a row of targets")
@@ -149,7 +149,7 @@ def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int |
 
 
 def chosen(given: Chosen, edges: Collection[str], vertices: Collection[str]) -> list[list[str]]:
-    """The names of attributes of edges and of vertices that an argument `attributes` chooses."""
+    """Return the names of attributes of edges and of vertices that an argument `attributes` chooses."""
     if given is True or given is False:
         return [[*edges], [*vertices]] if given else [[], []]
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
@@ -170,7 +170,7 @@ def _is_text(name: Any) -> bool:
 
 
 def _by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The attributes of edges or vertices as lists, with None where one has no such attribute."""
+    """Return the attributes of edges or vertices as lists, with None where one has no such attribute."""
     names = dict.fromkeys(chain.from_iterable(records))
     return {name: [record.get(name) for record in records] for name in names}
 
@@ -207,7 +207,7 @@ def _read_attributes(
 
 
 def _odd(values: list[Any]) -> str:
-    """The first value that is no number, with its place; or the first that has too many bits."""
+    """Return the first value that is no number, with its place; or the first that has too many bits."""
     place = next((place for place, value in enumerate(values) if not _is_number(value)), 0)
     return f"{place} is {'missing' if values[place] is None else reprlib.repr(values[place])}"
 
@@ -217,7 +217,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Whether all values are numbers that one array of values holds."""
+    """Return whether all values are numbers that one array of values holds."""
     if not all(map(_is_number, values)):
         return False
     try:
@@ -227,7 +227,7 @@ def _are_numbers(values: list[Any]) -> bool:
 
 
 def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
-    """The dates or times of edges or vertices; None if these are not what all have."""
+    """Return the dates or times of edges or vertices, or None if these are not what all have."""
     if not values or any(value is None for value in values):
         return None
     try:
@@ -238,7 +238,7 @@ def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
 
 
 def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
-    """The attributes of edges, and their values as "weight"."""
+    """Return the attributes of edges, and their values as "weight"."""
     columns = dict(edges.edge_attributes)
     if edges.weights is None:
         return columns
@@ -248,7 +248,7 @@ def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
 
 
 def are_equal_both_ways(edges: Edges) -> bool:
-    """Whether i -> j and j -> i have equal values and attributes, of all parallel edges in any order."""
+    """Return whether i -> j and j -> i have equal values and attributes, of all parallel edges in any order."""
     given = _with_weight(edges).values()
     held = [column.numbers if isinstance(column, TimeColumn) else column for column in given]
     src, dst, *columns = edges.src, edges.dst, *held
@@ -261,14 +261,14 @@ def are_equal_both_ways(edges: Edges) -> bool:
 
 
 def _array(x: Any) -> Array:
-    """A NumPy or CuPy array, with the memory of a tensor if that supports DLPack."""
+    """Return a NumPy or CuPy array, with the memory of a tensor if that supports DLPack."""
     x = imported(x)
     empty = not hasattr(x, "dtype") and np.size(x) == 0
     return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
 
 
 def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
-    """Values of edges or vertices as an array; TypeError for the first value that is not a number."""
+    """Values of edges or vertices as an array. Raise TypeError for the first value that is not a number."""
     for i, value in enumerate(values):
         if not _is_number(value):
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
@@ -313,7 +313,7 @@ def undirected(graph: Any) -> Any:
 
 
 def _taken(edges: Edges, numbers: Array) -> Edges:
-    """The edges with the given numbers."""
+    """Return the edges with the given numbers."""
     weights = None if edges.weights is None else edges.weights[numbers]
     columns = {
         name: weights if weights is not None and column is edges.weights else column[numbers]

@@ -53,7 +53,7 @@ def sides(n: int, count: int, xp: Any = np) -> Array:
 
 
 def _names(shape: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Array | None:
-    """The names of the vertices of both sides; None if they have none."""
+    """Return the names of the vertices of both sides, or None if they have none."""
     if rows is None and columns is None:
         return None
     if rows is None or columns is None:
@@ -72,7 +72,7 @@ def _names(shape: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None
 
 
 def sides_of(graph: Any) -> Array | None:
-    """The attribute of `Graph.sides`; None if there is none, or if it holds anything but 0 and 1."""
+    """Return the attribute of `Graph.sides`, or None if there is none, or if it holds anything but 0 and 1."""
     if SIDES not in graph.vertex_attributes:
         return None
     each = graph.vertex_attributes[SIDES]

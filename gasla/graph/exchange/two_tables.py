@@ -75,7 +75,7 @@ def vertices_of(table: Any, vertex: Column | None) -> Vertices:
 
 
 def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
-    """The position of the column of ids: the one with the likeliest title, or the only one that can hold ids."""
+    """Return the position of the column of ids: the one with the likeliest title, or the only one that can hold ids."""
     found = _titled(titles) or [*kinds.whole, *kinds.texts]
     if len(found) == 1:
         return int(found[0])
@@ -86,12 +86,12 @@ def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
 
 
 def has_ids(titles: Sequence[str]) -> bool:
-    """Whether one title is usual for a column of ids."""
+    """Return whether one title is usual for a column of ids."""
     return len(_titled(titles)) == 1
 
 
 def _titled(titles: Sequence[str]) -> list[int]:
-    """The positions of the columns with the likeliest title of ids."""
+    """Return the positions of the columns with the likeliest title of ids."""
     if found := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
         return found
     words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
@@ -100,7 +100,7 @@ def _titled(titles: Sequence[str]) -> list[int]:
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
-    """The edges between the vertices of a table, which are numbered in its order.
+    """Return the edges between the vertices of a table, which are numbered in its order.
 
     Ids become names, unless they are 0, 1, … in this order and `names` is not True.
     """
@@ -144,7 +144,7 @@ def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, st
 
 
 def firsts_of(names: Any, sides: Any) -> list[str]:
-    """A name of each side, such as "userId 1" and "movieId 1"."""
+    """Return a name of each side, such as "userId 1" and "movieId 1"."""
     return [str(names[int((sides == side).argmax())]) for side in (0, 1)]
 
 
@@ -184,7 +184,7 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
 
 
 def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
-    """An attribute of the vertices of both sides; a side without it has NaN, or NaT."""
+    """Return an attribute of the vertices of both sides; a side without it has NaN, or NaT."""
     found: list[Any] = [part.attributes.get(name) for part in parts]
     kinds = {column.type if isinstance(column, TimeColumn) else None for column in found if column is not None}
     if len(kinds) > 1:
@@ -198,7 +198,7 @@ def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Arr
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
-    """The columns of a table of the edges of a graph in host memory: src, dst, weight, and its attributes."""
+    """Return the columns of a table of the edges of a graph in host memory: src, dst, weight, and its attributes."""
     src, dst = graph.edges() if names is None else (names[end] for end in graph.edges())
     own = graph.edge_attributes.name_of(graph.values)
     for name in {*graph.edge_attributes} - {own}:
@@ -209,7 +209,7 @@ def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
 
 
 def vertex_columns(graph: Any) -> dict[str, Any]:
-    """The columns of a table of the vertices of a graph in host memory: vertex, and its attributes."""
+    """Return the columns of a table of the vertices of a graph in host memory: vertex, and its attributes."""
     if "vertex" in graph.vertex_attributes:
         raise ValueError("the vertex attribute 'vertex' has the name of the column of ids; rename it")
     ids = np.arange(graph.n) if graph.names is None else graph.names

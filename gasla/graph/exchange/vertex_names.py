@@ -72,7 +72,7 @@ class Names:
         return len(self.each) > 0 and any(issubclass(k, _INTEGER) and not issubclass(k, _BOOL) for k in self._kinds)
 
     def find(self, name: Any) -> int | None:
-        """The number of the vertex with this name, if there is one. 1, 1.0 and True are different names."""
+        """Return the number of the vertex with this name, if there is one. 1, 1.0 and True are different names."""
         try:
             v = self._numbers.get(name)
         except TypeError:  # not hashable
@@ -80,7 +80,7 @@ class Names:
         return v if v is not None and _kind(name) == _kind(self.each[v]) else None
 
     def number(self, name: Any) -> int:
-        """The number of the vertex with this name.
+        """Return the number of the vertex with this name.
 
         Examples
         --------
@@ -94,11 +94,11 @@ class Names:
         return Number(v) if self.have_integers else v
 
     def called(self, v: int) -> Any:
-        """The name of a vertex, as an object of Python."""
+        """Return the name of a vertex, as an object of Python."""
         return self.each[v : v + 1].tolist()[0]
 
     def unknown(self, name: Any) -> str:
-        """The text of the error for a name that no vertex has, with the most similar name."""
+        """Return the text of the error for a name that no vertex has, with the most similar name."""
         like = self._like(name) if isinstance(name, str) else ""
         return f"no vertex is named {reprlib.repr(name)}; expected one of {len(self.each)} names{like}"
 
@@ -122,7 +122,7 @@ def _kind(name: Any) -> int:
 
 
 def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
-    """The number of a vertex that an argument gives by its number or its name; errors call the argument `name`.
+    """Return the number of a vertex that an argument gives by its number or its name; errors call the argument `name`.
 
     In a graph with names, an integer that is a vertex's number and another vertex's name is an error, unless it is of
     NumPy (as results have them) or comes from `Graph.vertex`: then it is a number.
@@ -159,7 +159,7 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
 
 
 def called(names: Names, ids: Array) -> Array:
-    """The names of the vertices with these numbers, and None for -1."""
+    """Return the names of the vertices with these numbers, and None for -1."""
     is_none = ids < 0
     if not is_none.any():
         return names.each[ids]
@@ -174,7 +174,7 @@ def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
 
 
 def _not_a_vertex(names: Names | None, given: Any, name: str) -> Exception:
-    """The error for an argument that is neither a number nor the name of a vertex."""
+    """Return the error for an argument that is neither a number nor the name of a vertex."""
     if names is None:
         unnamed = ": the graph has no names" if isinstance(given, str) else ""
         return TypeError(f"{name} is {reprlib.repr(given)}; expected the id of a vertex, an integer{unnamed}")

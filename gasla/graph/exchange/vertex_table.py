@@ -49,7 +49,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
-    """The titles and values of a result; with a `title`, that of a single column, or the beginning of several."""
+    """Yield the titles and values of a result; with a `title`, that of a single column, or the beginning of several."""
     if hasattr(result, "state"):
         fields = dict(result.state)
     elif hasattr(result, "_fields"):
@@ -72,7 +72,7 @@ def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]
 
 
 def _column(n: int, title: str, value: Any) -> Array:
-    """The values of a column, from an array or a constant."""
+    """Return the values of a column, from an array or a constant."""
     if isinstance(value, _SINGLE) or getattr(value, "ndim", 1) == 0:
         value = value.item() if hasattr(value, "item") else value
         return np.full(n, value, None if isinstance(value, Number) else object)
@@ -91,7 +91,7 @@ def _column(n: int, title: str, value: Any) -> Array:
 
 
 def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
-    """The columns, in which dates with times are in the zone of the graph's own, if these have one zone."""
+    """Return the columns, in which dates with times are in the zone of the graph's own, if these have one zone."""
     kinds = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
     zones = {kind.zone for kind in kinds if kind.kind == "datetime"}
     if len(zones) != 1 or None in zones:
@@ -108,7 +108,7 @@ def _in_zone(values: Any, zone: Any) -> Any:
 
 
 def as_table(columns: Columns, kind: str) -> Any:
-    """The columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
+    """Return the columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
     library = module_for(kind)
     exchanged = {title: _exchanged(values, kind) for title, values in columns.items()}
     if kind == "pandas":
@@ -136,7 +136,7 @@ def as_table(columns: Columns, kind: str) -> Any:
 
 
 def _exchanged(values: Any, kind: str) -> Any:
-    """A column with dates and durations in a type, or in a unit, that the table library has."""
+    """Return a column with dates and durations in a type, or in a unit, that the table library has."""
     if isinstance(values, TimeColumn):
         if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):  # which has no zones of that kind
             values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
@@ -157,7 +157,7 @@ def _exchanged(values: Any, kind: str) -> Any:
 
 
 def module_for(kind: str) -> Any:
-    """The module of a kind of table; the ImportError says how to install it."""
+    """Return the module of a kind of table; the ImportError says how to install it."""
     if kind == "arrow":
         return arrow()
     try:
@@ -167,7 +167,7 @@ def module_for(kind: str) -> Any:
 
 
 def check_file(path: Any) -> Path:
-    """The path of a table, whose suffix must be that of a format that can be written here."""
+    """Return the path of a table, whose suffix must be that of a format that can be written here."""
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in FILES:

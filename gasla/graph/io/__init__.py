@@ -140,7 +140,7 @@ def read(
 
 
 def _read(path: Path, format: str, columns: Columns, names: bool | None, separator: str | None, skips: bool) -> Graph:
-    """The graph in a file of a known format, with the edges that are stored."""
+    """Return the graph in a file of a known format, with the edges that are stored."""
     from gasla.graph.graph import as_graph
 
     if format in TABLES:
@@ -171,7 +171,7 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
 
 
 def read_ends(path: str | os.PathLike[str], **reading: Any) -> Graph:
-    """The graph in a file without its weights, whatever further columns a table has."""
+    """Return the graph in a file without its weights, whatever further columns a table has."""
     path = as_path(path)
     format = format_of(path)
     if format in TABLES or (format == "edges" and not is_plain(path)):
@@ -362,7 +362,7 @@ def convert(
 
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
-    """The edges of a file, in blocks if its format and its columns allow that; else its graph as well."""
+    """Return the edges of a file, in blocks if its format and its columns allow that, else its graph as well."""
     blocks = _blocks(path, format, reading)
     if blocks is not None:
         return blocks, None
@@ -371,7 +371,7 @@ def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[P
 
 
 def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
-    """The edges of a file in blocks; None for formats and arguments that need the file as a whole."""
+    """Return the edges of a file in blocks, or None for formats and arguments that need the file as a whole."""
     names = reading.get("names")
     columns = Columns(**{name: reading[name] for name in ("src", "dst", "weight", "attributes") if name in reading})
     if format in ("mtx", "gr") and not reading:
@@ -394,7 +394,7 @@ def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] 
 
 
 def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
-    """The parts; FormatError after the last one if there are so few edges that ids may be names."""
+    """Yield the parts; FormatError after the last one if there are so few edges that ids may be names."""
     n, m, states_n = 0, 0, False
     for part in parts:
         n, m = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst))), m + len(part.src)
@@ -405,7 +405,7 @@ def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
 
 
 def as_path(path: Any) -> Path:
-    """`path` as a Path; TypeError if it is neither a string nor a path, as if arguments were swapped."""
+    """`path` as a Path. Raise TypeError if it is neither a string nor a path, as if arguments were swapped."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path is a {type(path).__name__}; expected a file name as the first argument: "

@@ -89,7 +89,7 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """The edges, in blocks; of an undirected file each is followed by its mirror image."""
+    """Yield the edges, in blocks; of an undirected file each is followed by its mirror image."""
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)
@@ -136,12 +136,12 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def has_coordinates(path: Path) -> bool:
-    """Whether the name of a file is that of coordinates of vertices, also compressed."""
+    """Return whether the name of a file is that of coordinates of vertices, also compressed."""
     return ".co" in [suffix.lower() for suffix in path.suffixes[-2:]]
 
 
 def coordinates(path: Path) -> dict[str, Any]:
-    """The columns of a .co file: ids from 0, and coordinates x and y."""
+    """Return the columns of a .co file: ids from 0, and coordinates x and y."""
     fields = [("tag", "S2"), ("id", "i8"), ("x", "f8"), ("y", "f8")]
     with open_text(path) as stream:
         text = re.sub(r"^[ \t]*p[ \t].*$", "", stream.read(), flags=re.MULTILINE)

@@ -54,12 +54,12 @@ class _Parser:
         return found
 
     def need(self, sign: str) -> None:
-        """Pass over a sign; FormatError if it is not there."""
+        """Pass over a sign. Raise FormatError if it is not there."""
         if not self.take(sign):
             raise self.error(f"expected {sign!r}")
 
     def error(self, expected: str) -> FormatError:
-        """The error for the next token."""
+        """Return the error for the next token."""
         return FormatError(self.path, self.tokens[self.place][2], f"{self.now[1][:60]!r}; {expected}")
 
     def name(self) -> str:
@@ -71,7 +71,7 @@ class _Parser:
         return text + self.name() if self.take("+") else text
 
     def graph(self) -> bool:
-        """Read the file; returns whether it is directed."""
+        """Read the file. Return whether it is directed."""
         self.take("strict")
         is_directed = self.now[1] == "digraph"
         if not self.take("digraph", "graph"):
@@ -84,7 +84,7 @@ class _Parser:
         return is_directed
 
     def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Read statements in braces; returns the vertices that they name."""
+        """Read statements in braces. Return the vertices that they name."""
         self.need("{")
         defaults, found = {of: dict(each) for of, each in defaults.items()}, []
         while not self.take("}"):
@@ -93,7 +93,7 @@ class _Parser:
         return found
 
     def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Read one statement; returns the vertices that it names."""
+        """Read one statement. Return the vertices that it names."""
         of = self.now[1]
         if self.take("graph", "node", "edge"):
             defaults.setdefault(of, {}).update(self.attributes())
@@ -141,7 +141,7 @@ class _Parser:
 
 
 def _tokens(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
-    """The tokens with their kinds and lines."""
+    """Yield the tokens with their kinds and lines."""
     end, line = 0, 1
     while end < len(text):
         match = _TOKEN.match(text, end)

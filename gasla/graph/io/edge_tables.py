@@ -113,7 +113,7 @@ def read(
     separator: str | None = None,
     skips_bad_rows: bool = False,
 ) -> Graph:
-    """The graph in a table; bad rows of a CSV file or an edge list may be skipped."""
+    """Return the graph in a table; bad rows of a CSV file or an edge list may be skipped."""
     arrow()
     names = True if names is None and columns.bipartite else names
     if path.exists() and not path.is_file() and not (format == "parquet" and has_parts(path)):
@@ -171,14 +171,14 @@ def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: 
 
 
 def _without_edges(table: Any, chosen: Chosen, n: int) -> Graph:
-    """The graph of a table without rows that `write` has written."""
+    """Return the graph of a table without rows that `write` has written."""
     none = np.zeros(0, np.int64)
     values = None if chosen.weight is None else table.column(chosen.weight).to_numpy()
     return Graph.from_edges(none, none, values, n=n).with_edge_attributes(attributes_of(table, chosen.attributes))
 
 
 def _name_column(path: Path, names: Array) -> Array:
-    """Names as an array of strings, or of integers of 64 bits; ValueError for others."""
+    """Names as an array of strings, or of integers of 64 bits. Raise ValueError for others."""
     each = names.tolist()
     with suppress(UnicodeEncodeError, OverflowError):
         if all(isinstance(name, str) for name in each):
@@ -228,7 +228,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
 
 
 def _column(column: Any, format: str) -> Any:
-    """An attribute as pyarrow writes it; durations in text, where it can't, by ISO 8601."""
+    """Return an attribute as pyarrow writes it; durations in text, where it can't, by ISO 8601."""
     if isinstance(column, TimeColumn):
         if format == "csv" and column.type.kind == "duration":
             return [*map(iso, column.type.shown(column.numbers))]
@@ -241,7 +241,7 @@ def _column(column: Any, format: str) -> Any:
 
 
 def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | None) -> Graph:
-    """A graph whose vertices are the rows of a table, in memory or in a file."""
+    """Return a graph whose vertices are the rows of a table, in memory or in a file."""
     own, firsts = graph.edge_attributes.name_of(graph.values), []
     if {*graph.vertex_attributes} == {two_sides.SIDES} and graph.names is not None and graph.n:
         firsts = two_tables.firsts_of(graph.names, graph.vertex_attributes[two_sides.SIDES])
@@ -269,7 +269,7 @@ def _of_table(table: Any, vertex: Column | None, firsts: Sequence[str]) -> two_t
 
 
 def _vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Sequence[str]) -> two_tables.Vertices:
-    """The table of vertices in a file; `is_text` says whether ids are text in the table of edges.
+    """Return the table of vertices in a file; `is_text` says whether ids are text in the table of edges.
 
     `firsts` are names of vertices of two sides, if there are two.
     """
@@ -318,7 +318,7 @@ def _vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Sequence
 
 
 def _notes(path: Path, schema: Any) -> dict[bytes, bytes]:
-    """The metadata of a table, in which gasla's entries are of a version that this gasla reads."""
+    """Return the metadata of a table, in which gasla's entries are of a version that this gasla reads."""
     notes: dict[bytes, bytes] = schema.metadata or {}
     version = notes.get(_VERSION, b"1")
     require_version(path, "table", int(version) if version.isdigit() else version, VERSION)
@@ -326,7 +326,7 @@ def _notes(path: Path, schema: Any) -> dict[bytes, bytes]:
 
 
 def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
-    """The number of vertices that the metadata state; `default` if they don't."""
+    """Return the number of vertices that the metadata state; `default` if they don't."""
     text = notes.get(_COUNT, b"%d" % default)
     if not text.isdigit() or len(text) > 18:
         raise FormatError(path, None, f"is damaged: {_COUNT.decode()} is {text!r}; expected a number of vertices")
@@ -346,12 +346,12 @@ def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
 
 
 def has_parts(path: Path) -> bool:
-    """Whether a path is a folder of Parquet files, as Spark and Dask write a table."""
+    """Return whether a path is a folder of Parquet files, as Spark and Dask write a table."""
     return path.is_dir() and next(path.rglob("*.parquet"), None) is not None
 
 
 def _parquet_folder(path: Path, columns: Columns) -> tuple[Any, Chosen]:
-    """The columns of the files in a folder, one after the other in the order of their names."""
+    """Return the columns of the files in a folder, one after the other in the order of their names."""
     with _errors_of_arrow(path):
         dataset = arrow("pyarrow.dataset").dataset(path, format="parquet", partitioning="hive")
         schema = dataset.schema
@@ -384,7 +384,10 @@ def _validated(table: Any) -> Any:
 
 
 def _schema(path: Path, file: Any) -> Any:
-    """The schema of a Parquet file. Its metadata are stored twice; readers of pyarrow return one copy or the other."""
+    """Return the schema of a Parquet file.
+
+    Its metadata are stored twice; readers of pyarrow return one copy or the other.
+    """
     schema, own = file.schema_arrow, file.metadata.metadata or {}
     for entry, known in (schema.metadata or {}).items():
         if entry.startswith(b"gasla.") and own.get(entry, known) != known:
@@ -395,7 +398,7 @@ def _schema(path: Path, file: Any) -> Any:
 
 
 def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None) -> Iterator[Part] | None:
-    """The edges by row groups or batches, if ids are vertex numbers; None where that depends on all of them."""
+    """Return the edges by row groups or batches, if ids are vertex numbers; None where that depends on all of them."""
     if not path.is_file() or path.suffix.lower() in COMPRESSIONS:
         return None
     with _open(path) as source:
@@ -420,14 +423,14 @@ def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None
 
 
 def _table_file(source: IO[bytes], format: str) -> Any:
-    """The open Parquet or Feather file of pyarrow."""
+    """Return the open Parquet or Feather file of pyarrow."""
     if format == "parquet":
         return arrow("pyarrow.parquet").ParquetFile(source)
     return arrow("pyarrow.ipc").open_file(source)
 
 
 def _groups(path: Path, format: str, titles: list[str]) -> Iterator[Any]:
-    """The columns of each row group or batch, as tables."""
+    """Yield the columns of each row group or batch, as tables."""
     with _open(path) as source:
         file = _table_file(source, format)
         for i in range(file.num_row_groups if format == "parquet" else file.num_record_batches):
@@ -439,7 +442,10 @@ def _groups(path: Path, format: str, titles: list[str]) -> Iterator[Any]:
 
 
 def _are_narrow(path: Path, format: str, ends: list[str]) -> bool:
-    """Whether no id is so large that it may be a name. The ids are read: damaged statistics would end the process."""
+    """Return whether no id is so large that it may be a name.
+
+    The ids are read: damaged statistics would end the process.
+    """
     largest = arrow("pyarrow.compute").max
     tables = (table for table in _groups(path, format, ends) if table.num_rows)
     found = [largest(column).as_py() for table in tables for column in table.columns]
@@ -469,7 +475,7 @@ def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
 
 
 def _chosen(path: Path, titles: list[str], columns: Columns, kinds: Kinds) -> Chosen:
-    """The titles of the columns to read."""
+    """Return the titles of the columns to read."""
     try:
         others = places_of_attributes(titles, columns.attributes or ())
         kinds = kinds.without(others)
@@ -537,7 +543,7 @@ def _csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: boo
 
 
 def _with_times(table: Any, chosen: Chosen) -> Any:
-    """The table with attributes whose texts are all times or durations converted."""
+    """Return the table with attributes whose texts are all times or durations converted."""
     for title in chosen.attributes:
         if arrow().types.is_string(table[title].type) and table[title].null_count == 0:
             found = times_of_texts(table[title].to_pylist())
@@ -547,7 +553,10 @@ def _with_times(table: Any, chosen: Chosen) -> Any:
 
 
 def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
-    """The table with ids converted to integers; None if some are not; FormatError if they may be meant as names."""
+    """Return the table with ids converted to integers.
+
+    None if some are not; FormatError if they may be meant as names.
+    """
     pc = arrow("pyarrow.compute")
     numbered = table
     for end in ends:
@@ -582,7 +591,7 @@ def _refuse_comments(path: Path, end: str, texts: Any) -> None:
 
 
 def _trimmed(texts: Any) -> Any:
-    """A column of strings without the spaces and tabs around them, which pyarrow.csv ignores around numbers."""
+    """Return a column of strings without the spaces and tabs around them, which pyarrow.csv ignores around numbers."""
     return arrow("pyarrow.compute").ascii_trim(texts, BLANKS)
 
 
@@ -597,7 +606,7 @@ def _named(table: Any, ends: list[str]) -> Any:
 
 
 def _integers(texts: Any) -> Any:
-    """A column of strings as int64 or uint64; None if some are not integers."""
+    """Return a column of strings as int64 or uint64, or None if some are not integers."""
     for kind in ("int64", "uint64"):
         with suppress(arrow().ArrowInvalid):
             return texts.cast(kind)
@@ -605,7 +614,7 @@ def _integers(texts: Any) -> Any:
 
 
 def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """The columns `chosen`; those in `texts` as strings, all others with inferred types, uint64 included."""
+    """Return the columns `chosen`; those in `texts` as strings, all others with inferred types, uint64 included."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     table = _inferred(path, layout, header, chosen, texts)
     wide = [
@@ -621,7 +630,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
 
 
 def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """The columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
+    """Return the columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
     arrow_csv = arrow("pyarrow.csv")
 
     def table() -> Any:
@@ -656,7 +665,7 @@ def _conversion(chosen: Chosen, texts: list[str]) -> Any:
 def parts_of_text(
     path: Path, columns: Columns, names: bool | None, separator: str | None, is_csv: bool
 ) -> Iterator[Part] | None:
-    """The edges of a CSV file or an edge list, some rows at a time, if ids are vertex numbers; else None."""
+    """Return the edges of a CSV file or an edge list, some rows at a time, if ids are vertex numbers; else None."""
     if names or columns.attributes or not path.is_file():
         return None
     layout = look(path, separator, is_csv)
@@ -680,7 +689,7 @@ def parts_of_text(
 
 
 def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> bool:
-    """Whether all ids are vertex numbers beyond doubt."""
+    """Return whether all ids are vertex numbers beyond doubt."""
     largest, only_ends = arrow("pyarrow.compute").max, chosen._replace(weight=None)
     try:
         for table in _text_blocks(path, layout, header, only_ends):
@@ -711,7 +720,7 @@ def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Ite
 
 
 def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Any]:
-    """The columns `chosen` as strings, some rows at a time; empty cells are null."""
+    """Yield the columns `chosen` as strings, some rows at a time; empty cells are null."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     if _needs_rewriting(layout):
         places = {title: header.titles.index(title) for title in chosen.titles}
@@ -744,7 +753,7 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
 
 
 def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
-    """The rows of a CSV file in blocks, without its first `head` lines."""
+    """Yield the rows of a CSV file in blocks, without its first `head` lines."""
     for _ in range(head):
         stream.readline()
     while block := stream.read(files.PART):
@@ -766,7 +775,7 @@ def _closed(text: bytes, stream: IO[bytes]) -> bytes:
 
 
 def _needs_rewriting(layout: Layout) -> bool:
-    """Whether the rows are not plain CSV."""
+    """Return whether the rows are not plain CSV."""
     return layout.separator == SPACES or layout.has_comments or layout.is_spaced or bool(layout.left_out)
 
 
@@ -792,7 +801,7 @@ class _Header(NamedTuple):
 
 
 def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
-    """The header, by the first lines and the columns that the caller names."""
+    """Return the header, by the first lines and the columns that the caller names."""
     lines = first_rows(path, layout, 0, _LOOKED)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a header, or an edge")
@@ -825,7 +834,7 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
 
 
 def _are_in(given: list[Column], titles: Sequence[str]) -> bool:
-    """Whether the first row, or a comment above it, holds the titles that the caller names."""
+    """Return whether the first row, or a comment above it, holds the titles that the caller names."""
     return len(titles) > 0 and all(each in titles for each in given if isinstance(each, str))
 
 
@@ -857,7 +866,7 @@ def _require_one_line(path: Path, layout: Layout, titles: list[str]) -> None:
 
 
 def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Iterator[FormatError]:
-    """The errors for all rows that do not match the first row."""
+    """Yield the errors for all rows that do not match the first row."""
     titles = header.titles
     places = [titles.index(title) for title in chosen.titles]
     kinds: list[_Kind] | None = None
@@ -888,7 +897,7 @@ class _Kind(NamedTuple):
 
 
 def _is_date(cell: str) -> bool:
-    """Whether a cell is a date, with a time or without."""
+    """Return whether a cell is a date, with a time or without."""
     try:
         datetime.fromisoformat(cell)
     except ValueError:
@@ -897,7 +906,7 @@ def _is_date(cell: str) -> bool:
 
 
 def _is_id(cell: str) -> bool:
-    """Whether a cell is an integer, which may be an id; pyarrow.csv ignores spaces and tabs around it."""
+    """Return whether a cell is an integer, which may be an id; pyarrow.csv ignores spaces and tabs around it."""
     return is_whole(cell.strip(BLANKS), 2**64)
 
 
@@ -917,7 +926,7 @@ _BOOL = _Kind(lambda cell: cell.lower() in ("true", "false"), "expected true or 
 
 
 def _kind(cell: str) -> _Kind:
-    """The kind of cells of an attribute, by the first that is not empty."""
+    """Return the kind of cells of an attribute, by the first that is not empty."""
     if not cell.strip():
         return _EMPTY
     if looks_dated(cell) and not _is_date(cell):

@@ -57,7 +57,7 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bi
 
 
 def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
-    """The edges of the valid rows, and the number of bad rows."""
+    """Return the edges of the valid rows, and the number of bad rows."""
     good, bad = [], 0
     for line in lines:
         if words := uncommented(line, _COMMENTS).split():
@@ -71,7 +71,7 @@ def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
-    """The edges of all lines; or, in an uncompressed file, of the lines that begin within a range of bytes.
+    """Return the edges of all lines; or, in an uncompressed file, of the lines that begin within a range of bytes.
 
     The caller compares the number of edges in the header with the sum over all parts.
     """
@@ -94,7 +94,7 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
 
 
 def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
-    """The edges, in blocks; the first has none. Bad rows may be left out, with a warning at the end."""
+    """Yield the edges, in blocks; the first has none. Bad rows may be left out, with a warning at the end."""
     count = bad = 0
     with open_text(path) as text:
         start = text.tell()
@@ -119,7 +119,7 @@ def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = Non
 
 
 def _part(path: Path, header: _Header, text: TextIO) -> Part:
-    """The edges of some lines."""
+    """Return the edges of some lines."""
     if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
         text.seek(0)
     part = _parsed(header, text)
@@ -129,7 +129,7 @@ def _part(path: Path, header: _Header, text: TextIO) -> Part:
 
 
 def _parsed(header: _Header, text: TextIO) -> Part | None:
-    """The edges of some lines; None if any is malformed."""
+    """Return the edges of some lines, or None if any is malformed."""
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
     table = read_table(text, fields, _COMMENTS)
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
@@ -138,7 +138,7 @@ def _parsed(header: _Header, text: TextIO) -> Part | None:
 
 
 def _malformed(path: Path, header: _Header) -> FormatError:
-    """The error for the first malformed line."""
+    """Return the error for the first malformed line."""
     return complain(path, lambda _, words: _check(words, header.columns), _COMMENTS)
 
 

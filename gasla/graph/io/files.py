@@ -54,7 +54,7 @@ class _LeftOpen:
 
 
 def _zstandard(file: IO[bytes], mode: str) -> Any:
-    """A stream that compresses or decompresses a file by pyarrow."""
+    """Return a stream that compresses or decompresses a file by pyarrow."""
     pa = arrow()
     if mode == "wb":
         return pa.CompressedOutputStream(pa.PythonFile(_LeftOpen(file), "w"), "zstd")
@@ -104,7 +104,7 @@ class WeightType:
 
     @property
     def found(self) -> np.dtype[Any] | None:
-        """The type; None if parts have no weights."""
+        """The type, or None if parts have no weights."""
         if len(self._kinds) <= 1:
             return next(iter(self._kinds), self._of_nothing)
         if self._kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
@@ -227,7 +227,7 @@ def warning_filters() -> Iterator[None]:
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
-    """Return the rest of a stream as one record per line; None if any line does not have exactly these fields.
+    """Return the rest of a stream as one record per line, or None if any line does not have exactly these fields.
 
     A last field of type "number" becomes int64 if possible, else uint64 if possible, else float64.
     """
@@ -245,7 +245,7 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
 
 
 def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Iterator[Array | None]:
-    """The rest of a stream as `read_table` returns it, some lines at a time."""
+    """Yield the rest of a stream as `read_table` returns it, some lines at a time."""
     while lines := stream.readlines(PART):
         yield read_table(StringIO("".join(lines)), fields, comments)
 
@@ -279,7 +279,7 @@ def uncommented(text: str, comments: str) -> str:
 
 
 def parsed_json(path: Path, text: str | bytes) -> Any:
-    """The content of a JSON text; FormatError if it is damaged."""
+    """Return the content of a JSON text. Raise FormatError if it is damaged."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:  # RecursionError: lists in lists in lists
@@ -287,7 +287,7 @@ def parsed_json(path: Path, text: str | bytes) -> Any:
 
 
 def names_to_json(names: Names) -> str:
-    """The names of vertices as a JSON list; TypeError for a name that JSON does not give back.
+    """Return the names of vertices as a JSON list. Raise TypeError for a name that JSON does not give back.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def names_to_json(names: Names) -> str:
 
 
 def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
-    """The names of n vertices in a JSON list."""
+    """Return the names of n vertices in a JSON list."""
     names = parsed_json(path, text)
     if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
         raise FormatError(path, None, f"is damaged; expected a list of {n} names")
@@ -312,22 +312,22 @@ def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
 
 
 def within(table: Array, n: int) -> bool:
-    """Whether the ids in the fields u and v are from 1 to n."""
+    """Return whether the ids in the fields u and v are from 1 to n."""
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= n for end in ("u", "v"))
 
 
 def is_whole(word: str, stop: int = 2**63) -> bool:
-    """Whether a word is an integer of at least -2**63 and below `stop`."""
+    """Return whether a word is an integer of at least -2**63 and below `stop`."""
     return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < stop
 
 
 def is_count(word: str) -> bool:
-    """Whether a word consists of at most 18 digits."""
+    """Return whether a word consists of at most 18 digits."""
     return word.isdecimal() and len(word) <= 18
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number."""
+    """Return whether a word is a number."""
     try:
         float(word)
     except ValueError:
@@ -383,7 +383,7 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
 
 
 def _joined(parts: list[Any], length: int, kind: np.dtype[Any]) -> Array:
-    """The arrays one after the other; the list is empty afterwards."""
+    """Return the arrays one after the other; the list is empty afterwards."""
     whole, end = np.empty(length, kind), length
     while parts:
         part = parts.pop()
@@ -411,7 +411,7 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
 
 
 def rows_of(indptr: Array, start: int, stop: int) -> Array:
-    """The rows of the entries from position `start` to `stop`, by the offsets of the rows."""
+    """Return the rows of the entries from position `start` to `stop`, by the offsets of the rows."""
     return np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
 
 
@@ -421,5 +421,5 @@ def weights(graph: Graph) -> Array:
 
 
 def has_weights(graph: Graph) -> bool:
-    """Whether any edge has a value other than 1."""
+    """Return whether any edge has a value other than 1."""
     return graph.values is not None and bool(np.any(graph.values != 1))

@@ -53,7 +53,7 @@ class KnownProperties(NamedTuple):
 
 
 def open_folder(path: Path) -> Graph:
-    """Return the graph in a folder; see `gasla.io.open`."""
+    """Return the graph in a folder. See `gasla.io.open`."""
     about = _description(path)
     files = MappedFiles(path, [file for file in sorted(path.iterdir()) if file.suffix in (".npy", ".json")])
     rows = _lists(path, "rows", about)
@@ -103,7 +103,7 @@ def _description(path: Path) -> Description:
 
 
 def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
-    """Offsets and ids of the lists by rows or by columns; FormatError if any is out of range."""
+    """Offsets and ids of the lists by rows or by columns. Raise FormatError if any is out of range."""
     offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)
@@ -163,7 +163,7 @@ def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def about_attributes(of: Of, names: Iterable[str], time_types: Mapping[str, TimeType]) -> dict[str, Any]:
-    """What ``graph.json`` says about attributes: names, and the kind, unit and zone of dates and times."""
+    """Return what ``graph.json`` says about attributes: names, and the kind, unit and zone of dates and times."""
     about: dict[str, Any] = {f"{of}_attributes": [*names], f"{of}_times": time_types}
     return {key: value for key, value in about.items() if value}
 

@@ -81,7 +81,10 @@ _OF_SUFFIX = {suffix: row.name for row in _ROWS for suffix in row.suffixes}
 
 
 def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
-    """The format of a file: `format` if given, else by its name; ValueError for one that can't be read, or written."""
+    """Return the format of a file: `format` if given, else by its name.
+
+    ValueError for one that can't be read, or written.
+    """
     name = _by_name(path) if format is None else format
     able = [row.name for row in _ROWS if row.is_written or not to_write]
     if name is None or (format is not None and name not in FORMATS):
@@ -97,7 +100,7 @@ def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
 
 
 def _by_name(path: Path) -> str | None:
-    """The format by the name of a file; None if its suffix is unknown."""
+    """Return the format by the name of a file, or None if its suffix is unknown."""
     if mapped_csr.is_folder(path):
         return "folder"
     if path.is_dir() and edge_tables.has_parts(path):
@@ -110,7 +113,7 @@ def _by_name(path: Path) -> str | None:
 
 
 def table() -> str:
-    """The table of all formats, in reStructuredText."""
+    """Return the table of all formats, in reStructuredText."""
     return "\n".join(_lines())
 
 
@@ -122,7 +125,7 @@ def _lines() -> Iterator[str]:
 
 
 def _cells(row: Format) -> tuple[str, ...]:
-    """A row of the table."""
+    """Return a row of the table."""
     names = " ".join(f"``{suffix}``" for suffix in row.suffixes)
     keeps = "all" if row.keeps == ALL else ", ".join(row.keeps)
     read_only = "" if row.is_written else " (only read)"

@@ -70,7 +70,7 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
 
 
 def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
-    """The attributes of a node or an edge, and the defaults of those that it lacks."""
+    """Return the attributes of a node or an edge, and the defaults of those that it lacks."""
     found: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
@@ -82,7 +82,7 @@ def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, A
 
 
 def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
-    """The value of an attribute, by its type."""
+    """Return the value of an attribute, by its type."""
     convert: Callable[[str], Any] = int if kind in _INTEGERS else float if kind in _REALS else str
     try:
         return text.strip().lower() in ("true", "1") if kind == "boolean" else convert(text)
@@ -91,7 +91,7 @@ def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph; ValueError for attributes that have the name of one of GEXF's own keys."""
+    """Write a directed graph. Raise ValueError for attributes that have the name of one of GEXF's own keys."""
     columns, names = weighted_columns(path, graph), distinct_texts(path, graph)
     weights = columns.pop("weight").tolist() if "weight" in columns else [None] * graph.m
     own = {"node": graph.vertex_attributes.columns(), "edge": columns}

@@ -55,7 +55,7 @@ def _parse(path: Path, content: bytes) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """The number in a text, since GML writes integers of more than 32 bits as texts; anything else unchanged."""
+    """Return the number in a text, since GML writes integers of more than 32 bits as texts; anything else unchanged."""
     return int(value) if isinstance(value, str) and is_whole(value, 2**64) and str(int(value)) == value else value
 
 
@@ -88,7 +88,7 @@ def _lines(text: str, start: str) -> list[str]:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph as GML; ValueError for attributes that have the name of one of GML's own keys."""
+    """Write a directed graph as GML. Raise ValueError for attributes that have the name of one of GML's own keys."""
     for attributes, keys in ((graph.edge_attributes, _OF_EDGES), (graph.vertex_attributes, _OF_VERTICES)):
         for name in attributes:
             if name in keys:  # NetworkX would leave it out, or take NaN for text

@@ -25,7 +25,7 @@ def read(path: Path) -> Graph:
 
 
 def _parse(path: Path, stream: IO[bytes]) -> Any:
-    """The graph by NetworkX, with what it passes over, takes for something else or refuses: see each step."""
+    """Return the graph by NetworkX, with what it passes over, takes for something else or refuses: see each step."""
     nx = networkx_files.networkx()
     document = ElementTree.parse(stream).getroot()
     for element in document.iter():  # some writers leave out the namespace

@@ -66,7 +66,7 @@ def _parse(path: Path, content: bytes) -> Records:
 
 
 def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
-    """The lists of nodes and of links, and whether links are directed."""
+    """Return the lists of nodes and of links, and whether links are directed."""
     if isinstance(content, dict) and isinstance(content.get("graph"), dict) and "nodes" not in content:
         content = content["graph"]
     if isinstance(content, dict):
@@ -91,7 +91,7 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    """A node or a link with what some formats hold one level deeper."""
+    """Return a node or a link with what some formats hold one level deeper."""
     inner = [record[key] for key in ("data", "attributes", "metadata") if isinstance(record.get(key), dict)]
     if not inner:
         return dict(record)

@@ -36,7 +36,7 @@ _WEIGHTS = ("unweighted", "positive", "posweighted", "signed", "weighted", "mult
 
 
 def has_name(path: Path) -> bool:
-    """Whether a file is called as KONECT calls its edge lists."""
+    """Return whether a file is called as KONECT calls its edge lists."""
     return path.name.startswith("out.") and len(path.name) > 4
 
 
@@ -72,7 +72,7 @@ def read(path: Path) -> Graph:
 
 
 def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
-    """The table of all edges; the weights as whole numbers if they are, and the times as well."""
+    """Return the table of all edges; the weights as whole numbers if they are, and the times as well."""
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
     for weight in ("i8", "f8"):
@@ -83,7 +83,7 @@ def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
 
 
 def kind_of_weights(lines: list[str]) -> str:
-    """The second word of the first line."""
+    """Return the second word of the first line."""
     return lines[0].split()[2]
 
 

@@ -26,12 +26,12 @@ _EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder has the arrays of a matrix."""
+    """Return whether a folder has the arrays of a matrix."""
     return (path / "indptr.npy").is_file()
 
 
 def open_matrix(path: Path) -> Graph:
-    """Return the graph of the mapped arrays in a folder or an archive; see `gasla.io.open`."""
+    """Return the graph of the mapped arrays in a folder or an archive. See `gasla.io.open`."""
     paths = [path] if path.is_file() else [file for name in NAMES if (file := path / f"{name}.npy").is_file()]
     files = MappedFiles(path, paths)  # before the files are read, so that a change meanwhile is detected
     arrays, by_column = (_archive if path.is_file() else _folder)(path)
@@ -60,7 +60,7 @@ def open_matrix(path: Path) -> Graph:
 
 
 def _folder(path: Path) -> tuple[dict[str, Array], bool]:
-    """The mapped arrays of a folder, by name, and whether they are lists by column: never."""
+    """Return the mapped arrays of a folder, by name, and whether they are lists by column: never."""
     arrays = {}
     for name in NAMES:
         file = path / f"{name}.npy"
@@ -71,7 +71,7 @@ def _folder(path: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _archive(path: Path) -> tuple[dict[str, Array], bool]:
-    """The mapped arrays of an archive, by name, and whether they are lists by column."""
+    """Return the mapped arrays of an archive, by name, and whether they are lists by column."""
     with open(path, "rb") as file, _named_errors(path), zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if any(name.startswith(OF_GASLA) for name in members):

@@ -68,7 +68,7 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
 
 
 def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
-    """The edges, in blocks; of a symmetric matrix each entry is followed by its mirror image.
+    """Yield the edges, in blocks; of a symmetric matrix each entry is followed by its mirror image.
 
     The first part has no edges, and as `m` the number of rows.
     """
@@ -95,7 +95,7 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
 
 
 def _within(table: Array, header: _Header) -> bool:
-    """Whether the rows and columns of all entries are those of the matrix."""
+    """Return whether the rows and columns of all entries are those of the matrix."""
     ends = ("u", header.n), ("v", header.columns)
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in ends)
 
@@ -128,7 +128,7 @@ def _check_array(line: int, words: list[str], header: _Header) -> str | None:
 
 
 def _expanded(path: Path, table: Array, header: _Header) -> Part:
-    """The edges of some entries: both directions of a symmetric matrix."""
+    """Return the edges of some entries: both directions of a symmetric matrix."""
     u, v = table["u"] - 1, table["v"] - 1 + header.shift
     values = table["value"] if header.type else None
     if header.mirrored and not header.shift:

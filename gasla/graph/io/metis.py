@@ -65,7 +65,7 @@ def read(path: Path) -> Graph:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an undirected graph with whole-number weights; ValueError for other graphs."""
+    """Write an undirected graph with whole-number weights. Raise ValueError for other graphs."""
     _require_undirected(path, graph)
     weighted = has_weights(graph)
     stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
@@ -124,7 +124,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
 
 
 def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
-    """Return sources, targets and weights; None if anything is invalid."""
+    """Return sources, targets and weights, or None if anything is invalid."""
     counts = _words_per_line(text)
     if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
         return None
@@ -157,7 +157,7 @@ def _words_per_line(text: str) -> Array:
 
 
 def _numbers(text: str) -> Array | None:
-    """Return all numbers of a text of whole numbers; None if it contains anything else."""
+    """Return all numbers of a text of whole numbers, or None if it contains anything else."""
     if not text or text.isspace():
         return np.empty(0, np.int64)
     try:

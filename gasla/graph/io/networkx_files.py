@@ -29,7 +29,7 @@ def networkx() -> Any:
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
-    """The graph in a file, which `parse` reads as one of NetworkX."""
+    """Return the graph in a file, which `parse` reads as one of NetworkX."""
     nx = networkx()
 
     def records(stream: IO[bytes]) -> Records:
@@ -42,14 +42,14 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
 
 
 def has_dicts(path: Path) -> bool:
-    """Whether an edge list has attributes in braces, as `networkx.write_edgelist` writes them."""
+    """Return whether an edge list has attributes in braces, as `networkx.write_edgelist` writes them."""
     with translate_errors(path), open_text(path) as text:
         first = next((line.split(None, 2) for line in text if line.strip() and line[0] not in "#%"), [])
     return len(first) == 3 and first[2].startswith("{")
 
 
 def read_edge_list(path: Path) -> Graph:
-    """The graph in an edge list with attributes in braces; whole numbers as ids are numbers of vertices."""
+    """Return the graph in an edge list with attributes in braces; whole numbers as ids are numbers of vertices."""
     with translate_errors(path):
         return record_files.read(path, "an edge list", lambda stream: _edge_list(path, stream.read()))
 
@@ -83,7 +83,7 @@ def have_names(G: Any) -> bool:
 
 
 def named(G: Any) -> Any:
-    """The graph with the attribute "name" as names of the nodes, instead of numbers of igraph."""
+    """Return the graph with the attribute "name" as names of the nodes, instead of numbers of igraph."""
     names = {node: data.pop("name") for node, data in G.nodes(data=True)}
     return networkx().relabel_nodes(G, names)
 

@@ -90,7 +90,9 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part] | None:
-    """The edges of a CSR or CSC matrix, in blocks that are decompressed one after the other; None for other archives.
+    """Return the edges of a CSR or CSC matrix, in blocks that are decompressed one after the other.
+
+    None for other archives.
 
     Memory holds the offsets of the lists, and one block.
     """
@@ -129,7 +131,7 @@ def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
 
 
 def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
-    """The type of the one-dimensional array that begins here, which has at least m items."""
+    """Return the type of the one-dimensional array that begins here, which has at least m items."""
     shape, _, kind = read_header(file)
     if len(shape) != 1 or shape[0] < m or kind.hasobject:
         raise ValueError(f"has an array of shape {shape} and type {kind} for {m} entries")

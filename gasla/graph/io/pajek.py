@@ -35,7 +35,7 @@ class _Lines:
         self.undirected: list[bool] = []
 
     def begin(self, line: int, words: list[str]) -> str:
-        """Start a section; returns its name."""
+        """Start a section. Return its name."""
         name = words[0].lower()
         if name == "*network":
             return name
@@ -54,7 +54,7 @@ class _Lines:
         return name
 
     def vertex(self, line: int, word: str) -> int:
-        """The number of a vertex from 0."""
+        """Return the number of a vertex from 0."""
         if not is_count(word) or not 1 <= int(word) <= self.n:
             raise FormatError(self.path, line, f"vertex {word[:60]!r}; expected 1 to {self.n}")
         return int(word) - 1

@@ -24,7 +24,7 @@ OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError,
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expected: str = "") -> Graph:
-    """The graph in a file that `parse` reads."""
+    """Return the graph in a file that `parse` reads."""
     with open_bytes(path) as stream:
         try:
             records = parse(stream)
@@ -38,7 +38,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expecte
 
 
 def graph_of(path: Path, records: Records) -> Graph:
-    """The graph of records that a file holds."""
+    """Return the graph of records that a file holds."""
     from gasla.graph.graph import Graph
 
     labels = [label for label, _ in records.nodes]
@@ -72,12 +72,12 @@ def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def rows_of(columns: Mapping[str, Any], count: int) -> Iterator[tuple[Any, ...]]:
-    """The values of all columns for each edge or vertex, as `lists_of` has them."""
+    """Return the values of all columns for each edge or vertex, as `lists_of` has them."""
     return zip(*lists_of(columns).values()) if columns else iter([()] * count)
 
 
 def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
-    """The columns of the edges: the values as "weight", and the attributes."""
+    """Return the columns of the edges: the values as "weight", and the attributes."""
     columns = graph.edge_attributes.columns()
     if "weight" in columns and graph.edge_attributes.name_of(graph.values) != "weight":
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
@@ -85,7 +85,7 @@ def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def distinct_texts(path: Path, graph: Graph) -> list[str]:
-    """The names of vertices as texts, or their numbers; ValueError if two are equal as text, or one is empty."""
+    """Return the names of vertices as texts, or their numbers; ValueError if two are equal as text, or one is empty."""
     names = [*map(str, range(graph.n) if graph.names is None else graph.names.tolist())]
     if "" in names or len({*names}) < len(names):
         raise ValueError(f"{path}: names are empty, or equal as text, and can't be stored so; write .npz")
@@ -100,13 +100,13 @@ def weighted_by_default(edges: list[tuple[Any, Any, dict[str, Any]]]) -> None:
 
 
 def renamed(records: Records, names: dict[Any, Any]) -> Records:
-    """The records with other ids of the vertices."""
+    """Return the records with other ids of the vertices."""
     nodes = [(names[v], data) for v, data in records.nodes]
     return Records(nodes, [(names[u], names[v], data) for u, v, data in records.edges], records.undirected)
 
 
 def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
-    """The records with labels as ids, if all vertices have one and no two are equal; a warning says if not."""
+    """Return the records with labels as ids, if all vertices have one and no two are equal; a warning says if not."""
     ids = [v for v, _ in records.nodes]
     if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
         return renamed(records, dict(zip(ids, labels)))
@@ -117,7 +117,7 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
 
 
 def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
-    """The id of a node, added to those that are known; FormatError if it is missing or not new."""
+    """Return the id of a node, added to those that are known. Raise FormatError if it is missing or not new."""
     if name is None or name in known:
         raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
     known.add(name)
@@ -132,12 +132,12 @@ def known_ends(path: Path, place: int, ends: tuple[Any, Any], known: set[Any]) -
 
 
 def number_or_text(text: str) -> Any:
-    """The number that a text is, or the text."""
+    """Return the number that a text is, or the text."""
     return int(text) if is_whole(text, 2**64) else float(text) if is_number(text) else text
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """The text of a file; FormatError with the line of the first byte that is not UTF-8."""
+    """Return the text of a file; FormatError with the line of the first byte that is not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -54,7 +54,7 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
 
 
 def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
-    """The cells of a comment such as `#node1<tab>node2`, as STRING has them, if it has as many as the first row.
+    """Return the cells of a comment such as `#node1<tab>node2`, as STRING has them, if it has as many as the first row.
 
     A comment that is a sentence has a blank behind its sign.
 
@@ -85,7 +85,7 @@ def check_separator(separator: str | None) -> None:
 
 
 def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
-    """The character that divides the first rows into the same number of columns, two or more."""
+    """Return the character that divides the first rows into the same number of columns, two or more."""
     found = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
     if "," in found and ";" in found:
         raise FormatError(
@@ -97,7 +97,7 @@ def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
 
 
 def _columns(sample: list[str], sign: str) -> int:
-    """The number of columns of all rows; 0 if they differ."""
+    """Return the number of columns of all rows, or 0 if they differ."""
     try:
         counts = {len(row) for row in csv.reader(sample, delimiter=sign) if row}
     except csv.Error:
@@ -106,19 +106,22 @@ def _columns(sample: list[str], sign: str) -> int:
 
 
 def rows(path: Path, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
-    """The rows with their line numbers, without empty lines and comments."""
+    """Yield the rows with their line numbers, without empty lines and comments."""
     with closing(_decoded(path)) as lines:
         yield from _divided(path, lines, layout)
 
 
 def first_rows(path: Path, layout: Layout, first: int, last: int) -> list[list[str]]:
-    """Some rows. The file is closed at once: Ctrl-C while Python frees a generator that was left would be lost."""
+    """Return some rows.
+
+    The file is closed at once: Ctrl-C while Python frees a generator that was left would be lost.
+    """
     with closing(rows(path, layout)) as found:
         return [row for _, row in islice(found, first, last)]
 
 
 def _divided(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """The rows in lines of a file, with their numbers."""
+    """Yield the rows in lines of a file, with their numbers."""
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
@@ -156,7 +159,7 @@ def _decoded(path: Path) -> Generator[str, None, None]:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the first row of an edge list has numbers separated by spaces; else the file is read as a table.
+    """Return whether the first row of an edge list has numbers separated by spaces, else the file is read as a table.
 
     In a plain edge list a later comma is an error in a weight, such as 1,5.
     """
@@ -168,7 +171,7 @@ def is_plain(path: Path) -> bool:
 
 
 def is_bipartite(path: Path) -> bool:
-    """Whether a comment above the edges says so: ``% bip``, as KONECT has it."""
+    """Return whether a comment above the edges says so: ``% bip``, as KONECT has it."""
     with translate_errors(path), open_text(path) as text:
         comments = takewhile(lambda line: line[:1] in ("%", "#") or not line.strip(), text)
         return any(line.split()[:2] == ["%", "bip"] for line in comments)

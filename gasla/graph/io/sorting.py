@@ -74,7 +74,7 @@ def _advice_on_full_disks(path: Path) -> Iterator[None]:
 
 
 def parts_of(graph: Graph) -> Iterator[Part]:
-    """The edges of a graph, in the order of the input."""
+    """Yield the edges of a graph, in the order of the input."""
     lists = graph.lists.rows or graph.lists.columns
     for start in range(0, max(graph.m, 1), BLOCK):  # at least one part, for the number of vertices
         part = slice(start, min(start + BLOCK, graph.m))
@@ -135,7 +135,7 @@ class _Spool:
 
     @property
     def kind(self) -> np.dtype[Any] | None:
-        """The type of the weights; None if there are none."""
+        """The type of the weights, or None if there are none."""
         return self._weight_type.found
 
     @property
@@ -202,7 +202,7 @@ class _Buckets:
                     _write(file, packed[a:b])
 
     def each(self) -> Iterator[Array]:
-        """The edges of each bucket; deletes its file."""
+        """Yield the edges of each bucket; deletes its file."""
         for path in self._paths:
             edges = np.fromfile(path, self._record)
             path.unlink()
@@ -277,7 +277,7 @@ def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
 
 
 def _are_equal(folder: Path, name: str) -> bool:
-    """Whether rows and columns have an array of the same bytes."""
+    """Return whether rows and columns have an array of the same bytes."""
     with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
         while True:
             ours, theirs = a.read(BLOCK), b.read(BLOCK)
@@ -288,7 +288,7 @@ def _are_equal(folder: Path, name: str) -> bool:
 
 
 def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
-    """The blocks; an open progress bar counts their edges."""
+    """Yield the blocks; an open progress bar counts their edges."""
     done = 0
     follow(lambda: (done, m), unit)
     for block in blocks:
@@ -322,5 +322,5 @@ def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
 
 
 def default_memory() -> int:
-    """The default for the bytes that sorting may take: an eighth of what is free, and at most 1 GiB."""
+    """Return the default for the bytes that sorting may take: an eighth of what is free, and at most 1 GiB."""
     return min(1 << 30, (available("cpu") or 1 << 31) // 8)

@@ -23,7 +23,7 @@ Combine = Monoid | Mapping[str, Monoid] | None
 
 
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
-    """The monoid for the values, and those for attributes, checked; None keeps the first value."""
+    """Return the monoid for the values, and those for attributes, checked; None keeps the first value."""
     own = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
         for name in combine.keys() - {*attributes, own}:
@@ -43,14 +43,14 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
 
 
 def _keeps(monoid: Monoid, kind: TimeType) -> bool:
-    """Whether a monoid makes dates of dates, or durations of durations."""
+    """Return whether a monoid makes dates of dates, or durations of durations."""
     return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
         monoid is semirings.plus and kind.kind == "duration"
     )
 
 
 def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """The attributes of a graph `made` from `lists` by merging parallel edges."""
+    """Return the attributes of a graph `made` from `lists` by merging parallel edges."""
     edges, into = made.origin.edge_map, made.lists
 
     def make(name: str, column: Array) -> Array:

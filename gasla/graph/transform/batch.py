@@ -25,7 +25,7 @@ class Batch(NamedTuple):
     edge_starts: np.ndarray[Any, Any]
 
     def split(self, result: Any, of: Of = "vertex") -> list[Any]:
-        """The parts of a result that belong to each graph, as views: an array with a number or a row per vertex.
+        """Return the parts of a result that belong to each graph, as views: an array with a number or a row per vertex.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ def batch(graphs: Iterable[Any]) -> Batch:
 
 
 def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
-    """The attributes that all graphs have, one after another."""
+    """Return the attributes that all graphs have, one after another."""
     names = [name for name in each[0] if all(name in columns for columns in each)]
     joined = {name: xp.concatenate([columns.numbers(name) for columns in each]) for name in names}
     for name in names:

@@ -18,7 +18,7 @@ _KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # the kernel is com
 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
-    """Whether `summed` applies, and is faster than a sort of all edges."""
+    """Return whether `summed` applies, and is faster than a sort of all edges."""
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)

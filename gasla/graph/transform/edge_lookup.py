@@ -12,7 +12,7 @@ from gasla.graph.neighbor_lists import Lists
 
 
 def first_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the smallest number of the edges of each pair, as int64; -1 where there is none."""
+    """Return the smallest number of the edges of each pair, as int64, or -1 where there is none."""
     xp, ascending = array_module(src), lists.sorted_out
     first, last = _places(ascending, src, dst)
     found = xp.full(len(src), -1, np.int64)

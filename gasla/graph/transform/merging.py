@@ -62,7 +62,7 @@ def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> D
 
 
 def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """The symmetrized graph by `symmetrize_cpu`; the origin of edges is computed at first use."""
+    """Return the symmetrized graph by `symmetrize_cpu`; the origin of edges is computed at first use."""
     from gasla.graph.transform import symmetrize_cpu  # here, because it imports the compiler
 
     both = symmetrize_cpu.merged(lists.sorted_out)
@@ -79,12 +79,12 @@ def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) ->
 
 
 def _edges_of_both(lists: Lists) -> IdMap:
-    """The map of edge numbers to those of the symmetrized graph."""
+    """Return the map of edge numbers to those of the symmetrized graph."""
     return _grouped_both(lists, None, None).origin.edge_map
 
 
 def _grouped_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """The symmetrized graph by sorting the edges in both directions."""
+    """Return the symmetrized graph by sorting the edges in both directions."""
     src, dst = lists.edges()
     xp = array_module(src)
     turned = _between_two(lists, src, dst)
@@ -104,7 +104,7 @@ def _grouped_both(lists: Lists, weights: Array | None, combine: Monoid | None) -
 
 
 def _between_two(lists: Lists, src: Array, dst: Array) -> Array:
-    """The numbers of all edges that are not self loops."""
+    """Return the numbers of all edges that are not self loops."""
     selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
     return selected
 
@@ -117,7 +117,7 @@ def _merged(
     selected: Array | None = None,
     before: int | None = None,
 ) -> Derived:
-    """The graph with parallel edges merged.
+    """Return the graph with parallel edges merged.
 
     If `lists` has only some edges of a graph with `before` edges, `selected` has their numbers there.
     """
@@ -153,7 +153,7 @@ def _grouped(
     loops: bool,
     merges: bool = True,
 ) -> Derived:
-    """The quotient graph by grouping edges, for any monoid: vertex v becomes ``became[v]``."""
+    """Return the quotient graph by grouping edges, for any monoid: vertex v becomes ``became[v]``."""
     src, dst = (became[ends] for ends in lists.edges())
     selected = None
     if not loops:
@@ -166,7 +166,7 @@ def _grouped(
 
 
 def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
-    """The quotient graph with `plus`, by `contract_cpu`; the origin of edges is computed at first use."""
+    """Return the quotient graph with `plus`, by `contract_cpu`; the origin of edges is computed at first use."""
     from gasla.graph.transform import contract_cpu
 
     assert lists.rows is not None
@@ -179,7 +179,7 @@ def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) 
 
 
 def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Array | None:
-    """The values to reduce: 1 per edge if the graph has no values and the monoid is not idempotent."""
+    """Return the values to reduce: 1 per edge if the graph has no values and the monoid is not idempotent."""
     kind = np.dtype(np.int64) if values is None else values.dtype
     if combine is not None:
         require_closed(combine, (kind,))
@@ -201,7 +201,7 @@ def number_groups(n: int, kind: np.dtype[Any], labels: Array) -> tuple[Array, in
 
 
 def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
-    """The map of edge numbers to those of the quotient graph."""
+    """Return the map of edge numbers to those of the quotient graph."""
     return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_map
 
 
@@ -221,7 +221,7 @@ def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacen
 
 
 def _adds_exactly(weights: Array) -> bool:
-    """Whether floats are whole numbers whose sums are exact, in any order."""
+    """Return whether floats are whole numbers whose sums are exact, in any order."""
     xp, most = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
     return bool(xp.abs(weights).sum(dtype=np.float64) <= most) and bool(xp.equal(xp.rint(weights), weights).all())
 
@@ -234,7 +234,7 @@ def mirrored(lists: Adjacency, values: Array) -> Array:
 
 
 def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:
-    """The reduced values of each run of merged edges; the first value of each run without a monoid."""
+    """Return the reduced values of each run of merged edges; the first value of each run without a monoid."""
     if weights is None:
         return None
     if combine is None:

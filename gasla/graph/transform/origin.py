@@ -69,7 +69,7 @@ class IdMap:
         return found
 
     def map_names(self, names: Names) -> Names | None:
-        """The names of the new vertices; None if vertices were merged."""
+        """Return the names of the new vertices, or None if vertices were merged."""
         if self.merges:
             return None
         return names if self._members is None else Names(names.each[moved(self._members, "cpu")])
@@ -80,7 +80,7 @@ class IdMap:
         return self._became is not None or self._begins is not None
 
     def map_attributes(self, attributes: Attributes) -> Attributes:
-        """The attributes of the new ids: of the old id of each, the least if several were merged."""
+        """Return the attributes of the new ids: of the old id of each, the least if several were merged."""
         return attributes if self._is_identity else attributes.taken(lambda: self.old_ids)
 
     @property
@@ -88,7 +88,7 @@ class IdMap:
         return self._members is None and self._became is None
 
     def _places(self) -> Array:
-        """The new id of each member."""
+        """Return the new id of each member."""
         assert self._members is not None
         count = len(self._members)
         return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
@@ -246,7 +246,7 @@ class Derived(NamedTuple):
 def derived(
     lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: IdMap, selected: Array | None
 ) -> Derived:
-    """A graph of edges known to be valid; `selected` has the numbers of these edges in the previous graph."""
+    """Return a graph of edges known to be valid; `selected` has the numbers of these edges in the previous graph."""
     made = Lists.of_edges(n, lists.device, src, dst)
     return Derived(made, values, Origin(vertices, IdMap(lists.device, lists.m, made.m, selected)))
 

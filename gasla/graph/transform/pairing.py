@@ -31,7 +31,7 @@ def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
 
 
 def origin(lists: Lists, m: int) -> Origin:
-    """The origin of a graph with `m` edges, of which those from `lists.m` on were added."""
+    """Return the origin of a graph with `m` edges, of which those from `lists.m` on were added."""
     xp: Any = module_of(lists.device)
     first = xp.full(m, -1, np.int64)
     first[: lists.m] = became = xp.arange(lists.m, dtype=np.int64)

@@ -68,7 +68,10 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
-    """Whether a GPU's product applies: to numbers there. Not for `any`, whose choice would vary between calls."""
+    """Return whether a GPU's product applies: to numbers there.
+
+    Not for `any`, whose choice would vary between calls.
+    """
     return array_module(parts[0]) is not np and len(parts) == 1 and parts[0].ndim == 1 and monoid is not any_of
 
 
@@ -84,7 +87,7 @@ def _places(rows: Array) -> Array:
 
 
 def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
-    """Whether ``ufunc.at`` can reduce the values: the monoid is a NumPy ufunc for their type, on the CPU."""
+    """Return whether ``ufunc.at`` can reduce the values: the monoid is a NumPy ufunc for their type, on the CPU."""
     op = monoid.op.function
     if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
         return False

@@ -15,7 +15,7 @@ from gasla.graph.adjacency import Adjacency, Array
 
 
 def is_for(lists: Adjacency) -> bool:
-    """Whether `cut` applies: lists of the input, long enough to be worth compiling a kernel."""
+    """Return whether `cut` applies: lists of the input, long enough to be worth compiling a kernel."""
     return lists.edge_ids is None and len(lists.indices) >= SMALL
 
 

@@ -80,7 +80,7 @@ def _of(values: Array | None, selected: Array) -> Array | None:
 
 
 def _chosen(lists: Lists, name: str, given: Any, count: int) -> Array:
-    """The numbers of vertices or edges given by a mask or by numbers."""
+    """Return the numbers of vertices or edges given by a mask or by numbers."""
     chosen = as_array(name, given)
     if not chosen.ndim:
         raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers (ids)")

@@ -22,7 +22,7 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """The fields that absorb gathered values, one per item; or the reason why not, as a sentence."""
+    """Return the fields that absorb gathered values, one per item; or the reason why not, as a sentence."""
     monoid = t.monoid
     if monoid is None:
         return "it gathers nothing"
@@ -46,7 +46,7 @@ def absorbing_fields(t: Traced) -> Fields | str:
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
-    """The numbers of some fields of a vertex, as expressions."""
+    """Return the numbers of some fields of a vertex, as expressions."""
     return [part for f in fields for part in scalars(Symbol(f"{role}_{f}", t.vertex_types[f]))]
 
 
@@ -68,7 +68,7 @@ def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
 
 
 def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
-    """Which function can observe the order in which values arrive, as a sentence; None if none can."""
+    """Return which function can observe the order in which values arrive, as a sentence, or None if none can."""
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):
         return f"mask reads {min(read)}"

@@ -15,7 +15,7 @@ from semirings.types import computed, has_wide
 
 
 def change(traced: Traced) -> Function:
-    """The default `activate`: whether any field that apply returns differs from before."""
+    """Return the default `activate`: whether any field that apply returns differs from before."""
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
@@ -52,7 +52,7 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
 
 
 def _either(e: Expr) -> list[Expr]:
-    """The operands of nested logical ors."""
+    """Return the operands of nested logical ors."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
         return [part for arg in e.args for part in _either(arg)]
     return [e]

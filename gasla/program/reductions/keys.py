@@ -34,7 +34,7 @@ class Keyed:
         return TupleType((self.key, self.total, *self.scores))
 
     def fields(self, gathered: Any) -> dict[str, Any]:
-        """The fields of the record that apply receives."""
+        """Return the fields of the record that apply receives."""
         key, total, *scores = gathered
         return {"key": key, "total": total, "score": scores[0] if self.is_single else tuple(scores)}
 
@@ -80,7 +80,7 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
 
 
 def key_type(where: str, key: Any) -> np.dtype:
-    """The type of keys: int32, or int64 if the program's keys need it."""
+    """Return the type of keys: int32, or int64 if the program's keys need it."""
     found = getattr(key, "type", None)
     if getattr(found, "kind", "") not in tuple("iu") or found == np.uint64:
         what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {found}"
@@ -89,7 +89,7 @@ def key_type(where: str, key: Any) -> np.dtype:
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:
-    """The types of a program that reduces by key, from the results of its functions."""
+    """Return the types of a program that reduces by key, from the results of its functions."""
     scores: Sequence[Expr] = chosen if isinstance(chosen, tuple) else (chosen,)
     for score in scores:
         if getattr(score.type, "kind", "") not in tuple("iuf"):

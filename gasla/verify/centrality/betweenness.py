@@ -175,7 +175,7 @@ def _require_due(score: Array, due: Array, some: int, count: int, name: Callable
 
 
 def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed: bool, endpoints: bool) -> Array:
-    """The factor of each vertex's sum of dependencies, by NetworkX's rules for a sample of sources."""
+    """Return the factor of each vertex's sum of dependencies, by NetworkX's rules for a sample of sources."""
     pairs_of = n if endpoints else n - 1  # number of possible ends of a path from a vertex
     if pairs_of < 2:
         return np.ones(n)
@@ -225,7 +225,7 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
 
 
 def _tight_edges(edges: Edges, source: int, weighted: bool) -> Array:
-    """Which edges lie on a shortest path from the source."""
+    """Return which edges lie on a shortest path from the source."""
     length = edges.weight if weighted else np.ones(edges.dst.size)
     distance = distances_from(edges.matrix(length), source)
     tight = distance[edges.src] + length == distance[edges.dst]

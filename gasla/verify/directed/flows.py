@@ -173,7 +173,7 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
 
 
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
-    """The number of vertices, the ends of the edges, and capacities in int64 or float64."""
+    """Return the number of vertices, the ends of the edges, and capacities in int64 or float64."""
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
@@ -184,12 +184,12 @@ def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
 
 
 def _slack(is_whole: bool, size: Any) -> Any:
-    """The allowed error of a number of this size: 0 for integers."""
+    """Return the allowed error of a number of this size: 0 for integers."""
     return 0 if is_whole else TOLERANCE * size
 
 
 def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
-    """The sum of the flow at each vertex, times 2**scale."""
+    """Return the sum of the flow at each vertex, times 2**scale."""
     if sent.dtype.kind == "f":
         return np.bincount(at, np.ldexp(sent, scale), n)
     sums = np.zeros(n, sent.dtype)
@@ -231,7 +231,7 @@ def _names(src: Array, dst: Array) -> Callable[[int], str]:
 
 
 def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
-    """The vertices of a path along residual edges; empty if there is none."""
+    """Return the vertices of a path along residual edges; empty if there is none."""
     from scipy.sparse.csgraph import breadth_first_order
 
     matrix = sparse(n, tails[is_residual], heads[is_residual])
@@ -246,7 +246,7 @@ def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, t
 def _largest_flow(
     n: int, src: Array, dst: Array, capacity: Array, source: int, target: int, most: float
 ) -> int | float:
-    """The value of a maximum flow, limited to `most`: exact for integers, within 1e-10 of `most` for floats.
+    """Return the value of a maximum flow, limited to `most`: exact for integers, within 1e-10 of `most` for floats.
 
     By SciPy, whose capacities have 31 bits: in rounds of decreasing units, each on the residual capacities of the last.
     The result is complete once the edges of the saturated cut have lost nothing by rounding.

@@ -158,7 +158,7 @@ def nearest_source(
 
 
 def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
-    """Verify that no edge offers a shorter distance; returns which edges attain the distance of their end."""
+    """Verify that no edge offers a shorter distance. Return which edges attain the distance of their end."""
     distance = given.astype(np.float64)
     is_negative, distinct = bool((edges.weight < 0).any()), {*map(int, sources)}
     for source in distinct:

@@ -184,7 +184,7 @@ def _check_next(
 
 
 def _ids(name: str, given: ArrayLike) -> Any:
-    """An array of ids, in the host's memory."""
+    """Return an array of ids, in the host's memory."""
     ids = np.asarray(given if isinstance(given, list | tuple) else moved(given, "cpu"))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise VerificationError(f"{name}: integers in one dimension were expected, not {ids.dtype}{ids.shape}")
@@ -192,7 +192,7 @@ def _ids(name: str, given: ArrayLike) -> Any:
 
 
 def _length(numbered: Any, source: int, target: int, distance: float, path: Any, steps: Any) -> float:
-    """Verify that edges lead along a path from source to target, and add up to its length; returns their sum."""
+    """Verify that edges lead along a path from source to target, and add up to its length. Return their sum."""
     if path[0] != source or path[-1] != target:
         raise VerificationError(f"the path leads from {path[0]} to {path[-1]}, not from {source} to {target}")
     if len(steps) != len(path) - 1:

@@ -50,7 +50,7 @@ class Trips(NamedTuple):
         return np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
     def backward(self) -> "Trips":
-        """The trips with ends swapped, on a clock that runs backward."""
+        """Return the trips with ends swapped, on a clock that runs backward."""
         departure, arrival, start, end = map(flipped, (self.arrival, self.departure, self.end, self.start))
         return self._replace(src=self.dst, dst=self.src, departure=departure, arrival=arrival, start=start, end=end)
 
@@ -63,7 +63,7 @@ class Trips(NamedTuple):
         return np.where(numbers == NAT, never, numbers)
 
     def arrivals(self, source: int, start: Any) -> Array:
-        """The earliest arrival at each vertex, improved by all trips until none improves any."""
+        """Return the earliest arrival at each vertex, improved by all trips until none improves any."""
         found = np.full(self.n, self.limits[1], self.arrival.dtype)
         found[source] = start
         while True:
@@ -99,7 +99,7 @@ def _trips(graph: Any, time: str, duration: Duration, window: Window | None, beg
 
 
 def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int | None, bool], clock: Clock) -> Trips:
-    """The trips of a graph with dates, as integers of their common unit."""
+    """Return the trips of a graph with dates, as integers of their common unit."""
     (src, dst), columns, (vertex, leaves) = graph.edges(), graph.edge_attributes, begin
     departure = columns.numbers(time) * clock.per_time
     takes = columns.numbers(duration) * clock.per_duration if duration in {*columns} else clock.duration
@@ -120,7 +120,7 @@ def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int |
 
 
 def _bound(bound: float | None, kind: np.dtype[Any], end: int) -> Any:
-    """The first number of a type that is not before a bound, or (`end`) the last that is not after it.
+    """Return the first number of a type that is not before a bound, or (`end`) the last that is not after it.
 
     Compared as Python's numbers, which is exact; a bound beyond the type is the end of the type.
     """

@@ -190,7 +190,7 @@ def biconnected_components(
 
 
 def _joined(n: int, label: Array, src: Array, dst: Array, of: Array, at: Array) -> bool:
-    """Whether each component is connected: an incidence of a component and a vertex is a vertex of its own."""
+    """Return whether each component is connected: an incidence of a component and a vertex is a vertex of its own."""
     ends = [np.searchsorted(of * n + at, label * n + side) for side in (src, dst)]
     parts = components_of(sparse(len(of), *ends))
     return len(np.unique(parts)) == len(np.unique(of))
@@ -222,5 +222,5 @@ def _check_numbers(edges: Edges, of: Array, at: Array, count: int) -> None:
 
 
 def _components(edges: Edges, keep: Array | None = None) -> int:
-    """The number of weak components of the edges, or of those that `keep` marks."""
+    """Return the number of weak components of the edges, or of those that `keep` marks."""
     return int(components_of(edges.matrix(keep=keep)).max(initial=-1)) + 1

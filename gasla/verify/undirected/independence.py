@@ -73,7 +73,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
 
 
 def _gap(pairs: Array, v: int) -> int:
-    """The least color that no neighbor of a vertex has."""
+    """Return the least color that no neighbor of a vertex has."""
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
 
@@ -211,7 +211,7 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
 
 
 def _between(edges: Edges) -> Edges:
-    """The edges without self loops; `indptr` is invalid."""
+    """Return the edges without self loops; `indptr` is invalid."""
     keep = edges.src != edges.dst
     return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
 

@@ -107,7 +107,7 @@ def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Ar
 
 
 def _smallest(laplacian: Any, known: Array, k: int) -> Array:
-    """The k smallest eigenvalues besides the known one."""
+    """Return the k smallest eigenvalues besides the known one."""
     if laplacian.shape[0] <= DENSE:
         dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
         found: Array = np.linalg.eigvalsh(dense)[:k]

@@ -70,7 +70,7 @@ def _check_residual(
 
 
 def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
-    """All vertices with a score: the community, then the others, by decreasing score over degree."""
+    """Return all vertices with a score: the community, then the others, by decreasing score over degree."""
     if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
         raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
     inside = (vertices >= 0) & (vertices < len(score))
@@ -91,7 +91,7 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
 
 
 def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
-    """The conductance of each prefix: an edge is cut from the position of its first end to that of its second.
+    """Return the conductance of each prefix: an edge is cut from the position of its first end to that of its second.
 
     Sums are taken from the side of smaller volume, to avoid rounding errors of the larger side.
     """

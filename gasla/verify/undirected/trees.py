@@ -112,7 +112,7 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
 
 
 def _spanning_weight(distances: Array) -> float:
-    """The weight of a minimum spanning forest of a matrix of distances, by Prim's algorithm."""
+    """Return the weight of a minimum spanning forest of a matrix of distances, by Prim's algorithm."""
     left, total = np.full(len(distances), np.inf), 0.0
     is_open = np.ones(len(distances), bool)
     for _ in range(len(distances)):
@@ -134,7 +134,7 @@ def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps
 
 
 def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
-    """The parent of each vertex, a root being its own, and the weight of the edge to it."""
+    """Return the parent of each vertex, a root being its own, and the weight of the edge to it."""
     from scipy.sparse.csgraph import breadth_first_order
 
     _, roots = np.unique(components_of(sparse(n, src, dst)), return_index=True)
@@ -148,7 +148,7 @@ def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array
 
 
 def _steps(parent: Array, up: Array) -> Steps:
-    """The depth of vertices, their ancestors 1, 2, 4, ... steps up, and the heaviest edge on the way."""
+    """Return the depth of vertices, their ancestors 1, 2, 4, ... steps up, and the heaviest edge on the way."""
     depth, over = np.where(parent == np.arange(len(parent)), 0, 1), parent
     ups, heavy = [parent], [up]
     while (over != over[over]).any():
@@ -160,7 +160,7 @@ def _steps(parent: Array, up: Array) -> Steps:
 
 
 def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
-    """The heaviest edge on the path between pairs of vertices, and whether there is a path."""
+    """Return the heaviest edge on the path between pairs of vertices, and whether there is a path."""
     depth, ups, heavy = steps
     parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf

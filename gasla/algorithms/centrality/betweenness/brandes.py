@@ -35,7 +35,7 @@ SCALED = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), which represen
 
 
 def shifted(x, exponent):
-    """The mantissa of a scaled number for a given exponent; 0 if that exceeds its own by two or more."""
+    """Return the mantissa of a scaled number for a given exponent, or 0 if that exceeds its own by two or more."""
     steps = exponent - x[1]
     return x[0] * semirings.where(steps == 0, 1.0, semirings.where(steps == 1, 1 / UNIT, 0.0))
 
@@ -52,7 +52,7 @@ scaled_plus = semirings.Monoid(_add_scaled, identity=0, name="scaled_plus")
 
 
 def is_tight(tail, head, edge):
-    """Whether an edge lies on a shortest path.
+    """Return whether an edge lies on a shortest path.
 
     Unreached vertices have distance NaN, which equals nothing, so no edge to or from them is tight.
     """
@@ -144,7 +144,7 @@ class SourcePaths(NamedTuple):
 
 
 def has_lengths(graph: Graph, weighted: bool) -> bool:
-    """Whether edges have lengths that count. Raises ValueError if one is not positive."""
+    """Return whether edges have lengths that count. Raises ValueError if one is not positive."""
     if not weighted or graph.value_type is None:
         return False
     graph.notice_values()
@@ -193,7 +193,7 @@ def source_paths(
 
 
 def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
-    """The number of shortest paths from a source to each vertex, as float64; infinite where it overflows."""
+    """Return the number of shortest paths from a source to each vertex, as float64; infinite where it overflows."""
     schedule, tight_graph, fields = next((_weighted_orders if weighted else _orders)(graph, [source]))
     program = Count(lengths=tight_graph.value_type if weighted else None)
     count = prepare(program, tight_graph, scheduled=True, notice=False)
@@ -275,7 +275,7 @@ def _accumulate(
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
-    """Run both passes for one source and return their fields; None if path counts overflow plain float64.
+    """Run both passes for one source and return their fields. Return None if path counts overflow plain float64.
 
     On a GPU the kernels may still run when this returns.
     """
@@ -303,7 +303,7 @@ def _surely_overflows(graph: Graph, depth: int) -> bool:
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
-    """Whether path counts can exceed float64 at all.
+    """Return whether path counts can exceed float64 at all.
 
     The path count grows per level at most by the factor of the largest in-degree, which is at most m. The bound by m is
     tested first, because the largest degree may still have to be computed, on a GPU by one more kernel to compile.

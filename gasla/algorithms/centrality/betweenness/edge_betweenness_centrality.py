@@ -124,7 +124,7 @@ def edge_betweenness_centrality(
 
 
 def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
-    """The sum over the sources of the shortest paths along each edge."""
+    """Return the sum over the sources of the shortest paths along each edge."""
     scores: Any = module_of(graph.device).zeros(graph.m)
     if not graph.is_whole:  # ranks share the sources
         return graph.sum_shares(partial(_terms, weighted), sources)
@@ -138,7 +138,7 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 
 
 def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """The shortest paths from each source along each edge."""
+    """Return the shortest paths from each source along each edge."""
     xp: Any = module_of(graph.device)
     return (_shared(found, weighted, xp.zeros(graph.m)) for found in source_paths(graph, sources, weighted))
 

@@ -10,7 +10,7 @@ from gasla.graph.graph import Graph
 
 
 def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> list[int]:
-    """The vertices of the path; `back` has the edges reversed, those into a vertex in NetworkX's order."""
+    """Return the vertices of the path; `back` has the edges reversed, those into a vertex in NetworkX's order."""
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
     before: list[dict[int, int]] = [{source: -1}, {target: -1}]
@@ -37,7 +37,7 @@ def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> 
 
 
 def _edges_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
-    """The edges that leave a vertex, in order, with lengths."""
+    """Return the edges that leave a vertex, in order, with lengths."""
     first, last = graph.out.indptr[v : v + 2].tolist()
     heads = graph.out.indices[first:last].tolist()
     values = graph.out_values

@@ -55,7 +55,7 @@ def shortest_path(
 
 @register(least=20_000)
 def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any = "weight") -> tuple[Any, list[Any]]:
-    """The distance from one node to another, and a path."""
+    """Return the distance from one node to another, and a path."""
     return _between(G, source, target, weight)
 
 
@@ -127,7 +127,7 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
 
 @register(least=500)
 def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
-    """The mean distance between two nodes."""
+    """Return the mean distance between two nodes."""
     method = ("unweighted" if weight is None else "dijkstra") if method is None else method
     _check_method(method, ("unweighted", *METHODS, "floyd-warshall", "floyd-warshall-numpy"))
     n = len(G)
@@ -148,7 +148,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
 
 
 def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
-    """The distance to the farthest node of each of some."""
+    """Return the distance to the farthest node of each of some."""
     found: list[Any] = []
     for rows in rows_of(G, ids, weight):
         farthest = rows.max(axis=1)
@@ -163,7 +163,7 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
 
 @register(only("sp", None), least=500)
 def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
-    """The distance to the farthest node, of every node, or of some, or of one."""
+    """Return the distance to the farthest node, of every node, or of some, or of one."""
     names = list(G.nbunch_iter(v))
     found = dict(zip(names, _eccentricities(G, G.numbered(names), weight)))
     return found[v] if v in G else found
@@ -175,7 +175,7 @@ for theirs in (nx.diameter, nx.radius, nx.periphery):
 
 @register(least=500)
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
-    """The nodes of the smallest eccentricity."""
+    """Return the nodes of the smallest eccentricity."""
     if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
         e = eccentricity(G)  # NetworkX has another algorithm for trees, which needs their adjacency
     found: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
@@ -183,7 +183,7 @@ def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = N
 
 
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
-    """The nodes with the smallest sum of distances to all others."""
+    """Return the nodes with the smallest sum of distances to all others."""
     if weight is not None and not G.are_whole(weight):
         raise NotImplementedError(f"sums of {weight!r} that are rounded, of which the least may be another one")
     undirected = weight is None and not G.is_directed()
@@ -209,7 +209,7 @@ register(
 
 
 def _inverses(G: Converted, weight: Any) -> float:
-    """The sum of 1 / distance over all pairs of nodes at a distance above 0."""
+    """Return the sum of 1 / distance over all pairs of nodes at a distance above 0."""
     total = 0.0
     for rows in rows_of(G, list(range(len(G))), weight):
         far = rows[np.isfinite(rows) & (rows > 0)]
@@ -219,7 +219,7 @@ def _inverses(G: Converted, weight: Any) -> float:
 
 @register(only("sp", None), least=500)
 def harmonic_diameter(G: Converted, sp: Any = None, *, weight: Any = None) -> float:
-    """The harmonic mean of all distances."""
+    """Return the harmonic mean of all distances."""
     n, total = len(G), _inverses(G, weight)
     if total != 0:
         return n * (n - 1) / total
@@ -228,7 +228,7 @@ def harmonic_diameter(G: Converted, sp: Any = None, *, weight: Any = None) -> fl
 
 @register(UNDIRECTED, least=500)
 def global_efficiency(G: Converted) -> float:
-    """The mean of 1 / distance over all pairs of nodes."""
+    """Return the mean of 1 / distance over all pairs of nodes."""
     n = len(G)
     return _inverses(G, None) / (n * (n - 1)) if n > 1 else 0
 
@@ -241,7 +241,7 @@ def _whole(rows: Array) -> Array:
 
 
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
-    """The sum of a measure of rows of distances, the first of which starts at a given node; inf if disconnected."""
+    """The sum of a measure of rows of distances, the first of which starts at a given node, or inf if disconnected."""
     check_nodes(G)
     total: Any = 0
     whole = len(G) == 1 or weight is None or G.are_whole(weight)
@@ -256,7 +256,7 @@ def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Ar
 
 @register(least=500)
 def wiener_index(G: Converted, weight: Any = None) -> Any:
-    """The sum of the distances of all pairs of nodes."""
+    """Return the sum of the distances of all pairs of nodes."""
     total = _connected_sum(G, weight, lambda rows, first: rows)
     return total if G.is_directed() or total == math.inf else total / 2
 
@@ -286,7 +286,7 @@ def gutman_index(G: Converted, weight: Any = None) -> Any:
 
 @register(by_name("weight"), least=500)
 def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> Array:
-    """The matrix of all distances, from a search by every node."""
+    """Return the matrix of all distances, from a search by every node."""
     if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
         raise nx.NetworkXError(
             "nodelist must contain every node in G with no repeats."
@@ -309,7 +309,7 @@ LARGE = 512  # number of neighbors from which searches are faster than products 
 
 @register(UNDIRECTED, least=500)
 def local_efficiency(G: Converted) -> float:
-    """The mean over all nodes of the global efficiency of the subgraph of their neighbors."""
+    """Return the mean over all nodes of the global efficiency of the subgraph of their neighbors."""
     out, n = G.plain().out, len(G)
     total: float = 0  # an integer where there are no pairs, as in NetworkX, whose error for no nodes names its division
     degrees = np.diff(out.indptr)
@@ -326,14 +326,14 @@ def local_efficiency(G: Converted) -> float:
 
 
 def _inverses_of(graph: Graph) -> float:
-    """The sum of 1 / distance over all pairs of vertices of a graph."""
+    """Return the sum of 1 / distance over all pairs of vertices of a graph."""
     starts = range(0, graph.n, MANY)
     rows = (gasla.multi_source_bfs(graph, list(range(first, min(first + MANY, graph.n)))) for first in starts)
     return float(sum((1 / far[far > 0]).sum() for far in (moved(block, "cpu") for block in rows)))
 
 
 def _inverses_within(G: Converted, adjacent: Array) -> float:
-    """The sum of 1 / distance over all pairs of nodes in some small graphs, by their adjacency matrices."""
+    """Return the sum of 1 / distance over all pairs of nodes in some small graphs, by their adjacency matrices."""
     degree = adjacent.shape[1]
     if degree > LARGE:
         return float(sum(_inverses_of(Graph(csr_array(each)).to(G.device)) for each in adjacent))

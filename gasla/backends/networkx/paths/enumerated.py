@@ -29,7 +29,7 @@ def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
 
 @register(SIMPLE, number("cutoff"), when("several targets", lambda given: given["target"] not in given["G"]), least=500)
 def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None) -> Iterator[list[Any]]:
-    """The paths between two nodes that visit no node twice, in the order of NetworkX's search."""
+    """Return the paths between two nodes that visit no node twice, in the order of NetworkX's search."""
     if source not in G or target not in G:
         raise NotImplementedError("a node that is not in the graph")
     most = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
@@ -41,7 +41,7 @@ def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None)
 
 @register(SIMPLE, WHOLE, least=500, choice="NetworkX gives cycles in another order and from other nodes")
 def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]:
-    """The cycles that visit no node twice, each from its first node, in another order than NetworkX."""
+    """Return the cycles that visit no node twice, each from its first node, in another order than NetworkX."""
     if length_bound is not None and length_bound < 0:
         raise NotImplementedError("a negative bound")
     most = len(G) if length_bound is None else min(length_bound, len(G))
@@ -57,7 +57,7 @@ def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]
     choice="NetworkX gives the cycle that its search finds first",
 )
 def find_cycle(G: Converted, source: Any = None, orientation: Any = None) -> list[tuple[Any, Any]]:
-    """The edges of a cycle, not the one that NetworkX finds."""
+    """Return the edges of a cycle, not the one that NetworkX finds."""
     cycle = gasla.find_cycle(G.plain().to(G.device), directed=G.is_directed()) if len(G) else None
     if cycle is None:
         raise nx.NetworkXNoCycle("No cycle found.")
@@ -67,5 +67,5 @@ def find_cycle(G: Converted, source: Any = None, orientation: Any = None) -> lis
 
 @register(UNDIRECTED, only("nodes", None), least=500, choice="NetworkX gives cliques in another order")
 def find_cliques(G: Converted, nodes: Any = None) -> Iterator[list[Any]]:
-    """The maximal cliques, nodes in the order of the graph, in another order than NetworkX."""
+    """Return the maximal cliques, nodes in the order of the graph, in another order than NetworkX."""
     return _lists(G, lambda graph, limit: gasla.maximal_cliques(graph, limit=limit))

@@ -32,7 +32,7 @@ CONDITIONS = (
 def _solved(
     flowG: Converted, _s: Any, _t: Any, capacity: Any, solve: Any, *, only_whole: bool = False
 ) -> tuple[Any, Any]:
-    """The value of a flow or a cut in NetworkX's type, and all that gasla found."""
+    """Return the value of a flow or a cut in NetworkX's type, and all that gasla found."""
     for name in (_s, _t):
         if name not in flowG:
             raise nx.NetworkXError(f"node {name} not in graph")
@@ -69,7 +69,7 @@ def _offer(name: str, solve: Any) -> None:
         residual: Any = MISSING,
         cutoff: Any = MISSING,
     ) -> float | int:
-        """The value of a maximum flow, which is the capacity of a minimum cut."""
+        """Return the value of a maximum flow, which is the capacity of a minimum cut."""
         return _solved(flowG, _s, _t, capacity, solve)[0]
 
 
@@ -88,7 +88,7 @@ def maximum_flow(
     residual: Any = MISSING,
     cutoff: Any = MISSING,
 ) -> tuple[float | int, dict[Any, dict[Any, float | int]]]:
-    """The value of a maximum flow, and for each node the flow to each neighbor: one of many, not NetworkX's."""
+    """Return the value of a maximum flow, and for each node the flow to each neighbor: one of many, not NetworkX's."""
     value, found = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
     out = flowG.plain().out
     heads, ends = flowG.called(out.indices), out.indptr.tolist()
@@ -108,7 +108,7 @@ def minimum_cut(
     residual: Any = MISSING,
     cutoff: Any = MISSING,
 ) -> tuple[float | int, tuple[set[Any], set[Any]]]:
-    """The capacity of a minimum cut, the nodes that cannot reach the target around it, and those that can."""
+    """Return the capacity of a minimum cut, the nodes that cannot reach the target around it, and those that can."""
     value, found = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
     near = moved(found.source_side, "cpu")
     return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
@@ -118,7 +118,7 @@ def minimum_cut(
 def stoer_wagner(
     G: Converted, weight: Any = "weight", heap: Any = nx.utils.BinaryHeap
 ) -> tuple[float | int, tuple[list[Any], list[Any]]]:
-    """The weight of a global minimum cut, and the nodes on its two sides."""
+    """Return the weight of a global minimum cut, and the nodes on its two sides."""
     if len(G) < 2:
         raise nx.NetworkXError("graph has less than two nodes.")
     graph = G.plain()

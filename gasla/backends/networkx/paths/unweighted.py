@@ -18,7 +18,7 @@ MANY = 64  # sources that are searched from at once
 
 
 def depth(limit: Any) -> int | None:
-    """The maximum level, as NetworkX compares it."""
+    """Return the maximum level, as NetworkX compares it."""
     if limit is None or limit == float("inf"):
         return None
     return max(ceil(limit), 0)
@@ -30,7 +30,7 @@ def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) 
 
 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
-    """The nodes within a number of edges, in order, and their distances."""
+    """Return the nodes within a number of edges, in order, and their distances."""
     found = queue(G, [source], reverse)
     far = levels(G, source, limit, reverse)[found.order]
     if limit is not None:
@@ -45,7 +45,7 @@ def _lengths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any,
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
-    """The path from the source to each node, or from each node to the target."""
+    """Return the path from the source to each node, or from each node to the target."""
     limit = depth(cutoff)
     found = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]
@@ -55,7 +55,7 @@ def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, l
 
 
 def numbered(G: Converted, name: Any, said: str) -> int:
-    """The id of a node, or NetworkX's error with this message."""
+    """Return the id of a node, or NetworkX's error with this message."""
     if name not in G:
         raise nx.NodeNotFound(said)
     return G.numbers[name]
@@ -75,13 +75,13 @@ def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = 
 
 @register(number("cutoff"), least=20_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
-    """A path of fewest edges from a node to every other."""
+    """Return a path of fewest edges from a node to every other."""
     return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
 
 
 @register(number("cutoff"), least=20_000)
 def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
-    """A path of fewest edges from every other node to one."""
+    """Return a path of fewest edges from every other node to one."""
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
 
 
@@ -91,7 +91,7 @@ all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, numb
 
 @register(number("cutoff"), least=20_000)
 def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
-    """The nodes before each one on paths of fewest edges from a node."""
+    """Return the nodes before each one on paths of fewest edges from a node."""
     vertex = numbered(G, source, f"Source {source} not in G")
     found, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
     pred = dict(zip(G.called(found.order), _before(G, found, far)))
@@ -119,7 +119,7 @@ def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
 
 @register(least=20_000)
 def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[Any]:
-    """A path of fewest edges: the one that NetworkX's bidirectional search finds."""
+    """Return a path of fewest edges: the one that NetworkX's bidirectional search finds."""
     first = numbered(G, source, f"Source {source} is not in G")
     last = numbered(G, target, f"Target {target} is not in G")
     path = _meeting(G, first, last)
@@ -159,7 +159,7 @@ def _back(before: Array, vertex: int) -> list[int]:
 
 
 def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
-    """The edges out of some vertices, row after row."""
+    """Return the edges out of some vertices, row after row."""
     firsts = lists.indptr[some].astype(np.int64)
     counts = lists.indptr[some + 1] - firsts
     shifts = np.repeat(firsts - np.cumsum(counts) + counts, counts)
@@ -167,7 +167,7 @@ def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
 
 
 def first_of(heads: Array, are_new: Array) -> Array:
-    """The first position of each new vertex."""
+    """Return the first position of each new vertex."""
     places = np.flatnonzero(are_new[heads])
     _, at = np.unique(heads[places], return_index=True)
     found: Array = places[np.sort(at)]

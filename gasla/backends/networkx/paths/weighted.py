@@ -43,7 +43,7 @@ class Search:
         return self._tight
 
     def ranks(self) -> Array:
-        """The position of each node in the heap's order; -1 if unreached."""
+        """Return the position of each node in the heap's order, or -1 if unreached."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
@@ -57,7 +57,7 @@ class Search:
         return order
 
     def number(self, distance: float) -> Any:
-        """A distance in NetworkX's type."""
+        """Return a distance in NetworkX's type."""
         return int(distance) if self.is_whole else distance
 
     def lengths(self) -> dict[Any, Any]:
@@ -69,7 +69,7 @@ class Search:
         return dict(zip(self.G.called(order), far))
 
     def parents(self) -> Array:
-        """The node that first reached each node at its distance; -1 for sources."""
+        """Return the node that first reached each node at its distance, or -1 for sources."""
         tails, heads = self.tight()
         found, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
         last = np.argsort(-by_rank[tails], kind="stable")  # where positions repeat, the last value stays
@@ -86,7 +86,7 @@ class Search:
         return paths
 
     def is_only(self, target: int) -> bool:
-        """Whether the shortest path to a node is unique, also up to the rounding of sums from its other end."""
+        """Return whether the shortest path to a node is unique, also up to the rounding of sums from its other end."""
         out, d = self.graph.out, self.distances
         long = 1.0 if self.graph.values is None else self.graph.out_values
         near = np.flatnonzero(d[out.owners()] + long <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9))
@@ -94,7 +94,7 @@ class Search:
         return bool((counts[self.G.numbered(self.path(target)[1:])] == 1).all())
 
     def path(self, target: int) -> list[Any]:
-        """The path to one node."""
+        """Return the path to one node."""
         before, found = self.parents(), [target]
         while before[found[-1]] >= 0:
             found.append(int(before[found[-1]]))
@@ -102,7 +102,7 @@ class Search:
 
 
 def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reverse: bool = False) -> Search:
-    """A search from some names, with NetworkX's errors."""
+    """Return a search from some names, with NetworkX's errors."""
     if not sources:
         raise ValueError("sources must not be empty")
     for name in sources:
@@ -162,12 +162,12 @@ compose(nx.dijkstra_path, least=10_000)
 
 @register(least=10_000)
 def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
-    """The distance from one node to another."""
+    """Return the distance from one node to another."""
     return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
 
 
 def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Any:
-    """The distance from one node to another; a message if there is no path."""
+    """Return the distance from one node to another; a message if there is no path."""
     search = _search(G, {source}, None, weight)
     vertex = G.numbers.get(target) if target in G else None
     if vertex is None or not np.isfinite(search.distances[vertex]):
@@ -177,7 +177,7 @@ def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -
 
 @register(least=10_000)
 def bellman_ford_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
-    """The distance from one node to another."""
+    """Return the distance from one node to another."""
     if source not in G:
         where = f"Node {source} not found in graph" if source == target else f"Source {source} not in G"
         raise nx.NodeNotFound(where)
@@ -188,7 +188,7 @@ def bellman_ford_path_length(G: Converted, source: Any, target: Any, weight: Any
 def astar_path_length(
     G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
 ) -> Any:
-    """The distance from one node to another, without a heuristic."""
+    """Return the distance from one node to another, without a heuristic."""
     if source not in G or target not in G:
         raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
     return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
@@ -198,7 +198,7 @@ def astar_path_length(
 def astar_path(
     G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
 ) -> list[Any]:
-    """The path from one node to another, without a heuristic."""
+    """Return the path from one node to another, without a heuristic."""
     for name, node in (("Source", source), ("Target", target)):
         if node not in G:
             raise nx.NodeNotFound(f"{name} {node} is not in G")
@@ -207,7 +207,7 @@ def astar_path(
 
 @register(by_name("weight"), least=10_000)
 def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    """The path from one node to another, if it is the only one of its length."""
+    """Return the path from one node to another, if it is the only one of its length."""
     if source not in G or target not in G:
         raise NotImplementedError("a node that is not in the graph")
     search = _reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
@@ -217,7 +217,7 @@ def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "wei
 
 
 def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
-    """A search from one node that reaches another; a message if there is no path."""
+    """Return a search from one node that reaches another; a message if there is no path."""
     search = _search(G, {source}, None, weight)
     if not np.isfinite(search.distances[G.numbers[target]]):
         raise nx.NetworkXNoPath(missing)
@@ -228,7 +228,7 @@ def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
-    """The nodes before each one on shortest paths from a node, and distances."""
+    """Return the nodes before each one on shortest paths from a node, and distances."""
     if source not in G:
         raise nx.NodeNotFound(f"Node {source} is not found in the graph")
     search = _search(G, [source], cutoff, weight)

@@ -165,7 +165,7 @@ def look_up_four(run: Batch, are_inside):
 
 
 def argument(run: Batch, name, k):
-    """The value of a parameter of the product at one of four entries."""
+    """Return the value of a parameter of the product at one of four entries."""
     if name == "value":
         return run.values[run.local["e", k]]
     if name == "x":
@@ -242,13 +242,13 @@ def sweep_again(run: Batch, slots, height, *scratch):
 
 @compiled
 def whole(count):
-    """The next multiple of the values that are computed side by side."""
+    """Return the next multiple of the values that are computed side by side."""
     return (count + np.uint64(plan.lanes - 1)) & ~np.uint64(plan.lanes - 1)
 
 
 @compiled
 def choose(condition, a, b):
-    """One of two values."""
+    """Return one of two values."""
     if plan.is_tuple:
         return tuple(select(condition, a[p], b[p]) for p in plan.parts)
     else:

@@ -59,7 +59,7 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """The position of a column among ascending columns, by binary search; `high` if it is not there."""
+    """Return the position of a column among ascending columns, by binary search; `high` if it is not there."""
     place = first_not_less(indices, low, high, column)
     return place if place < high and indices[place] == column else high
 
@@ -169,7 +169,7 @@ def gather_marks(marks, width, indices, start):
 
 @compiled
 def _unpack(marks, span, indices, start):
-    """Write the marked columns of a span of 64, and clear the marks; returns the position behind them."""
+    """Write the marked columns of a span of 64, and clear the marks. Return the position behind them."""
     word = take_marks(marks, span << _SIX)
     while word != np.uint64(0):
         indices[start] = (span << _SIX) + count_trailing_zeros(word)

@@ -67,7 +67,7 @@ def multiply(run: Rows, thread, threads, control, columns, width, chunk, complem
 
 @compiled
 def reduce_rows(run: Rows, start, end, *shared):
-    """Reduce and store the rows from `start` to `end`; False where the matrix points outside itself."""
+    """Reduce and store the rows from `start` to `end`. Return False where the matrix points outside itself."""
     run.bound, stored = np.uint64(run.width), np.uint64(len(run.indices))
     if plan.reads("x"):
         run.is_far = reads_far(run, start, end, stored)
@@ -137,7 +137,7 @@ def prefetch_rows(run: Rows):
 
 
 def argument(run: Rows, name, p):
-    """The value of a parameter of the product of the entry number `p` and column `j`."""
+    """Return the value of a parameter of the product of the entry number `p` and column `j`."""
     if name == "value":
         return run.local["v", p]
     if name == "x":

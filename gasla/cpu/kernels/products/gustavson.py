@@ -140,7 +140,7 @@ def at_entries(run: Rows,
 
 
 def rows(run: Rows):
-    """The rows for this thread, part by part; leaves the kernel after the last."""
+    """Yield the rows for this thread, part by part; leaves the kernel after the last."""
     while True:
         part = np.uint64(fetch_add_relaxed(run.control, TICKET, 1))
         if part >= run.parts or is_stopped(run.control):
@@ -149,7 +149,7 @@ def rows(run: Rows):
 
 
 def columns_met(run: Rows):
-    """The columns of the products of row `i`: entry `e` of A is multiplied with entry `t` of B."""
+    """Yield the columns of the products of row `i`: entry `e` of A is multiplied with entry `t` of B."""
     for run.e in range(np.uint64(run.a_indptr[run.i]), np.uint64(run.a_indptr[run.i + ONE])):
         run.k = np.uint64(run.a_indices[run.e])
         for run.t in range(np.uint64(run.b_indptr[run.k]), np.uint64(run.b_indptr[run.k + ONE])):
@@ -162,12 +162,12 @@ def add(run: Rows, is_new):
 
 
 def multiply(run: Rows):
-    """The product of entry `e` of A and entry `t` of B."""
+    """Return the product of entry `e` of A and entry `t` of B."""
     return run.product(*tuple(argument(run, name) for name in plan.parameters))
 
 
 def argument(run: Rows, name):
-    """The value of a parameter of the product."""
+    """Return the value of a parameter of the product."""
     if name == "value":
         return run.a_values[run.e]
     if name == "x":
@@ -177,7 +177,7 @@ def argument(run: Rows, name):
 
 @compiled
 def choose(condition, a, b):
-    """One of two values, without a branch."""
+    """Return one of two values, without a branch."""
     if plan.is_tuple:
         return tuple(select_bits(condition, a[p], b[p]) for p in plan.parts)
     else:

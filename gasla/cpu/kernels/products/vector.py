@@ -107,7 +107,7 @@ def each_row(run: Rows):
 
 
 def is_wanted(run: Rows):
-    """Whether the mask admits row `i`."""
+    """Return whether the mask admits row `i`."""
     return not plan.masked or run.mask[run.i] != run.complement
 
 
@@ -221,7 +221,7 @@ def multiply_four(run: Rows):
 
 
 def argument_of_four(run: Rows, name):
-    """The value of a parameter of the product at four entries from `e` on."""
+    """Return the value of a parameter of the product at four entries from `e` on."""
     if name == "value":
         return simd4.load(run.values, run.e)
     if name == "x":
@@ -257,7 +257,7 @@ def look_up(run: Rows):
 
 
 def argument(run: Rows, name):
-    """The value of a parameter of the product at `e`, whose column and element of x have been read."""
+    """Return the value of a parameter of the product at `e`, whose column and element of x have been read."""
     if name == "value":
         return run.values[run.e]
     if name == "x":

@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_
 
 @functools.cache
 def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) -> "Module":
-    """The module of a program, cached per choice of types and variant."""
+    """Return the module of a program, cached per choice of types and variant."""
     return Module(program.traced(id_type), variant)
 
 
@@ -129,7 +129,7 @@ class Module(GpuPlan):
 
 
 def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> str:
-    """The source of one kernel in which phases take turns; `values` are the types of what they share."""
+    """Return the source of one kernel in which phases take turns; `values` are the types of what they share."""
 
     def each(line: str, levels: int) -> str:
         return "\n".join(INDENT * levels + line.format(i=i) for i in range(len(plans)))
@@ -151,7 +151,7 @@ def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> 
 
 
 def _before(plan: GpuPlan, is_wide: bool) -> str:
-    """The types, headers and helpers that come before programs."""
+    """Return the types, headers and helpers that come before programs."""
     return BEFORE.format(
         vertex_t=cuda.ctype(plan.traced.id_type),
         offset_t=cuda.ctype(plan.offset_type),
@@ -164,7 +164,7 @@ def _before(plan: GpuPlan, is_wide: bool) -> str:
 
 
 def _printed(plan: GpuPlan) -> list[str]:
-    """The program's functions and the combinations of its reductions, as the printer renders them."""
+    """Return the program's functions and the combinations of its reductions, as the printer renders them."""
     parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result

@@ -9,7 +9,7 @@ from semirings.printers import cuda
 
 
 def native(combined: Expr) -> str | None:
-    """The name of the hardware's atomic for a combination of `x` and `y`, if there is one."""
+    """Return the name of the hardware's atomic for a combination of `x` and `y`, if there is one."""
     kind = combined.dtype
     if kind.itemsize < 4:
         return None
@@ -24,7 +24,7 @@ def differs(combined: Expr) -> str:
 
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
-    """The distinct combinations among the parts, numbered."""
+    """Return the distinct combinations among the parts, numbered."""
     return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
 
 
@@ -103,7 +103,7 @@ def _member(value: str, part: Part) -> str:
 
 
 def _address(array: str, part: Part) -> str:
-    """The address of a part in an array of vertex values."""
+    """Return the address of a part in an array of vertex values."""
     return f"({array} + v)" if part.lane is None else f"({array}[v].item + {part.lane})"
 
 

@@ -129,7 +129,7 @@ def flags(plan: GpuPlan) -> str:
 
 
 def types(plan: GpuPlan) -> str:
-    """The structs of arguments, of aggregates, and of values uniform over a block."""
+    """Return the structs of arguments, of aggregates, and of values uniform over a block."""
     t = plan.traced
     arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
@@ -152,14 +152,14 @@ def types(plan: GpuPlan) -> str:
 
 
 def _no_sums(plan: GpuPlan) -> str:
-    """The aggregates' identities."""
+    """Return the aggregates' identities."""
     kinds = plan.traced.aggregate_types
     values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 
 def body(plan: GpuPlan) -> str:
-    """The body of a reduction over rows (rows.cuh)."""
+    """Return the body of a reduction over rows (rows.cuh)."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
     near = plan.variant.packed and plan.rows

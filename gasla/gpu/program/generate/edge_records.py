@@ -27,7 +27,7 @@ def edge_records(plan: GpuPlan) -> list[str]:
 
 
 def scatter(plan: GpuPlan) -> list[str]:
-    """The scatter of active vertices to their out-edges."""
+    """Return the scatter of active vertices to their out-edges."""
     if "scatter" not in plan.functions:
         return []
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
@@ -45,7 +45,7 @@ def scatter(plan: GpuPlan) -> list[str]:
 
 
 def _record(plan: GpuPlan, name: str, *functions: str) -> str:
-    """A struct of the fields that some functions read of an edge, or of one of its ends."""
+    """Return a struct of the fields that some functions read of an edge, or of one of its ends."""
     role = ROLES[name.removeprefix("Scatter")]
     if role != "edge":
         return struct(name, [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in read(plan, role, functions)])

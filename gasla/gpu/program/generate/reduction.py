@@ -10,7 +10,7 @@ from semirings.printers import cuda
 
 
 def reduction(plan: GpuPlan) -> list[str]:
-    """The value of an edge, and how values are combined, stored and sent."""
+    """Return the value of an edge, and how values are combined, stored and sent."""
     edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
@@ -68,7 +68,7 @@ def _whole(plan: GpuPlan) -> list[str]:
 
 
 def _accumulate(plan: GpuPlan) -> str:
-    """The function that reduces into an accumulator atomically."""
+    """Return the function that reduces into an accumulator atomically."""
     if not plan.is_single:
         body = accumulated(plan)
     elif native(plan.parts[0].combined) == "add":
@@ -128,7 +128,7 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 
 def _deposit(plan: GpuPlan, name: str) -> str:
-    """The function that reduces into an aggregate of a vertex atomically."""
+    """Return the function that reduces into an aggregate of a vertex atomically."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     typed = cuda.ctype(kind)
     match native(monoid.combination(kind)):
@@ -142,7 +142,7 @@ def _deposit(plan: GpuPlan, name: str) -> str:
 
 
 def _cleared(plan: GpuPlan) -> str:
-    """The function that resets the aggregates of a vertex for the next iteration."""
+    """Return the function that resets the aggregates of a vertex for the next iteration."""
     lines = []
     for name, declared in plan.traced.deposits.items():
         kind = plan.traced.deposit_types[name]
@@ -152,6 +152,6 @@ def _cleared(plan: GpuPlan) -> str:
 
 
 def are_paired(plan: GpuPlan) -> bool:
-    """Whether there are exactly two aggregates, of the same type and the same commutative monoid."""
+    """Return whether there are exactly two aggregates, of the same type and the same commutative monoid."""
     kinds = {(kind, plan.traced.aggregates[n].monoid) for n, kind in plan.traced.aggregate_types.items()}
     return len(plan.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)

@@ -15,14 +15,14 @@ LOCAL = {"vertex": "own", "before": "before", "after": "after"}
 
 
 def kind_of(plan: GpuPlan, name: str) -> Any:
-    """The type of a vertex field, or of `id`, `in_degree` and `out_degree`."""
+    """Return the type of a vertex field, or of `id`, `in_degree` and `out_degree`."""
     if name == "id":
         return plan.traced.id_type
     return np.dtype(np.int64) if name in ("in_degree", "out_degree") else plan.traced.vertex_types[name]
 
 
 def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """The lvalue of a vertex field."""
+    """Return the lvalue of a vertex field."""
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:
@@ -31,7 +31,7 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """The value of a vertex field."""
+    """Return the value of a vertex field."""
     own = "c.a.originals[v]" if plan.relabelled else "v"
     if name == "id":
         return own
@@ -42,7 +42,7 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """The value at a place in memory; of a wide vector, the items of the calling lane."""
+    """Return the value at a place in memory; of a wide vector, the items of the calling lane."""
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
@@ -52,7 +52,7 @@ def put(plan: GpuPlan, where: str, value: str) -> list[str]:
 
 
 def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
-    """The value of a field of the edge at position `e` in the lists of `side`, or of that edge's partner."""
+    """Return the value of a field of the edge at position `e` in the lists of `side`, or of that edge's partner."""
     name, is_back = load.field, load.role == "back"
     number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
@@ -66,12 +66,12 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
 
 
 def edge_member(role: str, field: str) -> str:
-    """The struct member for a field of an edge, or of its partner."""
+    """Return the struct member for a field of an edge, or of its partner."""
     return f"b_{field}" if role == "back" else f"f_{field}"
 
 
 def call(plan: GpuPlan, name: str) -> str:
-    """A call of a printed function. Roles are local names; values of the run come from `c`."""
+    """Return a call of a printed function. Roles are local names; values of the run come from `c`."""
     arguments = []
     for s in plan.functions[name].symbols:
         role, field = plan.functions[name].sources[s.name]
@@ -91,7 +91,7 @@ def call(plan: GpuPlan, name: str) -> str:
 
 
 def copy_of(plan: GpuPlan, function: str, field: str) -> str:
-    """The array in which a function reads a field of other vertices."""
+    """Return the array in which a function reads a field of other vertices."""
     rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
@@ -103,7 +103,7 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
-    """A parameter, an aggregate, or another value of the run."""
+    """Return a parameter, an aggregate, or another value of the run."""
     is_given = name in plan.traced.parameter_types and name not in plan.changes and name not in plan.shared
     return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 

@@ -12,23 +12,23 @@ INDENT = "    "
 
 
 def function(head: str, lines: list[str]) -> str:
-    """A static device function of the struct."""
+    """Return a static device function of the struct."""
     return "\n".join([f"__device__ __forceinline__ static {head} {{", *(INDENT + line for line in lines), "}"])
 
 
 def struct(name: str, members: list[tuple[str, str]]) -> str:
-    """A struct; each member is its type and its name."""
+    """Return a struct; each member is its type and its name."""
     return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
 
 
 def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
-    """A function that combines two values by a monoid."""
+    """Return a function that combines two values by a monoid."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return printed(name, [x, y], monoid.combination(kind))
 
 
 def literal(value: Any, kind: Any) -> str:
-    """A constant of any type; for a vector type, a number stands for all items."""
+    """Return a constant of any type; for a vector type, a number stands for all items."""
     if isinstance(kind, VectorType):
         return cuda.literal(np.broadcast_to(value, kind.length), kind)
     if isinstance(kind, TupleType):

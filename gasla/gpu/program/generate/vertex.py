@@ -12,7 +12,7 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """The functions of one vertex, and those of the whole run."""
+    """Return the functions of one vertex, and those of the whole run."""
     parts = _finish(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
@@ -56,7 +56,7 @@ def peers(plan: GpuPlan) -> list[str]:
 
 
 def _finish(plan: GpuPlan) -> list[str]:
-    """`finish`: apply a gathered value to a vertex, given the fields already loaded; returns an Outcome."""
+    """`finish`: apply a gathered value to a vertex, given the fields already loaded. Return an Outcome."""
     had = _had(plan)
     asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
@@ -115,7 +115,7 @@ def _still_open(plan: GpuPlan) -> str:
 
 
 def _turn(plan: GpuPlan) -> str:
-    """Condition that a vertex, after apply, is in the open bucket; otherwise the call marks it as waiting."""
+    """Condition that a vertex, after apply, is in the open bucket, otherwise the call marks it as waiting."""
     written = written_by(plan, "apply")
     known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
     return f"takes_turn({', '.join(['c', 'v', *known])})"
@@ -171,7 +171,7 @@ def _in_turns(plan: GpuPlan) -> list[str]:
 
 
 def _priority(plan: GpuPlan) -> list[str]:
-    """A vertex's priority for a given new value of its field, and for the field's current value."""
+    """Return a vertex's priority for a given new value of its field, and for the field's current value."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
     others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
@@ -210,7 +210,7 @@ def starts(plan: GpuPlan) -> list[str]:
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
-    """The mask of a vertex that was just filled, from the initial values, without reading them back."""
+    """Return the mask of a vertex that was just filled, from the initial values, without reading them back."""
     lines = []
     for n in read(plan, "vertex", ["mask"]):
         filled = f"c.a.fills_{n} ? initial_{n}(c, v) : " if n in plan.starts else ""

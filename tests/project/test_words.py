@@ -1,0 +1,62 @@
+"""Patterns of docstrings and signatures that are hard to read only become fewer."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+
+from tests.helpers import ROOT
+
+LIMITS = {
+    "a docstring that begins with 'See', and says nothing alone": 0,
+    "a function whose docstring begins with a noun: write 'Return the …', or what the function does": 187,
+    "a semicolon in the first line of a docstring: write two sentences": 933,
+    "a dtype that is called kind": 51,
+    "a function of more than seven parameters": 155,
+}
+"""How often each pattern occurs. Lower a number when you remove some; never raise it."""
+
+
+def patterns(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield each pattern that a module has, and the line."""
+    see, noun, semicolon, kind, parameters = LIMITS
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        text = ast.get_docstring(node) or ""
+        if text.startswith("See"):
+            yield see, node.lineno
+        if ";" in text.partition("\n")[0]:
+            yield semicolon, node.lineno
+        if isinstance(node, ast.ClassDef):
+            continue
+        is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
+        if re.match(r"(The|An?) ", text) and not is_property:
+            yield noun, node.lineno
+        given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        given = [one for one in given if one.arg not in ("self", "cls")]
+        if len(given) > 7:
+            yield parameters, node.lineno
+        if any(one.arg == "kind" and "dtype" in ast.unparse(one.annotation) for one in given if one.annotation):
+            yield kind, node.lineno
+
+
+def test_hard_patterns_become_fewer() -> None:
+    places: dict[str, list[str]] = {pattern: [] for pattern in LIMITS}
+    for path in chain(ROOT.glob("gasla/**/*.py"), ROOT.glob("semirings/**/*.py")):
+        for pattern, line in patterns(ast.parse(path.read_text(encoding="utf-8"))):
+            places[pattern].append(f"{path.relative_to(ROOT)}:{line}")
+    found = {pattern: len(there) for pattern, there in places.items()}
+    assert found == LIMITS, "the places are: " + str({p: places[p] for p in LIMITS if found[p] > LIMITS[p]})
+
+
+def test_each_pattern_is_found() -> None:
+    code = '''
+def f(a, b, c, d, e, f, g, kind: "np.dtype"):
+    """The number; 0 if none."""
+
+class C:
+    """See `D`."""
+'''
+    assert Counter(pattern for pattern, _ in patterns(ast.parse(code))) == dict.fromkeys(LIMITS, 1)
