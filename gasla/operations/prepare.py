@@ -217,9 +217,10 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
     kind = type(program), *variant
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
-        *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
-        if variant.scheduled and any(getattr(program, name, None) for name in (*some, last)):
-            raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
+        if variant.scheduled:
+            *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
+            if any(getattr(program, name, None) for name in (*some, last)):
+                raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
         made = runs = new_runs(program, graph, variant)
         graph.kept(kind, lambda _: made)
     return runs

@@ -37,6 +37,7 @@ NEEDED: dict[str, Any] = {
         "max_length": 2,
         "duration": 1,
         "other": GRAPH,
+        "supplies": np.zeros(GRAPH.n, np.int64),
     },
     **{
         "labels": [0, 0, 1, 1],
@@ -95,6 +96,8 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
     **dict.fromkeys(("labels", "features", "locations", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
     "edge_labels": NO_ARRAY,
+    "supplies": NO_ARRAY,
+    "capacities": ["a", True, NAN, ["a"], [[1], [1, 2]], object()],
     "semiring": ["plus_times", True, 3, [1], {}],
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many

@@ -36,6 +36,7 @@ NEEDED: dict[str, Any] = {
     "function": gasla.transitivity,
     "terminals": EVERYONE[:9],
     **{"source": 0, "target": 1, "sources": EVERYONE, "starts": EVERYONE, "ids": EVERYONE, "k": 100, "length": 100},
+    "supplies": np.zeros(N, np.int64),
     **{"labels": EVERYONE, "locations": np.ones((N, 2)), "pattern": "path3", "side": EVERYONE[::2]},
     **{"features": np.ones((N, 50)), "registers": 256, "window": None, "duration": 0, "delta": 0, "max_length": 100},
 }

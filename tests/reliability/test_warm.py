@@ -61,7 +61,7 @@ def test_a_later_process_compiles_nothing(tmp_path: Path, threads: int) -> None:
         assert done.returncode == 0, done.stderr
         return int(done.stdout)
 
-    assert compiled("warm", threads) > 4
+    assert compiled("warm", threads) > 0  # a wheel has the code of all but the program
     assert compiled("warm", threads) == 0
     assert compiled("serve", 2) == compiled("serve", 1) == 0
 

@@ -87,8 +87,8 @@ def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
 
 def fitting_team(plan: Any, graph: Graph, team: int) -> int:
     """Return how many threads of a team have room for their scratch arrays."""
-    if team == 1:
-        return team
+    if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:  # no more than 256 bytes for each, so too little
+        return team  # to look at the memory available; adding up all arrays takes a tenth of a call on a small graph
     needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
     each = (needed - alone) // (team - 1)
     return memory.threads_with_room(team, alone - each, each)
