@@ -32,9 +32,11 @@ class BuildWithCode(build_py):
         if os.environ.get("GASLA_SHIP") == "0":
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier build
             return
+        if folder.exists() and not (folder / "made_of").exists():  # what an interrupted build has left
+            shutil.rmtree(folder)
         if self._run_in_build("gasla.shipping", *os.environ.get("GASLA_SHIP_FOR", "").split()):  # a processor
             shutil.rmtree(folder, ignore_errors=True)
-            print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
+            print("gasla: nothing is shipped; functions are compiled when called")
         wants_cuda = os.environ.get("GASLA_SHIP_CUDA") == "1"  # for releases: minutes, with CuPy and NVRTC but no GPU
         if wants_cuda and self._run_in_build("gasla.gpu.shipping.build"):
             sys.exit("gasla: GASLA_SHIP_CUDA=1, but the code for GPUs could not be compiled")

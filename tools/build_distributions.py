@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -40,7 +41,7 @@ def main() -> None:
             again = build(Path(other), given.commit)
             if again != found:
                 kept = given.folder.with_name(f"{given.folder.name}-again")
-                Path(other).rename(kept)
+                shutil.move(other, kept)
                 Path(other).mkdir()
                 sys.exit(
                     f"a second build differs: {', '.join(n for n in found if again.get(n) != found[n])}; see {kept}"

@@ -187,7 +187,10 @@ def machine(code: bytes) -> str:
 @functools.cache
 def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
-    return [*map(ctypes.CDLL, names)]
+    found = [*map(ctypes.CDLL, names)]
+    if sys.platform == "win32":
+        found.append(ctypes.CDLL("python", handle=sys.dllhandle))  # the interpreter's own, whatever its name is
+    return found
 
 
 @functools.cache

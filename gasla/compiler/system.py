@@ -27,8 +27,7 @@ FUNCTIONS = {  # by `sys.platform`; LLVM makes one call of a sine and a cosine o
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # the oldest that has all functions of the row for Linux: what wheels for Linux are tagged with
-_PYTHON = f"python{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
-LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll", _PYTHON)}  # that have them, where the process can't be asked
+LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}  # that have them, where the process can't be asked
 OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # under which libraries have them
 CURRENT = sys.platform
 

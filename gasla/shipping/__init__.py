@@ -36,8 +36,7 @@ def main() -> None:
     folder, processor = Path(sys.argv[1]).absolute(), (sys.argv[2:] or [platform.machine()])[0]
     is_here = processor == platform.machine()
     if sys.platform != "linux" or (is_here and not can_ship()):
-        print("gasla: functions are compiled when called; code is shipped for Linux on x86-64-v3 and armv8.2-a alone")
-        return
+        sys.exit("gasla: code is shipped for Linux on x86-64-v3 and armv8.2-a alone")
     stamp, text = folder / "made_of", f"{processor} {made_of()}"
     if stamp.is_file() and stamp.read_text() == text:
         print(f"gasla: the code that an earlier build has compiled into {folder} is used again")

@@ -32,8 +32,8 @@ ITERATIONS = 3  # of a vertex program, and of a function that takes `max_iter`: 
 def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values: Iterable[Any] = (None, float)) -> int:
     """Compile functions and vertex programs for the CPU before their first use, as when a container's image is built.
 
-    Each is called on twelve graphs for each type of values: small and large ones, directed and undirected, acyclic,
-    with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find it. An
+    Each is called on up to twelve graphs for each type of values: small and large ones, directed and undirected,
+    acyclic, with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find it. An
     installed wheel already has that of gasla's own functions for float64 and no values.
 
     Parameters
@@ -57,7 +57,7 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
     ValueError
         If a function has an argument that is not filled in.
     Exception
-        What a function or a program raises if it does so on all graphs.
+        What a function or a program raises if it refuses all graphs by a TypeError or ValueError; others at once.
 
     Notes
     -----

@@ -54,7 +54,7 @@ def test_the_image_is_small_and_its_user_is_not_root() -> None:
     assert IMAGE["FROM"][0].endswith("-slim")
     assert int(USER) > 0 and [*IMAGE].index("USER") > [*IMAGE].index("RUN")
     warm = IMAGE["RUN"][-1]
-    assert warm.startswith("python service.py warm && chmod -R a+rX")
+    assert warm.startswith('mkdir -p "$GASLA_CACHE_DIR" && python service.py warm && chmod -R a+rX')
     assert json.loads(IMAGE["CMD"][0]) == ["python", "service.py"]
     for option in ("--read-only", f"--user {IMAGE['USER'][0]}", "--cap-drop ALL", "--cpus", "--memory", "--init"):
         assert option in PAGE

@@ -41,8 +41,8 @@ class Rows:
         return True
 
     def bytes_of_a_thread(self) -> int:
-        """Return the size of a thread's scratch arrays, at most: a word for each column, and a value of two."""
-        return 24 * (self.mask if self.mask and self.only_masked else self.B).width
+        """Return the size of a thread's scratch arrays, roughly: two words for each column, and a value of two."""
+        return 33 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
         """Return whether B has rows that are long enough to search, and all rows ascend."""
