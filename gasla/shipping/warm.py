@@ -33,8 +33,8 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
     """Compile functions and vertex programs for the CPU before their first use, as when a container's image is built.
 
     Each is called on up to twelve graphs for each type of values: small and large ones, directed and undirected,
-    acyclic, with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find it. An
-    installed wheel already has that of gasla's own functions for float64 and no values.
+    acyclic, with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find
+    it. An installed wheel already has that of gasla's own functions for float64 and no values.
 
     Parameters
     ----------
