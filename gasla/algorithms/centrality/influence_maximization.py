@@ -150,7 +150,9 @@ class Sets:
 
     def __init__(self, graph: Graph, chances: Array, seed: int) -> None:
         xp: Any = module_of(graph.device)
-        self.graph, self.xp, self.seed, self.count, self.drawn = graph, xp, np.uint64(seed), 0, 0
+        self.graph, self.xp, self.count, self.drawn = graph, xp, 0, 0
+        words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]  # twice a seed may have 65 bits
+        self.seed = [np.uint64(word) for word in words]
         self.lists = graph.in_
         self.chances: Array = self.lists.by_position(chances)
         self.largest = float(chances.max()) if graph.m else 0.0
@@ -204,7 +206,7 @@ class Sets:
         """Return the next random numbers, at least 0 and below 1."""
         numbers = self.xp.arange(self.drawn, self.drawn + count).astype(np.uint64)
         self.drawn += count
-        return (semirings.hash(self.seed, numbers) >> np.uint64(11)) * 2.0**-53
+        return (semirings.hash(*self.seed, numbers) >> np.uint64(11)) * 2.0**-53
 
     def greedy(self, k: int) -> tuple[Array, float]:
         """Choose vertices, each in most sets without those before; return them, and in how many the best k are at most.

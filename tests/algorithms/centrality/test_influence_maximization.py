@@ -132,3 +132,13 @@ def test_wrong_arguments_are_named() -> None:
         gasla.influence_maximization(graph.with_values(None), 1, probability=None)
     with pytest.raises(ValueError, match=r"weight of edge 0 is -1\.0"):
         gasla.influence_maximization(graph.with_values(np.array([-1.0, 0.5])), 1, probability=None)
+
+
+def test_the_largest_seeds_are_as_good_as_others() -> None:
+    graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 4])
+    seeds = (0, 1, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1)
+    found = [gasla.influence_maximization(graph, 1, probability=0.5, seed=seed) for seed in seeds]
+    assert all(each.spread == pytest.approx(2.375, rel=0.1) and each.seeds.tolist() == [0] for each in found)
+    assert len({each.spread for each in found}) > 3, "the samples are the same"
+    with pytest.raises(ValueError, match="seed is 18446744073709551616; expected 18446744073709551615 at most"):
+        gasla.influence_maximization(graph, 1, seed=2**64)
