@@ -205,6 +205,21 @@ def _are_wrong(positive: bool, shares: bool, weights: Any) -> Any:
     return bad | (weights != weights)
 
 
+def edge_probabilities(graph: Graph, probability: Any) -> Any:
+    """Return the probability of each edge as float64, checked: `probability` for all, or the values if it is None."""
+    xp: Any = module_of(graph.device)
+    if probability is not None:
+        return xp.full(graph.m, real_number("probability", probability, most=1))
+    if graph.values is None:
+        raise ValueError("probability is None, and the graph has no values; expected a probability, or values")
+    check_weights(graph, shares=True)
+    chances = graph.values.astype(np.float64)
+    if graph.m and float(chances.max()) > 1:
+        edge = int(chances.argmax())
+        raise ValueError(f"the value of edge {edge} is {graph.values[edge]}; expected probabilities, 0 to 1")
+    return chances
+
+
 def has_negative(graph: Graph) -> bool:
     """Return whether any weight is negative (`check_weights`), cached where the range of the weights is."""
     return check_weights(graph) if graph._reads_values_each_time else graph.kept("negative", check_weights)

@@ -16,13 +16,14 @@ import numpy as np
 import semirings
 from gasla.arrays import module_of, running_sums
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.arguments import MOST_SEED, check_weights, real_number, whole_number
+from gasla.graph.arguments import MOST_SEED, edge_probabilities, real_number, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
 AT_ONCE = 1 << 12  # sets that grow together
+LEAST_EPSILON = 1e-6  # ten billion times as many samples as by default are more than any machine holds
 ENTRY = 32  # bytes that a vertex of a set takes, with both orders of the sets
 
 
@@ -55,7 +56,7 @@ def influence_maximization(
         The probability that an edge passes on what has reached its start. None takes the values of the edges, 0 to 1.
     epsilon : float
         The spread is at least 1 - 1/e - epsilon (0.53 by default) of the largest. Smaller ones take more samples, about
-        1 / epsilon² as many.
+        1 / epsilon² as many. 1e-6 to 1 - 1/e.
     confidence : float
         The probability with which that holds for the samples drawn, 0 to 0.999999.
     seed : int
@@ -71,8 +72,8 @@ def influence_maximization(
     Raises
     ------
     ValueError
-        If `k` is not 1 to n; if a probability is not within 0 and 1; if the graph has no values, and `probability` is
-        None.
+        If `k` is not 1 to n, as for an empty graph; if `epsilon` or a probability is out of its range; if the graph has
+        no values, and `probability` is None.
     MemoryError
         If the samples need more memory than is available.
 
@@ -100,12 +101,14 @@ def influence_maximization(
     ([0, 4], 7)
     """
     graph = whole_graph(graph)
-    k, seed = whole_number("k", k, graph.n), whole_number("seed", seed, MOST_SEED)
-    if k < 1:
+    k, seed = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
+    if graph.n == 0:
+        raise ValueError(f"k is {k}, and an empty graph has no vertices to choose; expected a graph with vertices")
+    if not 1 <= k <= graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
-    epsilon = real_number("epsilon", epsilon, most=1 - 1 / math.e, above=True)
+    epsilon = real_number("epsilon", epsilon, LEAST_EPSILON, 1 - 1 / math.e)
     delta = 1 - real_number("confidence", confidence, most=0.999999)
-    chances = _chances(graph, probability)
+    chances = edge_probabilities(graph, probability)
     first, last = _numbers_of_samples(graph.n, k, epsilon, delta)
     doublings = max(1, math.ceil(math.log2(last / first)))
     surely = math.log(3 * doublings / delta)
@@ -121,21 +124,6 @@ def influence_maximization(
         if ratio >= 1 - 1 / math.e - epsilon or count >= last:
             return InfluenceResult(seeds, max(graph.n * reached / count, float(k)), min(ratio, 1.0))
         count = min(2 * count, last)
-
-
-def _chances(graph: Graph, probability: float | None) -> Array:
-    """Return the probability of each edge, checked."""
-    xp: Any = module_of(graph.device)
-    if probability is not None:
-        return xp.full(graph.m, real_number("probability", probability, most=1))
-    if graph.values is None:
-        raise ValueError("probability is None, and the graph has no values; expected a probability, or values")
-    check_weights(graph, shares=True)
-    chances = graph.values.astype(np.float64)
-    if graph.m and float(chances.max()) > 1:
-        edge = int(chances.argmax())
-        raise ValueError(f"the value of edge {edge} is {graph.values[edge]}; expected probabilities, 0 to 1")
-    return chances
 
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
@@ -196,7 +184,8 @@ class Sets:
         last, parts = -1, [xp.zeros(0, np.int64)]
         while last < total:
             draws = self._draws(int((total - last) * chance * 1.1) + 64)
-            gaps = xp.minimum(xp.log1p(-draws) / math.log1p(-chance), total).astype(np.int64)  # geometric
+            with np.errstate(over="ignore"):  # chances near 0: infinite gaps end the list as well
+                gaps = xp.minimum(xp.log1p(-draws) / math.log1p(-chance), total).astype(np.int64)  # geometric
             parts.append(last + xp.cumsum(gaps + 1))
             last = int(parts[-1][-1])
         kept = xp.concatenate(parts)

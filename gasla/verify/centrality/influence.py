@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.arguments import edge_probabilities
+from gasla.graph.graph import as_graph
 from gasla.verify._common import SAMPLES, VerificationError, edges_of, reachable, verifier
 
 ERRORS = 5  # standard errors of a mean of simulations that are allowed
@@ -24,7 +26,8 @@ def influence_maximization(
     """Verify `seeds` and `spread` of `gasla.influence_maximization`, and that `ratio`, if given, is within 0 and 1.
 
     Seeds are different vertices. The mean number of vertices that `samples` simulated cascades reach from them differs
-    from the spread by at most `tolerance` times the mean, and some standard errors.
+    from the spread by at most `tolerance` times the mean, and some standard errors. Probabilities that the function
+    refuses are its errors here, too.
 
     Examples
     --------
@@ -43,7 +46,8 @@ def influence_maximization(
         raise VerificationError(f"the seeds {given.tolist()} are not different vertices")
     if ratio is not None and not 0 <= ratio <= 1:
         raise VerificationError(f"the ratio is {ratio}; expected 0 to 1")
-    rng, chance = np.random.default_rng(0), edges.weight if probability is None else probability
+    chances = edge_probabilities(as_graph(graph), probability)
+    rng, chance = np.random.default_rng(0), edges.weight if probability is None else chances
     sizes = []
     for _ in range(samples):
         passes = rng.random(len(edges.src)) < chance

@@ -119,15 +119,21 @@ def test_wrong_arguments_are_named() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [0.5, 1.5])
     for options, message in (
         ({"k": 0}, "k is 0; expected 1 to 3"),
-        ({"k": 4}, "k is 4"),
+        ({"k": 4}, "k is 4; expected 1 to 3, the number of vertices"),
         ({"k": 1, "probability": None}, "the value of edge 1 is 1.5; expected probabilities, 0 to 1"),
         ({"k": 1, "probability": 1.1}, "probability is 1.1"),
         ({"k": 1, "epsilon": 0}, "epsilon is 0"),
         ({"k": 1, "epsilon": 0.7}, "epsilon is 0.7"),
+        ({"k": 1, "epsilon": 1e-160}, "epsilon is 1e-160; expected a number from 1e-06 to 0.632121"),
+        ({"k": 1, "epsilon": 1e-200}, "epsilon is 1e-200; expected a number from 1e-06 to 0.632121"),
         ({"k": 1, "confidence": 1}, "confidence is 1"),
     ):
         with pytest.raises(ValueError, match=message):
             gasla.influence_maximization(graph, **options)
+    empty = Graph.from_edges([], [], n=0)
+    for k in (0, 1):
+        with pytest.raises(ValueError, match=f"k is {k}, and an empty graph has no vertices to choose"):
+            gasla.influence_maximization(empty, k)
     with pytest.raises(ValueError, match="probability is None, and the graph has no values"):
         gasla.influence_maximization(graph.with_values(None), 1, probability=None)
     with pytest.raises(ValueError, match=r"weight of edge 0 is -1\.0"):
@@ -142,3 +148,30 @@ def test_the_largest_seeds_are_as_good_as_others() -> None:
     assert len({each.spread for each in found}) > 3, "the samples are the same"
     with pytest.raises(ValueError, match="seed is 18446744073709551616; expected 18446744073709551615 at most"):
         gasla.influence_maximization(graph, 1, seed=2**64)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("chance", [5e-324, 1e-310, 1e-300, 1e-20])
+def test_edges_of_chances_near_0_pass_nothing_on(device: Any, chance: float) -> None:
+    graph = on(device, HARD["a star"])
+    valued = graph.with_values(moved(np.where(np.arange(graph.m) % 2, chance, 0.0), device))
+    for found in (
+        gasla.influence_maximization(graph, graph.n, probability=chance),
+        gasla.influence_maximization(valued, graph.n, probability=None),
+    ):
+        assert found.spread == graph.n and sorted(found.seeds.tolist()) == [*range(graph.n)]
+
+
+def test_the_verifier_refuses_probabilities_out_of_range() -> None:
+    star = Graph.from_edges([0, 0, 0], [1, 2, 3])
+    for wrong in (5, -0.1, 1.0001, np.nan):
+        with pytest.raises(ValueError, match=f"probability is {wrong}; expected a number from 0 to 1"):
+            verify.influence_maximization(star, [0], 4.0, probability=wrong)
+    with pytest.raises(ValueError, match=r"the value of edge 1 is 5\.0; expected probabilities, 0 to 1"):
+        verify.influence_maximization(star.with_values(np.array([1.0, 5, 1])), [0], 4.0, probability=None)
+    with pytest.raises(ValueError, match=r"weight of edge 1 is -5\.0"):
+        verify.influence_maximization(star.with_values(np.array([1.0, -5, 1])), [0], 1.0, probability=None)
+    with pytest.raises(ValueError, match="probability is None, and the graph has no values"):
+        verify.influence_maximization(star, [0], 4.0, probability=None)
+    verify.influence_maximization(star.with_values(np.array([1.0, 1, 0])), [0], 3.0, probability=None)
