@@ -22,9 +22,10 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
-AT_ONCE = 1 << 12  # sets that grow together
+FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, which tells their mean size, and then
+TOGETHER = 1 << 18  # entries of sets that grow together, about, if there are several
 LEAST_EPSILON = 1e-6  # ten billion times as many samples as by default are more than any machine holds
-ENTRY = 32  # bytes that a vertex of a set takes, with both orders of the sets
+ENTRY = 64  # bytes for a vertex of a set of either sample, with both orders of the sets, or for a kept edge in a search
 
 
 class InfluenceResult(NamedTuple):
@@ -115,8 +116,8 @@ def influence_maximization(
     choosing, judging = (Sets(graph, chances, each) for each in (2 * seed, 2 * seed + 1))
     count = first
     while True:
-        choosing.grow(count)
-        judging.grow(count)
+        choosing.grow(count, len(judging.keys))
+        judging.grow(count, len(choosing.keys))
         seeds, most = choosing.greedy(k)
         reached = judging.covered_by(seeds)
         low = (math.sqrt(reached + 2 * surely / 9) - math.sqrt(surely / 2)) ** 2 - surely / 18
@@ -147,24 +148,36 @@ class Sets:
         self.is_even = bool((chances == self.largest).all())
         self.keys = xp.zeros(0, np.int64)  # set * n + vertex, ascending
 
-    def grow(self, count: int) -> None:
-        """Add sets, up to a number of them."""
-        blocks = [self.keys]
-        total = len(self.keys)
-        for first in range(self.count, count, AT_ONCE):
-            blocks.append(self._some(self.xp.arange(first, min(first + AT_ONCE, count))))
+    def grow(self, count: int, others: int) -> None:
+        """Add sets, up to a number of them. The other sample has so many entries."""
+        blocks, total, first = [self.keys], len(self.keys), self.count
+        while first < count:
+            mean = total / first if first else 1.0
+            size = max(1, min(AT_ONCE if first else FIRST, count - first, int(TOGETHER / mean)))
+            self._require_room(others + total + math.ceil(size * mean))
+            blocks.append(self._some(self.xp.arange(first, first + size), others + total))
             total += len(blocks[-1])
-            require_room("the samples have", total, ENTRY, self.graph.device, "lower probabilities, or larger epsilon")
+            first += size
         self.keys, self.count = self.xp.concatenate(blocks), count
 
-    def _some(self, sets: Array) -> Array:
-        """Return the keys of some sets: vertices from which the root of each is reached along edges kept by lot."""
+    def _require_room(self, entries: int) -> None:
+        """Raise MemoryError if so many entries of both samples, and edges, exceed the memory."""
+        advice = "lower probabilities, or larger epsilon"
+        require_room("the samples have", entries, ENTRY, self.graph.device, advice)
+
+    def _some(self, sets: Array, held: int) -> Array:
+        """Return the keys of some sets: vertices from which the root of each is reached along edges kept by lot.
+
+        Both samples have `held` entries already.
+        """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
         found = new = sets * n + xp.minimum((self._draws(len(sets)) * n).astype(np.int64), n - 1)
         while len(new):
             sets, vertices = xp.divmod(new, n)
             begins = running_sums(indptr[vertices + 1] - indptr[vertices])
-            kept = self._kept(int(begins[-1]))  # of all edges into the new vertices, one list after another
+            into = int(begins[-1])  # edges into the new vertices, one list after another
+            self._require_room(held + len(found) + math.ceil(into * self.largest))
+            kept = self._kept(into)
             row = xp.searchsorted(begins, kept, side="right") - 1
             places = indptr[vertices[row]] + kept - begins[row]
             if not self.is_even:

@@ -1,6 +1,8 @@
 """Influence maximization: seeds reach nearly as many vertices as the best, which small graphs tell exactly."""
 
 import math
+import sys
+import tracemalloc
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 import gasla
 from gasla import Graph, datasets, verify
 from gasla.arrays import moved
+from gasla.cpu.runtime import memory
+from gasla.graph import memory_limit
 from tests.algorithms.community.test_edge_support import DEVICES, HARD, on
 from tests.helpers.law import VERIFIED, Answer, Array, Asked, Row
 from tests.helpers.mutants import ALL, Question, Questions, Small
@@ -161,6 +165,43 @@ def test_edges_of_chances_near_0_pass_nothing_on(device: Any, chance: float) -> 
         gasla.influence_maximization(valued, graph.n, probability=None),
     ):
         assert found.spread == graph.n and sorted(found.seeds.tolist()) == [*range(graph.n)]
+
+
+def of_large_sets(shape: str) -> tuple[Graph, float | None]:
+    rng = np.random.default_rng(1)
+    src, dst = rng.integers(0, 1500, (2, 15_000))
+    chances = rng.choice([0.3, 0.9], 15_000) if shape == "values" else None
+    return Graph.from_edges(src, dst, chances, n=1500), {"values": None, "all": 1.0, "few": 0.2}[shape]
+
+
+@pytest.mark.parametrize("shape", ["all", "values", "few"])
+def test_the_memory_that_is_asked_for_covers_what_is_used(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a run that lacks memory is refused before it takes more than there is."""
+    graph, chance = of_large_sets(shape)
+    module, asked = sys.modules["gasla.algorithms.centrality.influence_maximization"], []
+    require_room = module.require_room
+
+    def noted(what: str, count: int, each: int, *rest: Any) -> None:
+        asked.append(count * each)
+        require_room(what, count, each, *rest)
+
+    gasla.influence_maximization(graph, 3, probability=chance, epsilon=0.6)  # makes lists and compiles
+    monkeypatch.setattr(module, "require_room", noted)
+    tracemalloc.start()
+    gasla.influence_maximization(graph, 3, probability=chance)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used / 3 < max(asked) and used < max(asked) + 50 * graph.n
+
+    there = max(asked) // 4
+    monkeypatch.setattr(memory, "available", lambda: there)
+    monkeypatch.setattr(memory_limit, "LARGE", 1 << 10)
+    tracemalloc.start()
+    with pytest.raises(MemoryError, match=r"the samples have .* entries, which take .* lower probabilities"):
+        gasla.influence_maximization(graph, 3, probability=chance)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < there + 50 * graph.n
 
 
 def test_the_verifier_refuses_probabilities_out_of_range() -> None:
