@@ -14,6 +14,7 @@ import semirings
 from gasla.arrays import any_true, array_module, module_of, moved
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.vertex_keys import ranks_of_keys
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Command, Row
@@ -68,7 +69,8 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     key : (n,) array, optional
         Numbers or texts, such as `graph.names`. Of all vertices whose in-neighbors are in the order already, the one of
         the smallest key comes next; of equal keys the smallest vertex. So of all topological orders, this is the first
-        by keys (lexicographic). On one thread, by Python, for a graph in one memory.
+        by keys (lexicographic). On one thread, by Python, for a graph in one memory. Entries of a list are compared
+        as Python compares them. `graph.names` of a graph without names is None, which is no key: the order is by level.
 
     Returns
     -------
@@ -82,7 +84,10 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     ------
     ValueError
         If the graph has a cycle, which the error names. Every undirected graph with an edge has one. If `key` is not
-        one number or text per vertex.
+        one number or text per vertex, or has NaN or NaT.
+    TypeError
+        If entries of `key` can't be compared, such as numbers with texts, None or complex numbers; if it is a masked
+        array.
 
     See Also
     --------
@@ -109,7 +114,10 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     """
     graph = as_graph(graph)
     check_flags(levels=levels)
-    ranks = None if key is None else _ranks(graph, key)
+    ranks = None
+    if key is not None:
+        graph.require_whole("key")
+        ranks = ranks_of_keys("key", key, graph.n)
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
     found = result.level
@@ -120,22 +128,6 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     keys = found.astype(np.uint16) if len(found) and int(found.max()) < 2**16 else found
     order = array_module(found).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
     return TopologicalOrderResult(order, found) if levels else order
-
-
-def _ranks(graph: Graph, key: Any) -> np.ndarray:
-    """Return the place of each vertex in the order of keys, which are checked."""
-    graph.require_whole("key")
-    keys = np.asarray(moved(key, "cpu"))
-    if keys.shape != (graph.n,):
-        raise ValueError(f"key has shape {keys.shape}; expected {(graph.n,)}, a number or text per vertex")
-    if keys.dtype.kind == "f" and np.isnan(keys).any():
-        raise ValueError(f"the key of vertex {int(np.isnan(keys).argmax())} is NaN; expected numbers in an order")
-    ranks = np.empty(graph.n, np.int64)
-    try:
-        ranks[np.argsort(keys, kind="stable")] = np.arange(graph.n)
-    except TypeError as error:
-        raise TypeError(f"key has entries that can't be compared: {error}; expected numbers, or texts") from None
-    return ranks
 
 
 def _smallest_first(graph: Graph, ranks: np.ndarray) -> np.ndarray:

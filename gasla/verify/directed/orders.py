@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.vertex_keys import ranks_of_keys
 from gasla.verify._common import (
     Array,
     Edges,
@@ -27,7 +28,7 @@ def topological_order(
 
     Every vertex is there once, and every edge leads forward. Levels rise along each edge, by one along some edge to
     each vertex that is not at level 0. With `key`, no vertex of a larger key stands between a vertex and the last of
-    its in-neighbors.
+    its in-neighbors. Keys that the function refuses are its errors here, too.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def topological_order(
         lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
     )
     if key is not None:
-        _smallest_first(edges, given, place, key)
+        _smallest_first(edges, given, place, ranks_of_keys("key", key, edges.n))
     if levels is None:
         return
     level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
@@ -63,10 +64,8 @@ def topological_order(
     )
 
 
-def _smallest_first(edges: Edges, order: Array, place: Array, key: ArrayLike) -> None:
-    """Verify that each vertex comes as soon as no vertex of a smaller key can."""
-    rank = np.empty(edges.n, np.int64)
-    rank[np.argsort(np.asarray(key), kind="stable")] = np.arange(edges.n)
+def _smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> None:
+    """Verify that each vertex comes as soon as no vertex of a smaller key, and so of a smaller rank, can."""
     ready = np.full(edges.n, -1)  # the place of the last in-neighbor
     np.maximum.at(ready, edges.dst, place[edges.src])
     larger: list[int] = []  # of the vertices so far, those after which no larger one came

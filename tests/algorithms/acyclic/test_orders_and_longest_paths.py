@@ -1,6 +1,8 @@
 """Topological orders and longest paths: beside NetworkX and igraph, on hard shapes, and what is said of cycles."""
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -90,16 +92,76 @@ def test_orders_by_a_key_are_those_of_networkx(shape: str, device: Any) -> None:
         np.testing.assert_array_equal(on_host(gasla.topological_order(graph, key=key.tolist())), order)
 
 
-def test_keys_that_are_none_are_refused() -> None:
-    graph = gasla.Graph(path(3))
-    for key, message in (
-        ([1, 2], r"key has shape \(2,\); expected \(3,\), a number or text per vertex"),
-        ([1, np.nan, 2], "the key of vertex 1 is NaN"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            gasla.topological_order(graph, key=key)
-    with pytest.raises(TypeError, match="key has entries that can't be compared"):
-        gasla.topological_order(graph, key=np.array([1, "a", None], object))
+NO_KEYS: list[tuple[Any, type[Exception], str]] = [
+    ([1, 2], ValueError, r"key has shape \(2,\); expected \(3,\), a number or text per vertex"),
+    (np.ones((3, 1)), ValueError, r"key has shape \(3, 1\); expected \(3,\)"),
+    (1, ValueError, r"key has shape \(\); expected \(3,\)"),
+    ("abc", ValueError, r"key has shape \(\); expected \(3,\)"),
+    ([1, np.nan, 2], ValueError, "the key of vertex 1 is NaN"),
+    (np.array([1, 2, np.nan]), ValueError, "the key of vertex 2 is NaN"),
+    (np.array([3.0, np.nan, 1.0], object), ValueError, "the key of vertex 1 is NaN"),
+    ([1, 2, Decimal("sNaN")], ValueError, "the key of vertex 2 is NaN"),
+    ([(1, 2), (1, 3), (1, np.nan)], ValueError, "the key of vertex 2 is NaN"),
+    (np.array(["2020", "NaT", "2019"], "datetime64[D]"), ValueError, "the key of vertex 1 is NaT"),
+    ([np.timedelta64(1, "s"), np.timedelta64("NaT"), np.timedelta64(3, "s")], ValueError, "the key of vertex 1 is NaT"),
+    ([[1], [1, 2], 3], ValueError, r"the key of vertex 0 is \[1\]; expected one number or text"),
+    ([[1], [2], [3]], ValueError, r"the key of vertex 0 is \[1\]; expected one number or text"),
+    (np.array([1, "a", None], object), TypeError, "key has entries that can't be compared"),
+    ([1, None, 2], TypeError, "key has entries that can't be compared, such as None of vertex 1"),
+    ([9, 10, "a"], TypeError, "key has entries that can't be compared: '<' not supported"),
+    (["a", b"b", "c"], TypeError, "key has entries that can't be compared: '<' not supported"),
+    ([{1}, {2}, {1, 2}], TypeError, r"key has entries that can't be compared, such as \{1\} of vertex 0"),
+    ([1, 2j, 3], TypeError, "key has entries that can't be compared, such as 2j of vertex 1"),
+    (np.array([1, 2j, 3]), TypeError, "key has entries that can't be compared: they are complex128"),
+    (np.zeros(3, "i4,i4"), TypeError, "key has entries that can't be compared: they are "),
+    (np.ma.masked_array([1, 2, 3], [False, True, False]), TypeError, "key is a masked array"),
+]
+
+
+@pytest.mark.parametrize(("key", "kind", "message"), NO_KEYS)
+def test_keys_without_an_order_are_refused(key: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        gasla.topological_order(path(3), key=key)
+    with pytest.raises(kind, match=message):
+        verify.topological_order(path(3), [0, 1, 2], key=key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        [2**63 + 1, 2**63, -1],
+        [2**53 + 1, 2**53, 0.5],
+        [np.int64(2**53 + 1), np.float64(2**53), Fraction(1, 2)],
+        [2**200, 2.0**100, True],
+        ["a\0", "a", ""],
+        np.array(["c", "b", "a"], object),
+        [(1, 2), (1, 1), (0, 9)],
+        np.array(["2021", "2020", "2019"], "datetime64[D]"),
+        [np.datetime64("2021-01-01T00:00:00.000000001"), np.datetime64("2021-01-01"), np.datetime64("2020-01-01")],
+        range(3, 0, -1),
+        [np.inf, 0, -np.inf],
+    ],
+    ids=repr,
+)
+def test_keys_that_descend_reverse_the_order(key: Any) -> None:
+    """Numbers of different types are compared exactly, and texts to their ends."""
+    apart = gasla.Graph.from_edges([], [], n=3)
+    assert gasla.topological_order(apart, key=key).tolist() == [2, 1, 0]
+    verify.topological_order(apart, [2, 1, 0], key=key)
+    with pytest.raises(VerificationError, match="could come"):
+        verify.topological_order(apart, [1, 2, 0], key=key)
+
+
+def test_names_are_keys_if_there_are_any() -> None:
+    graph = gasla.Graph.from_edges([0, 0], [2, 1])
+    assert gasla.topological_order(graph, key=graph.names).tolist() == [0, 1, 2]
+    pyarrow = pytest.importorskip("pyarrow")
+    named = gasla.Graph.from_table(pyarrow.table({"src": ["c", "c"], "dst": ["b", "a"]}))
+    order = gasla.topological_order(named, key=named.names)
+    assert named.names is not None and named.names[order].tolist() == ["c", "a", "b"]
+
+
+def test_a_key_and_a_cycle_and_no_vertices() -> None:
     ring = gasla.Graph.from_edges([0, 1], [1, 0])
     with pytest.raises(ValueError, match="the graph has the cycle 0 → 1 → 0"):
         gasla.topological_order(ring, key=[0, 1])
