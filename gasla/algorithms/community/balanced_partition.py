@@ -89,7 +89,8 @@ def partition(
     until about 15 groups per part are left. Their graph is divided by repeated bisection: halves grow around several
     vertices, and the smallest cut is kept. On the way back, vertices at the boundary move to other parts as by Fiduccia
     and Mattheyses, in searches from all of them at once and from each alone. Of two such attempts, each on a thread,
-    the better is taken. With `objective="volume"` single vertices move from there while that lessens the volume.
+    the better is taken, or a third that makes even parts first, if a tolerance above 0.1 or a heavy vertex lets parts
+    grow. With `objective="volume"` single vertices move from there while that lessens the volume.
 
     References
     ----------

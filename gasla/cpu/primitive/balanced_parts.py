@@ -8,7 +8,9 @@ on the way is kept.
 In skewed graphs a dense core has most edges, and groups hide it. There the finest levels are also peeled: one half
 loses vertices, those first that lose least, until it has its share.
 
-Of two attempts, with two seeds, the better is taken; of a skewed graph the second attempt halves the graph itself. Each
+Of two attempts, with two seeds, the better is taken; of a skewed graph the second attempt halves the graph itself. If
+parts may weigh much more than the mean, many divisions are allowed, and halves tell little of the parts that they
+become: there a third attempt makes even parts, and those are improved within the limits at last. Each attempt
 moves vertices on a thread of its own, and contracts on all. Sums of weights are exact if the weights are multiples of
 one number and their sum is at most 2**53 times as large: then results do not depend on the number of threads.
 
@@ -40,6 +42,9 @@ GROWTH = 4.0  # most vertices, of average weight, that one level groups
 SHRINKS = 0.95  # a level that has more of the vertices of the one before is the last
 SKEWED = 10  # how many times as many edges as the mean the vertex with most has in a skewed graph
 STARTS = 12  # vertices from which a half grows
+TIGHT = 0.1  # greatest tolerance of the even attempt
+HEAVY = 2.0  # times the median that a vertex weighs at most in the even attempt
+EVEN = 2  # the number of that attempt
 PASSES = 6  # over the boundary of a level
 ROUNDS = 3  # of searches from each vertex of the boundary of a level
 SHORT = 12  # moves without a new best cut after which such a search ends
@@ -59,21 +64,27 @@ def divide(
     n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
     part = np.arange(n, dtype=indices.dtype)
     if n > k:
-        most, lengths = (1 + tolerance) * float(weights.sum()) / k, np.diff(indptr)
+        mean, lengths = float(weights.sum()) / k, np.diff(indptr)
+        most, tight = (1 + tolerance) * mean, (1 + min(tolerance, TIGHT)) * mean
         is_skewed = bool(lengths.max() > SKEWED * lengths.mean())
+        has_heavy = _equal_limits(weights, k, tight)[0] > tight and weights.max() > HEAVY * weights.mean()
         found = dict[int, tuple[float, Array]]()
-        attempts = (
+        attempts = [
             _divide(level, weights, k, most, seed, 0, found, 0),
             _divide(level, weights, k, most, seed + n, PEELS * is_skewed, found, 1),
-        )
+        ]
+        if most > tight or has_heavy:
+            attempts.append(_divide(level, weights, k, tight, seed, 0, found, EVEN))
         if len(indices) > SIDE_BY_SIDE:
             run_apart(*attempts)
         else:
             for attempt in attempts:
                 for _ in attempt:
                     pass
-        part = min(sorted(found.items()), key=lambda each: each[1][0])[1][1]
-        _fill(part, k)
+        best = min(sorted(found), key=lambda number: found[number][0])
+        part = found[best][1]
+        if best == EVEN and most > tight:
+            call_apart(_improve_all, level, weights, part, k, most)
         if by_volume:
             call_apart(_lessen_volume, level, weights, part, _equal_limits(weights, k, most))
     cut = np.zeros(1)
@@ -93,22 +104,32 @@ def _divide(
 ) -> Iterator[None]:
     """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps.
 
-    With `peels`, the graph itself is halved, and not that of groups.
+    With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
     """
-    levels, groups = [(level, weights)], list[Array]()
+    levels, groups, limit = [(level, weights)], list[Array](), most
+    if number == EVEN:
+        light = np.minimum(weights, HEAVY * np.median(weights[weights > 0]))
+        levels, limit = [(level, light)], most * float(light.sum() / weights.sum())
     if not peels:
-        yield from _group(levels, groups, max(FEW * k, FEWEST), seed)
+        yield from _group(levels, groups, max(FEW * k, FEWEST), seed, k)
     part = np.zeros(len(levels[-1][1]), level.indices.dtype)
     yield
-    _halve(*levels[-1], np.arange(len(part)), part, 0, k, most, seed, peels)
+    _halve(*levels[-1], np.arange(len(part)), part, 0, k, limit, seed, peels)
+    loads = _sums(levels, groups, weights)
     while True:
-        level, weights = levels.pop()
+        (level, _), weights = levels.pop(), loads.pop()
         yield
-        cut = _improve(level, weights, part, _equal_limits(weights, k, most))
+        cut = _improve_all(level, weights, part, k, most)
         if not groups:
             break
         part = part[groups.pop()]
     found[number] = cut, part
+
+
+def _improve_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
+    """Improve all parts, none of which becomes empty, in place. Return the cut."""
+    sizes, needs = np.ones(len(part), part.dtype), np.ones(k, np.int64)
+    return _improve(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
 
 
 def _equal_limits(weights: Array, k: int, most: float) -> Array:
@@ -116,24 +137,17 @@ def _equal_limits(weights: Array, k: int, most: float) -> Array:
     return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
-def _fill(part: Array, k: int) -> None:
-    """Give each empty part a vertex of a part that has several."""
-    empty = np.flatnonzero(np.bincount(part, minlength=k) == 0)
-    if len(empty):
-        is_spare = np.ones(len(part), bool)
-        is_spare[np.unique(part, return_index=True)[1]] = False
-        part[np.flatnonzero(is_spare)[: len(empty)]] = empty
-
-
-def _group(levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int) -> Iterator[None]:
-    """Append coarser levels, and the groups of each, until one has few vertices."""
+def _group(
+    levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int, least: int = 1
+) -> Iterator[None]:
+    """Append coarser levels, and the groups of each, until one has few vertices, but not fewer than `least`."""
     total = float(levels[0][1].sum())
     while (n := len(levels[-1][1])) > enough:
         yield
         level, weights = levels[-1]
         most = min(GROWTH * total / n, 1.5 * total / enough)
         group, count = _grouped(level, weights, most, seed + len(groups))
-        if count > SHRINKS * n:
+        if count > SHRINKS * n or count < least:
             return
         yield
         edges = int((level.ends - level.starts).sum())
@@ -141,6 +155,14 @@ def _group(levels: list[tuple[Level, Array]], groups: list[Array], enough: int, 
         above = Level(above.starts, above.ends, above.indices[:edges], above.values[:edges])  # type: ignore[index]
         groups.append(group)
         levels.append((above, np.bincount(group, weights, count)))
+
+
+def _sums(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
+    """Return the sum of a number of each vertex over each group, of all levels."""
+    sums = [each]
+    for group, (_, above) in zip(groups, levels[1:], strict=True):
+        sums.append(np.bincount(group, sums[-1], len(above)))
+    return sums
 
 
 def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
@@ -179,12 +201,25 @@ def _halve(
     left = k // 2
     share = total * np.array([left, k - left]) / k
     slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
-    side = _two_sides(level, weights, share, slack, seed, peels)
+    needs = np.array([left, k - left])
+    side = _two_sides(level, weights, share, slack, needs, seed, peels)
+    _supply(level, side, needs)
     for which, count in ((0, left), (1, k - left)):
         (chosen,) = np.nonzero(side == which)
         lists = _selected(level, side, which, len(chosen)) if count > 1 else level
         start = first + which * left
         _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peels)
+
+
+def _supply(level: Level, side: Array, needs: Array) -> None:
+    """Give a side that has fewer vertices than it needs those of the other that lose least, in place."""
+    lacks = needs - np.bincount(side, minlength=2)
+    if (lacks > 0).any():
+        to = int(lacks.argmax())
+        own, total = np.empty(len(side)), np.empty(len(side))
+        _weigh_parts(*level, side, own, total)
+        (others,) = np.nonzero(side != to)
+        side[others[np.argsort((2 * own - total)[others], kind="stable")[: lacks[to]]]] = to
 
 
 def _selected(level: Level, side: Array, which: int, count: int) -> Level:
@@ -198,7 +233,7 @@ def _selected(level: Level, side: Array, which: int, count: int) -> Level:
     return Level(starts, ends, indices, values)
 
 
-def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: int, peels: int) -> Array:
+def _two_sides(level: Level, weights: Array, share: Array, slack: float, needs: Array, seed: int, peels: int) -> Array:
     """Return the side, 0 or 1, of each vertex, by grouping and growing one side.
 
     On the finest levels, `peels` of them, the graph is also peeled, and the better sides are taken.
@@ -206,49 +241,61 @@ def _two_sides(level: Level, weights: Array, share: Array, slack: float, seed: i
     levels, groups = [(level, weights)], list[Array]()
     for _ in _group(levels, groups, FEWEST, seed):
         pass
-    part = _grown(*levels[-1], share, slack, seed)
+    sizes = [each.astype(level.indices.dtype) for each in _sums(levels, groups, np.ones(len(weights)))]
+    part = _grown(*levels[-1], _limits(levels[-1][1], share, slack), sizes.pop(), needs, float(share[0]), seed)
     while groups:
         part = part[groups.pop()]
         levels.pop()
         level, weights = levels[-1]
         limits = _limits(weights, share, slack)
-        cut = _improve(level, weights, part, limits)
+        each = sizes.pop()
+        cut = _improve(level, weights, part, limits, each, needs)
         if len(levels) <= peels:
             other = np.ones_like(part)
             other[seed % len(other)] = 0  # the other side is too heavy then
-            if _improve(level, weights, other, limits) < cut:
+            if _improve(level, weights, other, limits, each, needs) < cut:
                 part = other
     return part
 
 
-def _grown(level: Level, weights: Array, share: Array, slack: float, seed: int) -> Array:
-    """The sides with the smallest cut, of those that grow from several vertices in two ways, and are improved."""
-    n, limits = len(weights), _limits(weights, share, slack)
+def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int) -> Array:
+    """The sides with the smallest cut, of those that grow from several vertices in two ways, and are improved.
+
+    Side 0 grows to a share of the weight.
+    """
+    n = len(weights)
     best = np.zeros(n, level.indices.dtype)
     state = mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n))
     side, queue = np.empty_like(best), np.empty_like(best)
-    _grow_best(*level, weights, side, limits, *_room(best, 2), share[0], np.uint64(state), queue, best)
+    room = _room(best, 2)
+    _grow_best(*level, weights, side, limits, sizes, needs, *room, share, np.uint64(state), queue, best)
     return best
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """Return what each of two sides may weigh: a vertex of a side that weighs more has room on the other."""
-    return np.maximum(slack * share, share + weights.max() / 2)
+    """Return what each of two sides may weigh: a vertex of a side that weighs more has room on the other.
+
+    Neither falls below an eighth of its share, unless a heavy vertex needs that room.
+    """
+    return np.maximum(np.minimum(slack * share, share + share[::-1] * 7 / 8), share + weights.max() / 2)
 
 
-def _improve(level: Level, weights: Array, part: Array, limits: Array) -> float:
-    """Bring all parts within their limits, and lessen the cut, in place. Return the cut."""
-    cut: float = _better(*level, weights, part, limits, *_room(part, len(limits)))
+def _improve(level: Level, weights: Array, part: Array, limits: Array, sizes: Array, needs: Array) -> float:
+    """Bring all parts within their limits, and lessen the cut, in place. Return the cut.
+
+    No part loses vertices if their sizes then sum to less than it needs.
+    """
+    cut: float = _better(*level, weights, part, limits, sizes, needs, *_room(part, len(limits)))
     return cut
 
 
 def _room(part: Array, k: int) -> tuple[Array, ...]:
     """Arrays in which `_better` works."""
     n, ids = len(part), part.dtype
-    loads, sums, near = np.empty(k), np.zeros(k), np.empty(k + 1, ids)
+    loads, members, sums, near = np.empty(k), np.empty(k, np.int64), np.zeros(k), np.empty(k + 1, ids)
     own, total, keys = np.empty(n), np.empty(n), np.empty(n)
     heap, place, moved, came = (np.empty(n, ids) for _ in range(4))
-    return loads, own, total, sums, near, heap, place, keys, moved, came
+    return loads, members, own, total, sums, near, heap, place, keys, moved, came
 
 
 def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> None:
@@ -332,8 +379,8 @@ def _select(starts, ends, indices, values, side, which, number, to_starts, to_en
 
 @compiled
 def _grow_best(
-    starts, ends, indices, values, weights, side, limits, loads, own, total, sums, near, heap, place, keys, moved, came,
-    share, state, queue, best,
+    starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near, heap,
+    place, keys, moved, came, share, state, queue, best,
 ):  # fmt: skip
     """Grow side 0 from several vertices, by turns in two ways, and keep the sides with the smallest cut."""
     n, least = np.uint64(len(side)), 0.0
@@ -346,8 +393,8 @@ def _grow_best(
         else:
             side[first] = 0  # the other side is too heavy then
         cut = _better(
-            starts, ends, indices, values, weights, side, limits, loads, own, total, sums, near, heap, place, keys,
-            moved, came,
+            starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near,
+            heap, place, keys, moved, came,
         )  # fmt: skip
         if number == 0 or cut < least:
             least = cut
@@ -396,9 +443,16 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
 
 
 @inlined
-def _best_part(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v):
-    """The neighboring part with room that gains most from a vertex, and the gain; the vertex's own if there is none."""
+def _best_part(
+    starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, v,
+):  # fmt: skip
+    """The neighboring part with room that gains most from a vertex, and the gain; the vertex's own if there is none.
+
+    A vertex may not leave a part that needs it.
+    """
     mine, count, weight = np.uint64(part[v]), _ZERO, weights[v]
+    if members[mine] - np.int64(sizes[v]) < needs[mine]:
+        return mine, 0.0
     if len(limits) == 2:
         to = _ONE - mine
         has_room = total[v] > own[v] and loads[to] + weight <= limits[to]
@@ -420,11 +474,13 @@ def _best_part(starts, ends, indices, values, weights, part, loads, limits, own,
 
 
 @inlined
-def _move(starts, ends, indices, values, weights, part, loads, own, total, v, to):
+def _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
     """Move a vertex to another part; its neighbors keep the weight of their edges within their parts."""
     mine, inside = np.uint64(part[v]), 0.0
     loads[mine] -= weights[v]
     loads[to] += weights[v]
+    members[mine] -= np.int64(sizes[v])
+    members[to] += np.int64(sizes[v])
     part[v] = to
     for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
         u = np.uint64(indices[k])
@@ -495,24 +551,30 @@ def _pop(heap, place, keys, size, mark):
 
 @compiled
 def _better(
-    starts, ends, indices, values, weights, part, limits, loads, own, total, sums, near, heap, place, keys, moved, came
-):
+    starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
+    place, keys, moved, came,
+):  # fmt: skip
     """Bring all parts within their limits, and lessen the cut. Return the cut."""
     n, parts = np.uint64(len(part)), np.uint64(len(limits))
     for p in range(parts):
         loads[p] = 0.0
+        members[p] = 0
     for v in range(n):
         loads[np.uint64(part[v])] += weights[v]
+        members[np.uint64(part[v])] += np.int64(sizes[v])
         place[v] = _NONE
     _weigh_parts(starts, ends, indices, values, part, own, total)
     is_heavy = False
     for p in range(parts):
         is_heavy = is_heavy or loads[p] > limits[p]
     if is_heavy:
-        _relieve(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys)
+        _relieve(
+            starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
+            heap, place, keys,
+        )  # fmt: skip
     _climb(
-        starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved,
-        came,
+        starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
+        heap, place, keys, moved, came,
     )  # fmt: skip
     twice = 0.0
     for v in range(n):
@@ -522,8 +584,9 @@ def _better(
 
 @compiled
 def _climb(
-    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came
-):
+    starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
+    place, keys, moved, came,
+):  # fmt: skip
     """Lessen the cut by searches that start at all vertices of the boundary at once, and then by others at each alone.
 
     A search ends at the best state that it has seen. Searches from one vertex leave a local minimum where others would
@@ -540,8 +603,8 @@ def _climb(
             if total[v] > own[v]:
                 size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
         gain, more = _search(
-            starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys,
-            moved, came, size, np.int64(PATIENCE),
+            starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
+            heap, place, keys, moved, came, size, np.int64(PATIENCE),
         )  # fmt: skip
         if gain <= 0:
             break
@@ -553,8 +616,8 @@ def _climb(
             if total[v] > own[v] and np.int64(place[v]) == _NONE and looks < MOST_SHORT * edges:
                 size = _push(heap, place, keys, _ZERO, v, total[v] - own[v] - own[v])
                 gain, more = _search(
-                    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place,
-                    keys, moved, came, size, np.int64(SHORT),
+                    starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total,
+                    sums, near, heap, place, keys, moved, came, size, np.int64(SHORT),
                 )  # fmt: skip
                 gained += gain
                 looks += more
@@ -564,8 +627,8 @@ def _climb(
 
 @compiled
 def _search(
-    starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys, moved, came,
-    size, patience,
+    starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
+    place, keys, moved, came, size, patience,
 ):  # fmt: skip
     """Move vertices, the one of the largest gain first, each once, and go back to the best state.
 
@@ -576,7 +639,10 @@ def _search(
     while size > _ZERO and count - kept < patience:
         v = np.uint64(heap[_ZERO])
         looks += np.int64(ends[v]) - np.int64(starts[v])
-        to, gain = _best_part(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v)
+        to, gain = _best_part(
+            starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
+            v,
+        )  # fmt: skip
         if to == np.uint64(part[v]):
             size = _pop(heap, place, keys, size, _NONE)
         elif gain < keys[v]:
@@ -589,7 +655,7 @@ def _search(
             count += 1
             gained += gain
             looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))  # to move it, to tell its neighbors, and back
-            _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
+            _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
             if gained > best:
                 best, kept = gained, count
             for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
@@ -608,14 +674,20 @@ def _search(
     while count > kept:
         count -= 1
         v = np.uint64(moved[np.uint64(count)])
-        _move(starts, ends, indices, values, weights, part, loads, own, total, v, np.uint64(came[np.uint64(count)]))
+        _move(
+            starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v,
+            np.uint64(came[np.uint64(count)]),
+        )  # fmt: skip
     for i in range(size):
         place[np.uint64(heap[i])] = _NONE
     return best, looks
 
 
 @compiled
-def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, heap, place, keys):
+def _relieve(
+    starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
+    place, keys,
+):  # fmt: skip
     """Move vertices out of the parts that are too heavy, those first that lose least.
 
     It ends well: if a part is too heavy, the one that is farthest below its limit has room for any of its vertices.
@@ -628,12 +700,13 @@ def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, t
     while size > _ZERO:
         v = np.uint64(heap[_ZERO])
         mine = np.uint64(part[v])
-        if loads[mine] <= limits[mine]:
+        if loads[mine] <= limits[mine] or members[mine] - np.int64(sizes[v]) < needs[mine]:
             size = _pop(heap, place, keys, size, _LOCKED)
         else:
             to, gain = _best_part(
-                starts, ends, indices, values, weights, part, loads, limits, own, total, sums, near, v
-            )
+                starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums,
+                near, v,
+            )  # fmt: skip
             if to == mine:
                 gain = -own[v]
                 for p in range(parts):
@@ -644,7 +717,7 @@ def _relieve(starts, ends, indices, values, weights, part, loads, limits, own, t
                 _sink(heap, place, keys, _ZERO, size)
             else:
                 size = _pop(heap, place, keys, size, _LOCKED)
-                _move(starts, ends, indices, values, weights, part, loads, own, total, v, to)
+                _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
                 for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
                     u = np.uint64(indices[k])
                     if place[u] >= 0:

@@ -92,14 +92,17 @@ def test_hard_shapes(shape: str, objective: Any) -> None:
             check(graph, k, node_weights=np.arange(graph.n) % 4, tolerance=tolerance)
 
 
-def brute_force(graph: Graph, k: int, weights: Array, by_volume: bool) -> float:
+SEEDS = st.integers(0, 10**6)
+
+
+def brute_force(graph: Graph, k: int, weights: Array, by_volume: bool, tolerance: float = 0.03) -> float:
     """The least cut or volume of all balanced partitions into k parts."""
     src, dst = graph.edges()
     dense = np.zeros((graph.n, graph.n))
     np.add.at(dense, (src, dst), 1 if graph.values is None else graph.values)
     np.fill_diagonal(dense, 0)
     joined, mean = (dense + dense.T) > 0, weights.sum() / k
-    most, best = max(1.03 * mean, mean + (1 - 1 / k) * weights.max()), np.inf
+    most, best = max((1 + tolerance) * mean, mean + (1 - 1 / k) * weights.max()), np.inf
     for rest in product(range(k), repeat=graph.n - 1):
         labels = np.array([0, *rest])
         if np.bincount(labels, weights, k).max() <= most * (1 + 1e-12) and len({*rest, 0}) == k:
@@ -121,6 +124,44 @@ def test_small_graphs_are_cut_nearly_as_little_as_possible(
     if n > k:
         volume = check(graph, k, node_weights=weights, objective="volume", seed=seed).volume
         assert volume <= 1.5 * brute_force(graph, k, weights, True) + 3
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(4, 8), st.integers(2, 3), st.floats(0.2, 0.9), st.sampled_from([0.03, 1.0, 3.0]), st.booleans(), SEEDS
+)
+def test_small_graphs_are_cut_little_within_loose_limits(
+    n: int, k: int, density: float, tolerance: float, heavy: bool, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    src, dst = np.nonzero(np.triu(random.random((n, n)) < density, 1))
+    graph = Graph.from_edges(src, dst, random.integers(1, 4, len(src)), n=n)
+    weights = np.ones(n)
+    weights[0] = 5.0 if heavy else 1.0
+    found = check(graph, k, node_weights=weights, tolerance=tolerance, seed=seed)
+    assert found.cut <= 1.5 * brute_force(graph, k, weights, False, tolerance) + 2
+
+
+@pytest.mark.parametrize("heavy", [1, 50, 1000])
+@pytest.mark.parametrize("tolerance", [0.03, 0.3, 1, 3, 10])
+def test_no_part_of_cliques_is_emptied_where_limits_are_loose(tolerance: float, heavy: int) -> None:
+    for count, size in ((4, 40), (7, 12)):
+        G = nx.disjoint_union_all([nx.complete_graph(size)] * count)
+        G.add_edges_from((size * i, size * i + size) for i in range(count - 1))
+        weights = np.ones(count * size)
+        weights[5] = heavy
+        for seed in range(3):
+            found = check(Graph.from_networkx(G), count, node_weights=weights, tolerance=tolerance, seed=seed)
+            assert found.cut == count - 1
+
+
+def test_halves_have_enough_vertices_for_their_parts() -> None:
+    """Vertices of weight 0 gather in few groups; no part is empty all the same, and few edges are cut."""
+    path = Graph.from_edges(np.arange(999), np.arange(1, 1000))
+    for weights in (np.arange(1000) < 2, np.where(np.arange(1000) == 7, 1e9, 1), np.zeros(1000)):
+        for k in (3, 20, 60):
+            assert check(path, k, node_weights=weights).cut <= 2 * k
+        check(path, 990, node_weights=weights)
 
 
 def test_components_and_planted_blocks_are_not_cut() -> None:
