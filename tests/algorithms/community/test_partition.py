@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gasla
+import semirings
 from gasla import Graph, distributed, primitives, verify
 from gasla.algorithms.community.balanced_partition import PartitionResult
 from tests.algorithms.community.test_edge_support import HARD, on
@@ -230,6 +231,24 @@ def test_scaled_weights_give_the_same_parts() -> None:
         )
         np.testing.assert_array_equal(other.labels, one.labels)
         assert other.cut == one.cut * factor and other.volume == one.volume
+
+
+def test_the_verifier_compares_a_small_cut_with_itself_and_not_with_all_weights() -> None:
+    triangles = [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    for heavy, least in ((1.0, 1e-20), (1e300, 1.0), (1e308, 1e-300), (2.0**-1000, 2.0**-1074)):
+        for both in (False, True):
+            graph = Graph.from_edges(*triangles, [heavy] * 6 + [least])
+            graph = graph.symmetrized(semirings.max) if both else graph
+            verify.partition(graph, labels, least, 2, 2)
+            for wrong in (0.0, 2 * least, least * (1 + 1e-4) if least > 1e-300 else np.nan, np.inf, -least):
+                with pytest.raises(verify.VerificationError, match="the cut is"):
+                    verify.partition(graph, labels, wrong, 2, 2)
+    verify.partition(Graph.from_edges(*triangles), labels, 1.0, 2, 2, weighted=False)
+    huge = Graph.from_edges([0, 1], [2, 3], [1.5e308] * 2)
+    verify.partition(huge, [0, 0, 1, 1], np.inf, 4, 2)
+    with pytest.raises(verify.VerificationError, match="the cut is inf"):
+        verify.partition(huge, [0, 0, 1, 1], 1.5e308, 4, 2)
 
 
 def test_the_primitive_takes_a_matrix_and_refuses_what_the_function_refuses() -> None:
