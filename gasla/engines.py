@@ -406,11 +406,19 @@ class HostOnly(Protocol):
         """Return the sum of the weights at each vertex, or the number of edges."""
 
     def divide(
-        self, lists: tuple[Any, Any, Any], weights: Any, k: int, tolerance: float, by_volume: bool, seed: int
+        self,
+        lists: tuple[Any, Any, Any],
+        given: Any,
+        weights: Any,
+        k: int,
+        tolerance: float,
+        by_volume: bool,
+        seed: int,
     ) -> tuple[Any, float, int]:
         """Return a part for each vertex, the weight of the edges between parts, and the communication volume.
 
-        `lists` are offsets, neighbors and weights of edges, or None if each is 1; `weights` are those of vertices.
+        `lists` are offsets, neighbors and weights of edges, or None if each is 1; `given` are their weights before they
+        were rounded, by which the cut is measured; `weights` are those of vertices.
         """
 
     def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:

@@ -184,7 +184,7 @@ def balanced_parts(
     Notes
     -----
     Weights are rounded up to multiples of a power of two that is 2**-52 to 2**-51 of their sum, so that sums of them
-    are exact, in any order.
+    are exact, in any order. `cut` is the sum of the given weights.
 
     G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
     Scientific Computing 20 (1998).
@@ -207,7 +207,8 @@ def balanced_parts(
     if node_weights is not None:
         weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
     lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
-    found = kernels().divide(lists, weights, k, tolerance, objective == "volume", seed)
+    given = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
+    found = kernels().divide(lists, given, weights, k, tolerance, objective == "volume", seed)
     require_unchanged_files(graph)
     return found
 
@@ -229,7 +230,9 @@ def _exact(name: str, weights: np.ndarray) -> np.ndarray:
     if total == np.inf:
         raise ValueError(f"{name} sum to infinity; expected a finite sum: divide them by a power of two")
     unit = int(np.frexp(total)[1]) - 52
-    return np.ldexp(np.ceil(np.ldexp(weights, -unit)), unit)
+    with np.errstate(under="ignore"):
+        multiples = np.ceil(np.ldexp(weights, -unit))
+    return np.ldexp(np.where(weights > 0, np.maximum(multiples, 1), 0), unit)
 
 
 def _first_communities(communities: Any, graph: Graph) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.algorithms.community.community_programs import both_ways, counted
 from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, in_host_memory, real_number, whole_number
+from gasla.graph.graph import Graph
 from gasla.graph.weights import takes_weight
 from gasla.operations.primitives import balanced_parts
 from gasla.rows import UNWEIGHTED, Command, Row, Task
@@ -118,12 +119,21 @@ def partition(
     if parts < 1:
         raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
     tolerance = real_number("tolerance", tolerance)
-    graph, exponent = counted(graph, weighted)
+    scaled, exponent = counted(graph, weighted)
     labels, cut, volume = balanced_parts(
-        both_ways(graph), parts, objective=objective, node_weights=node_weights, tolerance=tolerance, seed=begin
+        both_ways(scaled), parts, objective=objective, node_weights=node_weights, tolerance=tolerance, seed=begin
     )
+    return PartitionResult(labels, _cut(graph, labels) if exponent else cut, volume)
+
+
+def _cut(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
+    """Return the weight of the edges between parts, by weights that were not scaled."""
+    src, dst = graph.out.owners(), graph.out.indices
+    between = labels[src] != labels[dst]
+    if graph.has_symmetric_values:
+        between &= src < dst  # one direction of each edge
     with np.errstate(over="ignore"):  # a sum beyond the largest float64 is infinite
-        return PartitionResult(labels, float(np.ldexp(cut, exponent)), volume)
+        return float(np.asarray(graph.out_values)[between].sum(dtype=np.float64))
 
 
 def _lines(f: Any) -> Iterator[str]:

@@ -57,7 +57,13 @@ _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 def divide(
-    lists: tuple[Array, Array, Array | None], weights: Array, k: int, tolerance: float, by_volume: bool, seed: int
+    lists: tuple[Array, Array, Array | None],
+    given: Array | None,
+    weights: Array,
+    k: int,
+    tolerance: float,
+    by_volume: bool,
+    seed: int,
 ) -> tuple[Array, float, int]:
     """Return a part for each vertex, the cut and the communication volume. See `gasla.engines.HostOnly`."""
     indptr, indices, values = lists
@@ -88,7 +94,7 @@ def divide(
         if by_volume:
             call_apart(_lessen_volume, level, weights, part, _equal_limits(weights, k, most))
     cut = np.zeros(1)
-    volume = _measure(*level, part, np.full(k, -1, indices.dtype), cut)
+    volume = _measure(indptr[:-1], indptr[1:], indices, given, part, np.full(k, -1, indices.dtype), cut)
     return part, float(cut[0]), volume
 
 

@@ -251,6 +251,34 @@ def test_the_verifier_compares_a_small_cut_with_itself_and_not_with_all_weights(
         verify.partition(huge, [0, 0, 1, 1], 1.5e308, 4, 2)
 
 
+def test_the_cut_is_the_sum_of_the_given_weights() -> None:
+    triangles = [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]
+    for each, right in (
+        ([1e300] * 3 + [1] * 4, 1.0),
+        ([1] * 6 + [1e-20], 1e-20),
+        ([1] * 6 + [1e-320], 1e-320),
+        ([1e300] * 6 + [1e-320], 1e-320),
+        ([2.0**-1000] * 6 + [2.0**-1074], 2.0**-1074),
+        ([0.1] * 7, 0.1),
+        ([3.0] * 6 + [0.1], 0.1),
+    ):
+        graph = Graph.from_edges(*triangles, np.array(each, np.float64))
+        assert check(graph, 2).cut == right
+        assert check(graph.symmetrized(semirings.max), 2).cut == right
+    assert gasla.partition(Graph.from_edges([0, 1], [1, 0], [1.5e308] * 2), 2).cut == 1.5e308
+    assert gasla.partition(Graph.from_edges([0, 1], [1, 2], [1.5e308] * 2), 3).cut == np.inf
+
+
+def test_a_weight_far_below_the_sum_still_counts_in_the_search() -> None:
+    path = Graph.from_edges([0, 1, 2], [1, 2, 3], [1e200, 1e-200, 1e200])
+    labels, cut, _ = primitives.balanced_parts(path.symmetrized(semirings.max), 2)
+    assert cut == 1e-200 and labels[0] == labels[1] != labels[2] == labels[3]
+    pairs = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [1e-200, 0.0, 0.0, 1e-200]).symmetrized(semirings.max)
+    big = np.r_[pairs.values, 1e200]
+    loop = Graph.from_edges(np.r_[pairs.edges()[0], 0], np.r_[pairs.edges()[1], 0], big)
+    assert primitives.balanced_parts(loop, 2)[1] == 0
+
+
 def test_the_primitive_takes_a_matrix_and_refuses_what_the_function_refuses() -> None:
     matrix = nx.to_scipy_sparse_array(nx.karate_club_graph(), weight=None)
     labels, cut, volume = primitives.balanced_parts(matrix, 4)
