@@ -308,10 +308,12 @@ def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> 
     """Move single vertices while that lessens the communication volume, in place."""
     k, ids = len(limits), part.dtype
     loads, members = np.bincount(part, weights, k), np.bincount(part, minlength=k)
-    more, seen, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(k, ids)
+    more, seen, met, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(len(part), ids), np.empty(k, ids)
     starts, ends, indices, _ = level
     for _ in range(PASSES):
-        if not _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, near, MOST_LOOKS):
+        if not _send_less(
+            starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, MOST_LOOKS
+        ):
             break
 
 
@@ -733,15 +735,18 @@ def _relieve(
 
 
 @compiled
-def _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, near, most_looks):
+def _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, most_looks):
     """Move each vertex to the neighboring part with room that lessens the volume most. Return how many have moved.
 
     If a vertex moves to a part, `more` neighbors see that part for the first time. `seen` tells which parts the
-    neighbor at hand sees besides this vertex, by a number of its own.
+    neighbor at hand sees besides this vertex, by a number of its own. `met` tells which neighbors were counted: each is
+    once, whatever its parallel edges.
     """
     count, number = 0, np.int64(0)
     for i in range(np.uint64(len(seen))):
         seen[i] = 0
+    for i in range(np.uint64(len(met))):
+        met[i] = -1
     for v in range(np.uint64(len(part))):
         mine, low, high = np.uint64(part[v]), np.uint64(starts[v]), np.uint64(ends[v])
         number += 1
@@ -761,7 +766,8 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
             for k in range(low, high):
                 u = np.uint64(indices[k])
                 own = np.uint64(part[u])
-                if u != v:
+                if u != v and np.int64(met[u]) != np.int64(v):
+                    met[u] = v
                     number += 1
                     for j in range(np.uint64(starts[u]), np.uint64(ends[u])):
                         w = np.uint64(indices[j])

@@ -251,6 +251,21 @@ def test_the_verifier_compares_a_small_cut_with_itself_and_not_with_all_weights(
         verify.partition(huge, [0, 0, 1, 1], 1.5e308, 4, 2)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(6, 30), st.integers(2, 4), SEEDS)
+def test_parallel_edges_never_raise_the_volume(n: int, k: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    src, dst = random.integers(0, n, (2, 2 * n))
+    often = random.choice([1, 1, 9], len(src))
+    graph = Graph.from_edges(np.repeat(src, often), np.repeat(dst, often), np.repeat(1 / often, often), n=n)
+    for each in (
+        graph,
+        Graph.from_edges(*np.hstack([graph.edges(), graph.edges()[::-1]]), np.tile(graph.values, 2), n),
+    ):
+        cut, volume = (check(each, k, objective=o, seed=seed, tolerance=0.2).volume for o in ("cut", "volume"))
+        assert volume <= cut
+
+
 def test_the_cut_is_the_sum_of_the_given_weights() -> None:
     triangles = [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]
     for each, right in (
