@@ -28,6 +28,8 @@ from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
 
+MOST_PARTS = 1 << 24  # of a partition
+
 
 def fits_one_thread(graph: Graph, most: int | None = None) -> bool:
     """Return whether an algorithm should call a kernel of the CPU alone.
@@ -179,7 +181,7 @@ def balanced_parts(
     Raises
     ------
     TypeError, ValueError
-        If the graph is not in host memory, or an argument is out of range.
+        If the graph is not in host memory, its values are not symmetric, or an argument is out of range.
 
     Notes
     -----
@@ -199,10 +201,22 @@ def balanced_parts(
     """
     graph = in_host_memory("balanced_parts", graph)
     check_choice("objective", objective, ("cut", "volume"))
-    k, seed = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
+    k, seed = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
     if k < 1:
-        raise ValueError(f"k is {k}; expected 1 or more")
+        raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
     tolerance = real_number("tolerance", tolerance)
+    if not graph.has_symmetric_values:
+        raise ValueError(
+            "an edge has no reverse edge of the same value; expected a graph with symmetric values: make it so by "
+            "graph.symmetrized(semirings.plus), or call gasla.partition"
+        )
+    return parts_of(graph, k, objective, node_weights, tolerance, seed)
+
+
+def parts_of(
+    graph: Graph, k: int, objective: str, node_weights: Any, tolerance: float, seed: int
+) -> tuple[np.ndarray, float, int]:
+    """Return the result of `balanced_parts` for a graph whose values are symmetric but for rounding."""
     weights = np.ones(graph.n)
     if node_weights is not None:
         weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))

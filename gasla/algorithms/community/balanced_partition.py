@@ -13,11 +13,10 @@ from gasla.algorithms.community.community_programs import both_ways, counted
 from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, in_host_memory, real_number, whole_number
 from gasla.graph.graph import Graph
 from gasla.graph.weights import takes_weight
-from gasla.operations.primitives import balanced_parts
+from gasla.operations.one_thread import MOST_PARTS, parts_of
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
 Objective = Literal["cut", "volume"]
-MOST_PARTS = 1 << 24
 
 
 class PartitionResult(NamedTuple):
@@ -120,9 +119,7 @@ def partition(
         raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
     tolerance = real_number("tolerance", tolerance)
     scaled, exponent = counted(graph, weighted)
-    labels, cut, volume = balanced_parts(
-        both_ways(scaled), parts, objective=objective, node_weights=node_weights, tolerance=tolerance, seed=begin
-    )
+    labels, cut, volume = parts_of(both_ways(scaled), parts, objective, node_weights, tolerance, begin)
     return PartitionResult(labels, _cut(graph, labels) if exponent else cut, volume)
 
 

@@ -94,7 +94,7 @@ def divide(
         if by_volume:
             call_apart(_lessen_volume, level, weights, part, _equal_limits(weights, k, most))
     cut = np.zeros(1)
-    volume = _measure(indptr[:-1], indptr[1:], indices, given, part, np.full(k, -1, indices.dtype), cut)
+    volume = _measure(indptr[:-1], indptr[1:], indices, given, part, np.full(min(k, n), -1, indices.dtype), cut)
     return part, float(cut[0]), volume
 
 

@@ -300,8 +300,22 @@ def test_the_primitive_takes_a_matrix_and_refuses_what_the_function_refuses() ->
     verify.partition(matrix, labels, cut, volume, 4)
     with pytest.raises(ValueError, match=r"a weight is -1\.0; expected weights of 0 or more"):
         primitives.balanced_parts(-matrix, 2)
-    with pytest.raises(ValueError, match="k is 0; expected 1 or more"):
+    with pytest.raises(ValueError, match="k is 0; expected 1 to 16777216"):
         primitives.balanced_parts(matrix, 0)
+    with pytest.raises(ValueError, match=r"k is 16777217; expected .*16777216"):
+        primitives.balanced_parts(matrix, 2**24 + 1)
+    assert primitives.balanced_parts(matrix, 2**24)[0].tolist() == list(range(34))
+    for ends, values in ((([0, 1], [1, 2]), None), (([0, 1], [1, 0]), [1.0, 2.0])):
+        with pytest.raises(
+            ValueError, match="an edge has no reverse edge of the same value; expected a graph with sym"
+        ):
+            primitives.balanced_parts(Graph.from_edges(*ends, values), 2)
+
+
+def test_parallel_edges_whose_sums_are_rounded_are_not_refused() -> None:
+    random = np.random.default_rng(0)
+    src, dst = random.integers(0, 6, (2, 300))
+    check(Graph.from_edges(src, dst, random.random(300)), 3)
 
 
 def test_what_is_refused() -> None:
