@@ -116,8 +116,8 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     check_flags(levels=levels)
     ranks = None
     if key is not None:
-        graph.require_whole("key")
         ranks = ranks_of_keys("key", key, graph.n)
+        graph.require_whole("key")
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
     found = result.level

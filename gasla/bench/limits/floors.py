@@ -195,7 +195,8 @@ COUNTS: dict[str, Count] = {
     "core_number": gathered(2, 12, 1 / 2),  # each edge from the end removed first
     # Two passes are needed to move a label further than one step.
     **dict.fromkeys(
-        ("label_propagation", "synchronous_labels", "louvain_communities", "leiden_communities"), times(2, EVERY_EDGE)
+        ("label_propagation", "synchronous_labels", "louvain_communities", "leiden_communities", "partition"),
+        times(2, EVERY_EDGE),
     ),
     "modularity": EVERY_EDGE,
     "pagerank_nibble": streamed(n=8),  # the scores; the number of pushes depends on the graph
