@@ -219,10 +219,10 @@ def edge_answer(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
     return array if graph.out.edge_ids is None else array[graph.out.edge_ids]
 
 
-def check_source(source: int, n: int) -> int:
+def check_source(source: int, n: int, name: str = "source") -> int:
     source = index(source)
     if not 0 <= source < n:
-        raise ValueError(f"source {source} is outside a graph of {n} vertices")
+        raise ValueError(f"{name} {source} is outside a graph of {n} vertices")
     return source
 
 

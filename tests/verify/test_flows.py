@@ -101,3 +101,38 @@ def test_sums_that_overflow() -> None:
     minimum_cut(graph, 0, 3, 1e308, np.array([True, True, True, False]))
     with pytest.raises(VerificationError, match="expected a cut of finite"):
         minimum_cut(graph, 0, 3, math.inf, np.array([True, False, False, False]))
+
+
+def test_sums_of_integers_do_not_wrap() -> None:
+    graph = gasla.Graph.from_edges([0] * 4 + [1], [1] * 4 + [2], np.array([2**62] * 4 + [0]))
+    with pytest.raises(VerificationError, match=r"1.84e\+19 units leave vertex 0; expected less than 2\*\*62"):
+        maximum_flow(graph, 0, 2, 0, np.array([2**62] * 4 + [0]))
+    for kind in (np.int8, np.int32):
+        part = 2 ** (8 * np.dtype(kind).itemsize - 2)
+        graph = gasla.Graph.from_edges([0] * 4 + [1], [1] * 4 + [2], np.array([part] * 4 + [0], kind))
+        with pytest.raises(VerificationError, match=f"inflow minus outflow of vertex 1 is {4 * part}"):
+            maximum_flow(graph, 0, 2, 0, np.array([part] * 4 + [0], kind))
+    many = gasla.Graph.from_edges([0] * 4 + [1] * 4, [1] * 4 + [2] * 4, np.full(8, 2**30))
+    maximum_flow(many, 0, 2, 2**32, np.full(8, 2**30, np.int32))
+    maximum_flow(many, 0, 2, np.int64(2**32), np.full(8, 2**30))
+    with pytest.raises(VerificationError, match="the value is 1180591620717411303424"):
+        maximum_flow(many, 0, 2, 2**70, np.full(8, 2**30))
+    most = gasla.Graph.from_edges([0] * 3, [1] * 3, np.full(3, (2**62 - 2) // 3))
+    maximum_flow(most, 0, 1, (2**62 - 2) // 3 * 3, np.full(3, (2**62 - 2) // 3))
+
+
+@pytest.mark.parametrize(
+    ("ends", "error", "said"),
+    [
+        ((0, -1), ValueError, "target -1 is outside a graph of 3 vertices"),
+        ((7, 2), ValueError, "source 7 is outside a graph of 3 vertices"),
+        ((1, 1), ValueError, "source and target are both 1; expected two different vertices"),
+        ((0.0, 2), TypeError, "float"),
+    ],
+)
+def test_ends_are_two_vertices(ends: Any, error: type[Exception], said: str) -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 2], [1, 1])
+    with pytest.raises(error, match=said):
+        maximum_flow(graph, *ends, 1, np.ones(2, np.int64))
+    with pytest.raises(error, match=said):
+        minimum_cut(graph, *ends, 1, np.array([True, False, False]))

@@ -7,9 +7,20 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, reachable, require, sample, sparse, verifier, vertex_answer
+from gasla.verify._common import (
+    Array,
+    VerificationError,
+    check_source,
+    reachable,
+    require,
+    sample,
+    sparse,
+    verifier,
+    vertex_answer,
+)
 
 TOLERANCE = 1e-9  # relative, for floats
+MOST = 5 * 2**60  # of integers at a vertex: right flows have less than 2**62, and differences of two sums fit int64
 BITS = 29  # of int32 capacities for SciPy, which adds two of them
 
 
@@ -17,8 +28,9 @@ BITS = 29  # of int32 capacities for SciPy, which adds two of them
 def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) -> None:
     """Verify `value` and `flow` of `gasla.maximum_flow`.
 
-    The flow respects capacities, is conserved at vertices, and no augmenting path exists: integers exactly. Floats are
-    conserved up to 1e-9 of the flow through a vertex, and augmenting paths carry at most 1e-9 of the value.
+    The flow respects capacities, is conserved at vertices, and no augmenting path exists: integers exactly, where less
+    than 2**62 flows through each vertex. Floats are conserved up to 1e-9 of the flow through a vertex, and augmenting
+    paths carry at most 1e-9 of the value.
 
     Examples
     --------
@@ -30,18 +42,22 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
     gasla.verify.VerificationError: more could be sent, along the vertices 0, 1, 2
     """
     n, src, dst, capacity = _edges(graph)
-    name, is_whole = _names(src, dst), capacity.dtype.kind == "i"
+    source, target = _ends(source, target, n)
+    name, is_whole, value = _names(src, dst), capacity.dtype.kind == "i", _number(value)
     sent = np.asarray(flow)
     if sent.shape != src.shape or sent.dtype.kind != capacity.dtype.kind:
         raise VerificationError(
             f"flow: {len(src)} values of {capacity.dtype} were expected, one per edge, not {sent.dtype}{sent.shape}"
         )
+    sent = sent.astype(capacity.dtype)
     require(sent >= 0, lambda e: f"{name(e)} carries {sent[e]}; expected 0 or more")
     require((sent == 0) | (src != dst), lambda e: f"{name(e)} carries {sent[e]}; expected 0, as it is a loop")
     require(sent < np.inf, lambda e: f"{name(e)} carries {sent[e]}; expected a finite number")
     require(sent <= capacity, lambda e: f"{name(e)} carries {sent[e]}; its capacity is {capacity[e]}")
     if not 0 <= value < np.inf:
         raise VerificationError(f"the value is {value}; expected a finite number, 0 or more")
+    if is_whole:
+        _require_exact_sums(n, src, dst, sent)
     overflows = _check_balance((n, src, dst), sent, source, target, value, 0, np.ones(n, bool))
     if overflows.any():
         _check_balance((n, src, dst), sent, source, target, value, -64, overflows)
@@ -69,6 +85,7 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
     gasla.verify.VerificationError: the cut costs 3, and there is one that costs 2
     """
     n, src, dst, capacity = _edges(graph)
+    source, target = _ends(source, target, n)
     side = vertex_answer("source_side", source_side, n, "b")
     if not side[source] or side[target]:
         raise VerificationError(f"source {source} and target {target} are not on their sides of the cut")
@@ -183,6 +200,19 @@ def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
     return graph.n, src, dst, np.minimum(capacity.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
 
 
+def _ends(source: Any, target: Any, n: int) -> tuple[int, int]:
+    """Check that source and target are two vertices."""
+    source, target = check_source(source, n), check_source(target, n, "target")
+    if source == target:
+        raise ValueError(f"source and target are both {source}; expected two different vertices")
+    return source, target
+
+
+def _number(given: Any) -> Any:
+    """Return a number of Python, which does not wrap, for one of NumPy."""
+    return given.item() if isinstance(given, np.generic | np.ndarray) and given.ndim == 0 else given
+
+
 def _slack(is_whole: bool, size: Any) -> Any:
     """Return the allowed error of a number of this size: 0 for integers."""
     return 0 if is_whole else TOLERANCE * size
@@ -195,6 +225,14 @@ def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
     sums = np.zeros(n, sent.dtype)
     np.add.at(sums, at, sent)
     return sums
+
+
+def _require_exact_sums(n: int, src: Array, dst: Array, sent: Array) -> None:
+    """Refuse integers of 0 or more whose sums at a vertex might not fit int64. Floats that are almost exact tell."""
+    for at, does in (src, "leave"), (dst, "enter"):
+        sums = np.bincount(at, sent, n)
+        if (most := sums.max(initial=0)) >= MOST:
+            raise VerificationError(f"{most:.3g} units {does} vertex {sums.argmax()}; expected less than 2**62")
 
 
 def _sum(numbers: Array) -> float:
@@ -217,7 +255,7 @@ def _check_balance(
     arrives, leaves = (_sums(n, at, sent, scale) for at in (dst, src))
     excess = arrives - leaves
     is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
-    if is_known[target] and not abs(excess[target] - right) <= _slack(is_whole, right + most[target] / 2**20):
+    if is_known[target] and not abs(excess[target].item() - right) <= _slack(is_whole, right + most[target] / 2**20):
         came = excess[target].item() * 2**-scale
         raise VerificationError(f"the value is {value}, but {came} arrives at target {target}")
     excess[[source, target]] = 0
