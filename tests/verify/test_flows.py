@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.verify import VerificationError, maximum_flow, minimum_cut
+from gasla.verify import VerificationError, maximum_flow, minimum_cost_flow, minimum_cut
 
 SRC, DST = np.array([0, 0, 1, 1, 2, 4, 3]), np.array([1, 2, 2, 3, 3, 3, 5])
 UNIT = np.array([3, 2, 5, 2, 3, 9, 9])  # from 0 to 3 come 5; the edges to 4 and from 3 are of no use
@@ -136,3 +136,47 @@ def test_ends_are_two_vertices(ends: Any, error: type[Exception], said: str) -> 
         maximum_flow(graph, *ends, 1, np.ones(2, np.int64))
     with pytest.raises(error, match=said):
         minimum_cut(graph, *ends, 1, np.array([True, False, False]))
+
+
+@pytest.mark.parametrize(
+    ("prices", "said"),
+    [
+        (np.array([-100, 100], np.int8), "the price rises by 200; expected at most its cost"),
+        (np.array([-6 * 10**18, 6 * 10**18]), r"prices\[0\] is -6000000000000000000; expected less than"),
+        (np.array([2**63, 0], np.uint64), r"prices\[0\] is 9223372036854775808; expected less than"),
+    ],
+)
+def test_prices_do_not_wrap(prices: Any, said: str) -> None:
+    graph = gasla.Graph.from_edges([0], [1], [0])
+    with pytest.raises(VerificationError, match=said):
+        minimum_cost_flow(graph, [0, 0], 0, np.zeros(1, np.int64), prices)
+
+
+def test_prices_of_any_type_are_compared() -> None:
+    graph = gasla.Graph.from_edges([0], [1], [-200])
+    minimum_cost_flow(graph, [0, 0], 0, [0], np.array([200, 0], np.uint8), capacities=[5.0])
+    minimum_cost_flow(graph, {0: 3, 1: -3}, np.int64(-600), np.array([3], np.int8), np.array([200, 0], np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("supplies", "capacities", "flow", "said"),
+    [
+        (0, None, [0, 0], r"supplies are int64\(\); expected 3 whole numbers"),
+        ([0], None, [0, 0], r"supplies are int64\(1,\); expected 3 whole numbers"),
+        ([0, 0, 0], [1], [0, 0], r"capacities are int64\(1,\); expected 2 whole numbers"),
+        ([1, 0, -1], [1.5, 3], [1, 1], r"capacities\[0\] is 1.5; expected a whole number"),
+        ([0, 0, 0], [2**53, 3], [0, 0], r"capacities\[0\] is 9007199254740992.0; expected a whole number, less than"),
+        ([2**60, 0, -(2**60)], None, [2**60, 2**60], r"supplies\[0\] is 1.15.*; expected a whole number, less than"),
+    ],
+)
+def test_supplies_and_capacities_are_whole(supplies: Any, capacities: Any, flow: Any, said: str) -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 2], [1, 1])
+    with pytest.raises(VerificationError, match=said):
+        minimum_cost_flow(graph, supplies, sum(flow), flow, [-2, -1, 0], capacities=capacities)
+
+
+def test_costs_without_end_are_refused() -> None:
+    for cost, said in [(math.inf, r"costs\[0\] is inf"), (1e308, "cost more than 1.8e308; expected an error")]:
+        graph = gasla.Graph.from_edges([0], [1], [cost])
+        with pytest.raises(VerificationError, match=said):
+            minimum_cost_flow(graph, [10, -10], 5.0, [10], [-cost, 0.0])

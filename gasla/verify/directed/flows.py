@@ -1,7 +1,7 @@
 """Verifiers of flows and cuts, by duality: a maximum flow saturates a cut, and equals the capacity of a minimum cut."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from gasla.verify._common import (
     require,
     sample,
     sparse,
+    vector_of,
     verifier,
     vertex_answer,
 )
@@ -161,18 +162,26 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     values = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
-    is_whole, name = values.dtype.kind != "f", _names(src, dst)
-    costs = values.astype(np.int64 if is_whole else np.float64)
+    is_whole, name, cost = values.dtype.kind != "f", _names(src, dst), _number(cost)
+    costs = _numbers("costs", values, is_whole)
     limits = graph.edge_attributes[capacities] if isinstance(capacities, str) else capacities
-    limits = np.full(graph.m, np.inf) if limits is None else np.asarray(limits, np.float64)
-    sent, price = np.asarray(flow), vertex_answer("prices", prices, graph.n, "iu" if is_whole else "f")
+    limits = np.full(graph.m, np.inf) if limits is None else _whole_numbers("capacities", limits, graph.m)
+    given = vector_of(supplies, graph.n) if isinstance(supplies, Mapping) else supplies
+    supply = _whole_numbers("supplies", given, graph.n)
+    sent = np.asarray(flow)
+    price = _numbers("prices", vertex_answer("prices", prices, graph.n, "iu" if is_whole else "f"), is_whole)
     if sent.shape != src.shape or sent.dtype.kind != "i":
         raise VerificationError(f"flow is {sent.dtype}{sent.shape}; expected {graph.m} integers, one per edge")
+    sent = sent.astype(np.int64)
     require((sent >= 0) & (sent <= limits), lambda e: f"{name(e)} carries {sent[e]}; its capacity is {limits[e]}")
+    _require_exact_sums(graph.n, src, dst, sent)
     left = _sums(graph.n, src, sent, 0) - _sums(graph.n, dst, sent, 0)
-    require(left == np.asarray(supplies), lambda v: f"{left[v]} more leave vertex {v} than arrive; expected its supply")
+    require(left == supply, lambda v: f"{left[v]} more leave vertex {v} than arrive; expected its supply")
+    size = 0 if is_whole else _sum(abs(costs * sent))
+    if not size < np.inf:
+        raise VerificationError("the edges of the flow cost more than 1.8e308; expected an error")
     total = sum(map(int.__mul__, costs.tolist(), sent.tolist())) if is_whole else _sum(costs * sent)
-    if not abs(total - cost) <= _slack(is_whole, _sum(abs(costs * sent))):
+    if not abs(total - cost) <= _slack(is_whole, size):
         raise VerificationError(f"the cost is {cost}, but that of the flow is {total}")
     rise, slack = price[dst] - price[src], _slack(is_whole, abs(costs).max(initial=0))
     require(
@@ -262,6 +271,24 @@ def _check_balance(
     balanced = abs(excess) <= _slack(is_whole, most + right / 2**20)
     require(balanced | ~is_known, lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}")
     return here & ~is_known
+
+
+def _numbers(name: str, numbers: Array, is_whole: bool) -> Array:
+    """Return costs or prices as int64 or float64, such that a sum of three of them is one, too."""
+    most = 2**61 if is_whole else np.inf
+    require((numbers < most) & (numbers > -most), lambda i: f"{name}[{i}] is {numbers[i]}; expected less than {most}")
+    return numbers.astype(np.int64 if is_whole else np.float64)
+
+
+def _whole_numbers(name: str, given: Any, count: int) -> Array:
+    """Return supplies or capacities as float64, in which they are exact. inf stands for no limit."""
+    numbers = np.asarray(given)
+    if numbers.shape != (count,) or (numbers.dtype.kind not in "biuf" and count):
+        raise VerificationError(f"{name} are {numbers.dtype}{numbers.shape}; expected {count} whole numbers")
+    numbers = numbers.astype(np.float64)
+    is_fit = (numbers == np.rint(numbers)) & ((abs(numbers) < 2.0**53) | (numbers == np.inf))
+    require(is_fit, lambda i: f"{name}[{i}] is {numbers[i]}; expected a whole number, less than 2**53")
+    return numbers
 
 
 def _names(src: Array, dst: Array) -> Callable[[int], str]:
