@@ -180,3 +180,28 @@ def test_costs_without_end_are_refused() -> None:
         graph = gasla.Graph.from_edges([0], [1], [cost])
         with pytest.raises(VerificationError, match=said):
             minimum_cost_flow(graph, [10, -10], 5.0, [10], [-cost, 0.0])
+
+
+def test_wrong_cuts_of_huge_cost_are_refused() -> None:
+    graph = gasla.Graph.from_edges([0] * 9 + [1], [1] * 9 + [2], np.array([2**62] * 9 + [1]))
+    minimum_cut(graph, 0, 2, 1, np.array([True, True, False]))
+    with pytest.raises(VerificationError, match=r"the cut costs 41505174165846491136; expected less than 2\*\*62"):
+        minimum_cut(graph, 0, 2, 9 * 2**62, np.array([True, False, False]))
+    wide = gasla.Graph.from_edges([0] * 9 + [*range(1, 10)], [*range(1, 10)] + [10] * 9, [2**61] * 9 + [2**55] * 9)
+    minimum_cut(wide, 0, 10, 9 * 2**55, np.arange(11) < 10)
+    with pytest.raises(VerificationError, match=f"{2**61 + 2**58}, and there is one that costs {9 * 2**55}"):
+        minimum_cut(wide, 0, 10, 2**61 + 2**58, ~np.isin(np.arange(11), [9, 10]))
+
+
+def test_integer_cuts_have_the_largest_source_side() -> None:
+    graph = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 2], [1, 1, 1, 5], n=5)
+    minimum_cut(graph, 0, 3, 1, np.array([True, True, True, False, True]))
+    for smaller in ([0], [0, 4], [0, 1], [0, 1, 4], [0, 1, 2]):
+        with pytest.raises(VerificationError, match=r"is not on the source side; expected the largest"):
+            minimum_cut(graph, 0, 3, 1, np.isin(np.arange(5), smaller))
+    floats = graph.with_values(np.array([1.0, 1.0, 1.0, 5.0]))
+    minimum_cut(floats, 0, 3, 1.0, np.array([True, False, False, False, False]))
+    apart = gasla.Graph.from_edges([1], [2], [3], n=4)
+    minimum_cut(apart, 0, 2, 0, np.array([True, False, False, True]))
+    with pytest.raises(VerificationError, match="vertex 3 is not on the source side"):
+        minimum_cut(apart, 0, 2, 0, np.array([True, False, False, False]))

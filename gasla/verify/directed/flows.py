@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
+from gasla.graph.weights import exact_total
 from gasla.verify._common import (
     Array,
     VerificationError,
@@ -66,7 +67,7 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
     residual = np.concatenate([capacity - sent, sent])
     path = _path(n, tails, heads, residual > 0, source, target)
     slack = _slack(is_whole, float(value))
-    if path and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack) > slack):
+    if path and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack)[0] > slack):
         raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, path))}")
 
 
@@ -74,7 +75,9 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
 def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: Any) -> None:
     """Verify `value` and `source_side` of `gasla.minimum_cut`: the cut separates both, and has this capacity.
 
-    That no cut is cheaper shows only in a flow of this value, which SciPy computes.
+    That no cut is cheaper shows only in a flow of this value, which SciPy computes. For integers, the side is the
+    largest of a minimum cut: no other vertex lacks a path to the target along which more could flow. For floats this
+    is not verified, since rounding may add and remove such paths.
 
     Examples
     --------
@@ -97,9 +100,19 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
         raise VerificationError(f"the edges of the cut cost {cost}; expected a cut of finite capacities")
     if not abs(cost - value) <= _slack(is_whole, cost):
         raise VerificationError(f"the value is {value}, but the edges of the cut cost {cost}")
-    least = _largest_flow(n, src, dst, capacity, source, target, cost) if cost else cost
+    if is_whole and cost >= 2**62:
+        raise VerificationError(f"the cut costs {cost}; expected less than 2**62, or an error")
+    if not (cost or is_whole):
+        return
+    least, (tails, heads, residual) = _largest_flow(n, src, dst, capacity, source, target, cost)
     if cost - least > _slack(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and there is one that costs {least}")
+    if is_whole:
+        can_send = reachable(n, heads[residual > 0], tails[residual > 0], [target])
+        require(
+            side | can_send,
+            lambda v: f"vertex {v} is not on the source side; expected the largest, and no more can flow from {v}",
+        )
 
 
 @verifier("shares")
@@ -137,7 +150,7 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     if cost - degrees[v] > _slack(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and cutting off vertex {v} costs {degrees[v]}")
     for v in (sample(n - 1, samples) + 1).tolist() if cost else []:
-        least = _largest_flow(n, src, dst, weight, 0, v, cost)
+        least, _ = _largest_flow(n, src, dst, weight, 0, v, cost)
         if cost - least > _slack(is_whole, cost):
             raise VerificationError(f"the cut costs {cost}, and one between vertices 0 and {v} costs {least}")
 
@@ -310,8 +323,10 @@ def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, t
 
 def _largest_flow(
     n: int, src: Array, dst: Array, capacity: Array, source: int, target: int, most: float
-) -> int | float:
+) -> tuple[int | float, tuple[Array, Array, Array]]:
     """Return the value of a maximum flow, limited to `most`: exact for integers, within 1e-10 of `most` for floats.
+
+    Returns its residual capacities, too: tails, heads and numbers, exact for integers if `most` is no limit.
 
     By SciPy, whose capacities have 31 bits: in rounds of decreasing units, each on the residual capacities of the last.
     The result is complete once the edges of the saturated cut have lost nothing by rounding.
@@ -327,16 +342,17 @@ def _largest_flow(
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - BITS)
         unit = max(1, int(unit)) if is_whole else unit
-        parts = np.append(np.minimum(left, limit) // unit, [-(-limit // unit), 0]).astype(np.int32)
+        parts = np.append(np.minimum(left, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
         sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
         along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
         found += type(found)(sent.flow_value) * unit
         left = left - along[:-2] * unit
         open_ = parts - along > 0
         side = reachable(n + 1, tails[open_], heads[open_], [n])
-        rest = left[side[tails[:-2]] & ~side[heads[:-2]]].sum()
+        beyond = left[side[tails[:-2]] & ~side[heads[:-2]]]
+        rest = min(exact_total(beyond) if is_whole else beyond.sum(), bound - found)
         if not side[source] or rest <= (0 if is_whole else 1e-10):
-            return min(found, bound) * (1 if is_whole else most)
+            return min(found, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], left)
         limit = type(limit)(rest)
         bound = min(bound, found + limit)
 
