@@ -24,9 +24,13 @@ from gasla.graph.arguments import (
     vertex_numbers,
     whole_number,
 )
+from gasla.graph.edge_values import first_edge
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
+from gasla.graph.weights import exact_total
+
+CAPACITY, INT64 = 2**62 - 1, 2**63 - 1  # the largest capacity, so that the residual one fits int64; the largest int64
 
 MOST_PARTS = 1 << 24  # of a partition
 
@@ -422,7 +426,8 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     graph : Graph
-        Undirected, with symmetric values: int64, 0 or more. Self loops count for nothing.
+        Undirected, with symmetric values: int64, 0 or more, which add up to less than 2**63. Self loops count for
+        nothing.
     most : int
         Weights to earlier vertices that are at least so large count as equal, which is faster.
 
@@ -436,7 +441,9 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     TypeError
-        If the graph is not in host memory, or its values are not int64.
+        If the graph is not in host memory, its values are not int64, or `most` is not a whole number.
+    ValueError
+        If a value or `most` is negative, or the values add up to 2**63 or more.
 
     Notes
     -----
@@ -450,8 +457,10 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     >>> primitives.adjacency_order(graph, 10)
     (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
     """
-    graph = _network("adjacency_order", graph)
-    found = kernels().adjacency_order(graph.out, graph.out_values, whole_number("most", most))
+    graph, most = _network("adjacency_order", graph), min(whole_number("most", most), INT64)
+    if graph.m and int(graph.value_range[1]) * graph.m > INT64 and (total := exact_total(graph.values)) > INT64:
+        raise ValueError(f"the values of the graph add up to {float(total):.3g}; expected less than 2**63")
+    found = kernels().adjacency_order(graph.out, graph.out_values, most)
     require_unchanged_files(graph)
     return found
 
@@ -465,21 +474,21 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
     Parameters
     ----------
     graph : Graph
-        With a reverse edge for every edge, as `Graph.paired` adds them. Values are capacities: int64, 0 to 2**62 - 1;
-        those that leave the source, or those that enter the target, add up to less than 2**62.
+        With a reverse edge for every edge, as `Graph.paired` adds them. Values are capacities: int64, 0 to 2**62 - 1.
     source, target : vertex
 
     Returns
     -------
     value : int
+        Exact, of any size.
     flow : (m,) array of int64
         The flow of each edge, negative where it runs along the reverse edge.
 
     Raises
     ------
     TypeError, ValueError
-        If the graph is not in host memory, has no such values, or an edge has no reverse edge; or if the source or the
-        target is not a vertex, or they are equal.
+        If the graph is not in host memory, a value is not int64 or not from 0 to 2**62 - 1, or an edge has no reverse
+        edge; or if the source or the target is not a vertex, or they are equal.
 
     Notes
     -----
@@ -495,13 +504,14 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
     >>> primitives.send_flow(Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [5, 0, 3, 0]), 0, 2)
     (3, array([ 3, -3,  3, -3]))
     """
-    graph = _network("send_flow", graph)
+    graph = _network("send_flow", graph, CAPACITY)
     source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
-        raise ValueError(f"source and target are both {source}; expected two different vertices")
-    value, flow = kernels().send_flow(graph, source, target)
+        raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
+    _, flow = kernels().send_flow(graph, source, target)
     require_unchanged_files(graph)
-    return value, flow
+    first, last = graph.out.indptr[source : source + 2].tolist()
+    return exact_total(flow[graph.out.numbers()[first:last]]), flow
 
 
 def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
@@ -534,7 +544,7 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     >>> primitives.residual_sources(network, primitives.send_flow(network, 0, 2)[1], 2)
     array([False, False,  True])
     """
-    graph, flow = _network("residual_sources", graph), np.ascontiguousarray(flow)
+    graph, flow = _network("residual_sources", graph, CAPACITY), np.ascontiguousarray(flow)
     if flow.shape != (graph.m,) or flow.dtype != np.int64:
         raise ValueError(f"flow is {flow.dtype}{flow.shape}; expected int64 of shape {(graph.m,)}, one per edge")
     marks: np.ndarray = kernels().residual_sources(graph, flow, translate_vertex(graph, target, "target"))
@@ -542,11 +552,16 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     return marks
 
 
-def _network(name: str, graph: Any) -> Graph:
-    """Return a graph in host memory whose values are int64."""
+def _network(name: str, graph: Any, most: int = INT64) -> Graph:
+    """Return a graph in host memory whose values are int64, from 0 to `most`."""
     graph = in_host_memory(name, graph)
     if graph.value_type != np.int64:
         raise TypeError(f"the values of the graph are {graph.value_type}; expected int64")
+    graph.notice_values()
+    least, largest = map(int, graph.value_range) if graph.m else (0, 0)
+    if least < 0 or largest > most:
+        edge, value = first_edge(graph.values, lambda values: (values < 0) | (values > most))
+        raise ValueError(f"the value of edge {edge} is {value}; expected 0 to 2**{most.bit_length()} - 1")
     return graph
 
 

@@ -166,3 +166,16 @@ def test_the_order_takes_most_weight_first() -> None:
         assert to_earlier[0] == to_earlier.max() == min(15, sums[v])
     with pytest.raises(TypeError, match="expected int64"):
         primitives.adjacency_order(both.with_values(both.values.astype(float)), 3)
+
+
+def test_adjacency_orders_of_any_limit() -> None:
+    graph = gasla.Graph.from_edges([0, 1, 0, 2, 1, 2], [1, 0, 2, 0, 2, 1], [1, 1, 3, 3, 1, 1])
+    for most in (4, 2**63 - 1, 2**63, 2**70):
+        order, sums = primitives.adjacency_order(graph, most)
+        assert order.tolist() == [0, 2, 1] and sums.tolist() == [0, 2, 3]
+    with pytest.raises(ValueError, match="most is -1; expected 0 or more"):
+        primitives.adjacency_order(graph, -1)
+    with pytest.raises(ValueError, match=r"the value of edge 2 is -3; expected 0 to 2\*\*63 - 1"):
+        primitives.adjacency_order(graph.with_values([1, 1, -3, -3, 1, 1]), 4)
+    with pytest.raises(ValueError, match=r"add up to 2.77e\+19; expected less than 2\*\*63"):
+        primitives.adjacency_order(graph.with_values(np.full(6, 2**62)), 4)

@@ -349,6 +349,30 @@ def test_the_primitives_name_what_they_expect() -> None:
         primitives.send_flow(gasla.Graph.from_edges([0], [1], [3]), 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([-3, 0], r"the value of edge 0 is -3; expected 0 to 2\*\*62 - 1"),
+        ([3, 2**62], r"the value of edge 1 is 4611686018427387904; expected 0 to 2\*\*62 - 1"),
+    ],
+)
+def test_the_primitives_refuse_values_out_of_range(values: Any, said: str) -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 0], np.array([3, 0]))
+    assert primitives.send_flow(graph, 0, 1)[0] == 3
+    graph.values[:] = values
+    with pytest.raises(ValueError, match=said):
+        primitives.send_flow(graph, 0, 1)
+    with pytest.raises(ValueError, match=said):
+        primitives.residual_sources(graph, np.zeros(2, np.int64), 1)
+
+
+def test_the_primitives_send_more_than_an_integer_of_64_bits() -> None:
+    graph = gasla.Graph.from_edges([0] * 8 + [1] * 8, [1] * 8 + [0] * 8, np.array([2**62 - 1] * 8 + [0] * 8))
+    value, flow = primitives.send_flow(graph, 0, 1)
+    assert value == 8 * (2**62 - 1) and (flow[:8] == 2**62 - 1).all() and (flow[8:] == 1 - 2**62).all()
+    assert not primitives.residual_sources(graph, flow, 1)[0]
+
+
 def test_the_kernels_end_when_they_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     path, stopped = gasla.Graph.from_edges(np.arange(999), np.arange(1, 1000)).paired(), new_control()
     whole = primitives.send_flow(path, 0, 999)
