@@ -48,7 +48,8 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     ValueError
         If source or target is not a vertex, or they are equal; if a capacity is negative or NaN; if a path of infinite
         capacity leads from source to target; if the value overflows float64; if integer capacities sum to 2**62 - 1 or
-        more both at the source and at the target, and no cut avoids the largest of them.
+        more in every cut; on a GPU, also if they do at the source and at the target, and no cut avoids the largest of
+        them.
 
     Notes
     -----

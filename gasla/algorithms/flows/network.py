@@ -22,7 +22,7 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
     """Check that source and target are two vertices."""
     source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
-        raise ValueError(f"source and target are both {source}; expected two different vertices")
+        raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
     return source, target
 
 

@@ -66,21 +66,28 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
 def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
     out, into = _ends_of(net, source, target)
     sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
-    if min(sends, takes) >= LARGEST:
-        said = (
-            f"the capacities of the edges that leave source {source} sum to {float(sends):.3g} or more, those of the "
-            f"edges that enter target {target} to {float(takes):.3g} or more; expected at most 2**62 - 2 for either, "
-            "or a much smaller cut: lower the largest capacities, or pass floats"
-        )
+    if min(sends, takes) >= LARGEST and not fits_one_thread(net):  # where excess might not fit int64
         net = _lowered(net, source, target)
-        sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
-        if min(sends, takes) >= LARGEST:
-            raise ValueError(said)
+        lowered = [_total(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
+        if min(lowered) >= LARGEST:
+            raise _too_large(net, source, target, sends, takes)
+        sends, takes = lowered
     found = _sent(net, source, target, takes < sends)
+    if found.arrived >= LARGEST:  # capacities were limited to it
+        raise _too_large(net, source, target, sends, takes)
     if cut:
         return Solution(found.arrived, None, found.source_side())
     found.return_excess()
     return Solution(found.arrived, _positive(found.net()), None)
+
+
+def _too_large(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
+    """Return the error for a flow that may not fit int64."""
+    return ValueError(
+        f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(sends):.3g} or more, those "
+        f"of the edges that enter target {net.name(target)!r} to {float(takes):.3g} or more; expected at most "
+        "2**62 - 2 for either, or a much smaller cut: lower the largest capacities, or pass floats"
+    )
 
 
 def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
@@ -113,8 +120,8 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
         between = _cut_beyond(net, xp.isinf(capacity), source, target)
         if between is None:
             raise UnboundedFlowError(
-                f"a path of infinite capacity leads from source {source} to target {target}, so the flow is "
-                "unbounded; expected a finite capacity on every path"
+                f"a path of infinite capacity leads from source {net.name(source)!r} to target {net.name(target)!r}, "
+                "so the flow is unbounded; expected a finite capacity on every path"
             )
         bound = _total(capacity[between])
     bound = max(bound, SMALLEST)
@@ -138,8 +145,9 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
             break
         if missing > bound / 4:
             raise ValueError(
-                f"{len(out):,} edges leave source {source}, {len(into):,} enter target {target}, and the minimum cut "
-                "has too many edges to sum their capacities within 1e-12; expected fewer, or integers"
+                f"{len(out):,} edges leave source {net.name(source)!r}, {len(into):,} enter target "
+                f"{net.name(target)!r}, and the minimum cut has too many edges to sum their capacities within 1e-12; "
+                "expected fewer, or integers"
             )
         if arrived + missing < bound / 4:
             bound = arrived + missing

@@ -282,6 +282,33 @@ def test_too_much_at_once_is_refused() -> None:
         gasla.maximum_flow(graph, 0, 1)
 
 
+def test_a_cut_far_from_large_capacities_is_found() -> None:
+    src, dst = [0] * 10 + [1] * 9 + [2] * 10, [1] * 10 + [2] * 9 + [3] * 10
+    for part in ((2**62 - 1) // 58, (2**62 - 2) // 9):
+        values = np.array([2**61] * 10 + [part] * 9 + [2**61] * 10)
+        flow, cut = both(gasla.Graph.from_edges(src, dst, values), 0, 3)
+        assert flow.value == 9 * part and cut.source_side.tolist() == [True, True, False, False]
+    values[10:19] = 2**59
+    with pytest.raises(ValueError, match="or a much smaller cut"):
+        gasla.maximum_flow(gasla.Graph.from_edges(src, dst, values), 0, 3)
+    values[10:19] = (2**62 - 1) // 58
+    with programs_only(), pytest.raises(ValueError, match="or a much smaller cut"):
+        gasla.maximum_flow(gasla.Graph.from_edges(src, dst, values), 0, 3)
+
+
+def test_errors_name_vertices() -> None:
+    graph = gasla.Graph.from_networkx(nx.DiGraph([("Oslo", "Rome")]))
+    for ends, values, said in [
+        (("Oslo", 0), [1], "source and target are both 'Oslo'"),
+        (("Oslo", "Rome"), [np.inf], "from source 'Oslo' to target 'Rome'"),
+        (("Oslo", "Rome"), [2**62], "source 'Oslo' sum to 4.61e.18 or more, those .* that enter target 'Rome'"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            gasla.maximum_flow(graph.with_values(np.array(values)), *ends)
+    with pytest.raises(ValueError, match="source and target are both 'Oslo'"):
+        primitives.send_flow(graph.with_values([1]), "Oslo", "Oslo")
+
+
 def test_the_verifier_rejects_wrong_answers() -> None:
     value, flow = gasla.maximum_flow(NETWORK, 0, 3)
     for wrong, said in [
