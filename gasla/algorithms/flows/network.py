@@ -81,5 +81,5 @@ def _capacities(graph: Graph) -> Any:
         e = int(wrong.argmax())
         raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected a number, 0 or more")
     if kind == "f":
-        return values.astype(np.float64)
+        return values.astype(np.float64) + 0.0  # not -0.0
     return xp.minimum(values.astype(np.uint64), np.uint64(LARGEST)).astype(np.int64)

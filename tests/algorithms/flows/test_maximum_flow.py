@@ -296,6 +296,12 @@ def test_a_cut_far_from_large_capacities_is_found() -> None:
         gasla.maximum_flow(gasla.Graph.from_edges(src, dst, values), 0, 3)
 
 
+def test_a_flow_is_never_minus_zero() -> None:
+    for values in ([-0.0, 1.0], [-0.0, -0.0], np.array([-0.0, 2], np.float32)):
+        found = gasla.maximum_flow(gasla.Graph.from_edges([0, 0], [1, 1], values), 0, 1)
+        assert not np.signbit(found.flow).any() and not np.signbit(found.value)
+
+
 def test_errors_name_vertices() -> None:
     graph = gasla.Graph.from_networkx(nx.DiGraph([("Oslo", "Rome")]))
     for ends, values, said in [
