@@ -48,7 +48,7 @@ def _pairs(graph: Graph, given: Any, name: str) -> Any:
 VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give vertices, by their names
     **dict.fromkeys(("source", "target"), translate_vertex),
     **dict.fromkeys(("sources", "starts", "ids", "nodes", "terminals"), translate_vertices),
-    **dict.fromkeys(("personalization", "dangling", "beta"), _numbered),
+    **dict.fromkeys(("personalization", "dangling", "beta", "supplies"), _numbered),
     "pairs": _pairs,
 }
 

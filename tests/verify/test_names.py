@@ -50,6 +50,9 @@ CHECKS: dict[str, Callable[[Graph, Vertices], None]] = {
     "k_shortest_paths": lambda g, v: verify.k_shortest_paths(g, v(0), v(4), 2, gasla.k_shortest_paths(PLAIN, 0, 4, 2)),
     "maximum_flow": lambda g, v: verify.maximum_flow(g, v(0), v(4), *gasla.maximum_flow(PLAIN, 0, 4)[:2]),
     "minimum_cut": lambda g, v: verify.minimum_cut(g, v(0), v(4), *gasla.minimum_cut(PLAIN, 0, 4)[:2]),
+    "minimum_cost_flow": lambda g, v: verify.minimum_cost_flow(
+        g, {v(0): 1, v(4): -1}, *gasla.minimum_cost_flow(PLAIN, {0: 1, 4: -1})
+    ),
     "betweenness": lambda g, v: verify.betweenness(
         g, gasla.betweenness_centrality(PLAIN, sources=[2, 0]), sources=[v(2), v(0)]
     ),

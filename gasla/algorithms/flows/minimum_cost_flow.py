@@ -8,13 +8,14 @@ before an answer is returned, for integers exactly.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.apart import call_apart
-from gasla.graph.arguments import in_host_memory, weight_range
+from gasla.graph.arguments import in_host_memory, vertex_numbers, weight_range
 from gasla.graph.graph import Graph
 from gasla.graph.weights import takes_weight
 from gasla.rows import Row
@@ -22,6 +23,7 @@ from gasla.rows import Row
 LARGEST = 2**31  # supplies, capacities and integer costs: the solver computes in float64, to about 1e-7
 SCALE = 17  # bits of the largest of float costs in the solver
 TOLERANCE = 1e-9  # relative to the largest cost, of float costs
+TOO_LARGE = "exceeds float64, 1.8e308; expected smaller costs: divide them by a power of two"
 
 
 class MinimumCostFlow(NamedTuple):
@@ -33,7 +35,7 @@ class MinimumCostFlow(NamedTuple):
 
 
 @takes_weight
-def minimum_cost_flow(graph: Any, supplies: ArrayLike, *, capacities: Any = None) -> MinimumCostFlow:
+def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capacities: Any = None) -> MinimumCostFlow:
     """Send supplies to where they are wanted, at the least cost.
 
     Parameters
@@ -41,8 +43,9 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike, *, capacities: Any = None
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the cost of a unit along the edge i -> j, a finite number, negative ones included; 1 without
         values. In host memory.
-    supplies : (n,) array of whole numbers
-        How much each vertex sends; negative, how much it takes. They add up to 0.
+    supplies : (n,) array of whole numbers, or dict of vertex to whole number
+        How much each vertex sends; negative, how much it takes. They add up to 0. Vertices that a dict lacks send
+        nothing.
     capacities : str or (m,) array of whole numbers, optional
         The most that each edge carries, in input order, inf for no limit, or the edge attribute that has it. By default
         there is no limit.
@@ -60,9 +63,9 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike, *, capacities: Any = None
     TypeError
         If the graph is on a GPU, or supplies or capacities are not whole numbers.
     ValueError
-        If supplies do not add up to 0; if a capacity is negative, a cost NaN or infinite, or numbers exceed 2**31; if
-        no flow meets the supplies; if a cycle of negative cost has no limit; or if rounding in the solver spoiled the
-        answer.
+        If supplies are infinite or do not add up to 0; if a capacity is negative, a cost NaN or infinite, or numbers
+        exceed 2**31; if the cost of the flow, or a price, exceeds float64; if no flow meets the supplies; if a cycle of
+        negative cost has no limit; or if rounding in the solver spoiled the answer.
 
     See Also
     --------
@@ -94,8 +97,13 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike, *, capacities: Any = None
     graph = in_host_memory("minimum_cost_flow", graph)
     graph.notice_values()
     costs = _costs(graph)
+    if isinstance(supplies, dict):
+        supplies = vertex_numbers(graph, "supplies", supplies)
     sends = _whole("supplies", supplies, graph.n, "vertex")
-    if not np.isfinite(sends).all() or sends.sum() != 0:
+    if np.isinf(sends).any():
+        v = int(np.isinf(sends).argmax())
+        raise ValueError(f"the supply of vertex {graph.name(v)!r} is {sends[v]}; expected finite numbers")
+    if sends.sum() != 0:
         raise ValueError(f"the supplies add up to {sends.sum():.0f}; expected finite numbers that add up to 0")
     if isinstance(capacities, str):
         graph.edge_attributes.require(capacities, "capacities")
@@ -107,7 +115,15 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike, *, capacities: Any = None
     flow, prices = _solved(graph, costs, sends, limits)
     if costs.dtype.kind == "i":
         return MinimumCostFlow(sum(map(int.__mul__, costs.tolist(), flow.tolist())), flow, prices)
-    return MinimumCostFlow(math.fsum((costs * flow).tolist()), flow, prices)
+    with np.errstate(over="ignore"):
+        each = costs * flow
+    try:
+        cost = math.fsum(each.tolist())
+    except (OverflowError, ValueError):  # partial sums, or inf and -inf
+        cost = math.inf
+    if not math.isfinite(cost):
+        raise ValueError(f"the cost {TOO_LARGE}")
+    return MinimumCostFlow(cost, flow, prices)
 
 
 def _costs(graph: Graph) -> np.ndarray:
@@ -128,6 +144,8 @@ def _costs(graph: Graph) -> np.ndarray:
 def _whole(name: str, given: Any, count: int, each: str) -> np.ndarray:
     """Return whole numbers, inf among them, as float64."""
     numbers = np.asarray(given)
+    if numbers.dtype == object and all(isinstance(number, Real) for number in numbers.flat):
+        numbers = np.asarray(np.frompyfunc(_limited, 1, 1)(numbers), np.float64)
     if numbers.dtype.kind not in "biuf" and numbers.size:
         raise TypeError(f"{name} is {numbers.dtype}; expected whole numbers")
     if numbers.shape != (count,):
@@ -136,9 +154,19 @@ def _whole(name: str, given: Any, count: int, each: str) -> np.ndarray:
     wrong = (numbers != np.rint(numbers)) | np.isnan(numbers)
     if wrong.any():
         raise TypeError(f"{name} has the entry {numbers[wrong][0]}; expected whole numbers: multiply by a unit")
-    if (np.abs(numbers[np.isfinite(numbers)]) > LARGEST).any():
-        raise ValueError(f"{name} has entries of more than 2**31; expected smaller ones: divide by a unit")
+    is_large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
+    if is_large.any():
+        i = int(is_large.argmax())
+        raise ValueError(
+            f"{name} has entries of more than 2**31, {np.asarray(given)[i]} for {each} {i}; expected smaller ones: "
+            "divide by a unit"
+        )
     return numbers
+
+
+def _limited(number: Any) -> Any:
+    """Return a number, or one that is too large as well in place of an integer beyond floats."""
+    return number if isinstance(number, float) else min(max(number, -(2**64)), 2**64)
 
 
 def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,8 +203,11 @@ def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarr
     if found.status != 0:
         raise RuntimeError(f"SciPy's solver ended with: {found.message}")
     flow, duals = np.rint(found.x).astype(np.int64), -found.eqlin.marginals
-    prices = np.rint(duals).astype(np.int64) if is_whole else np.ldexp(duals, -scale)
-    reduced = costs + prices[src] - prices[dst]
+    with np.errstate(over="ignore", invalid="ignore"):
+        prices = np.rint(duals).astype(np.int64) if is_whole else np.ldexp(duals, -scale)
+        reduced = costs + prices[src] - prices[dst]
+    if not np.isfinite(reduced).all() or not np.isfinite(prices).all():
+        raise ValueError(f"a price {TOO_LARGE}")
     slack = 0 if is_whole else TOLERANCE * float(np.abs(costs).max())
     left = np.bincount(src, flow, graph.n) - np.bincount(dst, flow, graph.n)
     is_flow = (flow >= 0).all() and (flow <= limits).all() and (left == sends).all()

@@ -1,5 +1,6 @@
 """Cheapest flows cost what NetworkX's network simplex says, and what is refused."""
 
+import warnings
 from typing import Any
 
 import networkx as nx
@@ -125,11 +126,28 @@ def test_costs_of_any_size_and_no_limit() -> None:
         ([1, np.nan], [1, 0, -1], {}, ValueError, "the weight of edge 1 is nan"),
         ([1, 2**40], [1, 0, -1], {}, ValueError, "integer costs range from 1 to 1099511627776; expected at most"),
         ([1, 1], [2**40, 0, -(2**40)], {}, ValueError, r"supplies has entries of more than 2\*\*31"),
+        ([1, 1], [0, np.inf, -np.inf], {}, ValueError, "the supply of vertex 1 is inf; expected finite numbers"),
+        ([1, 1], {1: np.inf, 0: -np.inf}, {}, ValueError, "supplies of vertex 0 is -inf; expected a finite number"),
+        ([1, 1], {0: 1, 3: -1}, {}, ValueError, "3 is outside a graph of 3 vertices"),
+        (
+            [1, 1],
+            [1, 0, -1],
+            {"capacities": [1, 2**80]},
+            ValueError,
+            "2\\*\\*31, 1208925819614629174706176 for edge 1; expected smaller ones",
+        ),
+        ([1, 1], [1, 0, -(10**400)], {}, ValueError, "for vertex 2; expected smaller ones"),
+        ([1, 1], [1, 0, -1], {"capacities": 2**80}, ValueError, r"capacities has shape \(\); expected \(2,\)"),
+        ([1, 1], [1, 0, "a"], {}, TypeError, "supplies is .*; expected whole numbers"),
+        ([1e308, 1.0], [10, -10, 0], {}, ValueError, "the cost exceeds float64, 1.8e308; expected smaller costs"),
+        ([1e308, 1e308], [1, 0, -1], {}, ValueError, "exceeds float64, 1.8e308; expected smaller costs"),
     ],
 )
 def test_what_is_refused(values: Any, supplies: Any, options: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        gasla.minimum_cost_flow(Graph.from_edges([0, 1], [1, 2], values), supplies, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error, match=said):
+            gasla.minimum_cost_flow(Graph.from_edges([0, 1], [1, 2], values), supplies, **options)
 
 
 def test_a_cycle_without_limit_is_refused() -> None:
@@ -138,3 +156,12 @@ def test_a_cycle_without_limit_is_refused() -> None:
         gasla.minimum_cost_flow(graph, [0, 0])
     found = gasla.minimum_cost_flow(graph, [0, 0], capacities=[5, 9])
     assert found.cost == -5 and found.flow.tolist() == [5, 5]
+
+
+def test_supplies_by_name() -> None:
+    graph = Graph.from_networkx(nx.DiGraph([("Oslo", "Rome"), ("Rome", "Bonn")]))
+    found = gasla.minimum_cost_flow(graph, {"Oslo": 3, "Bonn": -3})
+    assert found.cost == 6 and found.flow.tolist() == [3, 3]
+    verify.minimum_cost_flow(graph, {"Oslo": 3, "Bonn": -3}, *found)
+    with pytest.raises(ValueError, match="the supply of vertex 'Oslo' is inf"):
+        gasla.minimum_cost_flow(graph, [np.inf, 0, -np.inf])
