@@ -67,7 +67,10 @@ def _made(graph: Graph, loops: bool) -> Graph:
     capacities, (src, dst) = _capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
-    return graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
+    made = graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
+    if isinstance(made.values, np.ndarray):
+        made.values.flags.writeable = False  # so that no call looks for changes
+    return made
 
 
 def _capacities(graph: Graph) -> Any:
