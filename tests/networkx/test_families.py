@@ -200,6 +200,44 @@ def test_global_cuts_weigh_what_networkxs_weigh() -> None:
         nx.stoer_wagner(nx.empty_graph(1), backend="gasla")
 
 
+LIMITLESS: list[dict[str, Any]] = [{}, {"capacity": float("inf")}, {"capacity": 2**63}]
+
+
+@pytest.mark.parametrize("first", LIMITLESS)
+@pytest.mark.parametrize("last", [6, 2**60 + 1])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_integer_capacities_stay_integers(kind: Any, first: dict[str, Any], last: int) -> None:
+    G = kind()
+    G.add_edge("s", "a", **first)
+    G.add_edge("a", "t", capacity=last)
+    G.add_edge("a", "a", capacity=0.5)
+    G.add_edge("t", "z", capacity=-0.5)
+    for name in ("maximum_flow_value", "minimum_cut_value", "minimum_cut", "maximum_flow"):
+        ours, theirs = (getattr(nx, name)(G, "s", "t", backend=backend) for backend in ("gasla", "networkx"))
+        assert repr(ours) == repr(theirs) or (name == "minimum_cut" and ours == theirs)
+    G.add_edge("a", "t", capacity=2.0**60)
+    if "capacity" in first and first["capacity"] == 2**63:
+        with pytest.raises(NotImplementedError):
+            nx.maximum_flow_value(G, "s", "t", backend="gasla")
+
+
+def test_paths_without_limit_beside_integers() -> None:
+    G = nx.path_graph(4, create_using=nx.DiGraph)
+    G.add_edge(0, 3, capacity=2**60 + 1)
+    with pytest.raises(nx.NetworkXUnbounded):
+        nx.maximum_flow_value(G, 0, 3, backend="gasla")
+    G.add_edge(1, 2, capacity=7)
+    assert nx.maximum_flow_value(G, 0, 3, backend="gasla") == 2**60 + 8
+    assert nx.maximum_flow_value(G, 3, 0, backend="gasla", capacity=None) == 0
+    with pytest.raises(nx.NetworkXUnbounded):
+        nx.maximum_flow_value(G, 0, 3, backend="gasla", capacity=None)
+
+
+def test_loops_do_not_make_a_global_cut_a_float() -> None:
+    G = nx.Graph([(0, 1, {"weight": 3}), (1, 1, {"weight": 0.5})])
+    assert repr(nx.stoer_wagner(G, backend="gasla")[0]) == "3"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])

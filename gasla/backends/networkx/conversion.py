@@ -21,6 +21,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16  # names per lookup
 EXACT = 2**53  # integers below are exact in float64
+I64 = np.iinfo(np.int64)
 EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums equal Python's
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
@@ -105,10 +106,10 @@ class Converted:
         self.data: list[dict[Any, Any]] | None = list(self._each(rows)) if everything else None
         keys = chain.from_iterable(chain.from_iterable(row.values() for row in rows))
         self.keys: list[Any] | None = list(keys) if self._multigraph else None
-        self._values: dict[tuple[Any, Any], Array | str] = {
-            (name, default): _numbers([data.get(name, default) for data in self._each(rows)], name)
-            for name, default in ({} if everything else wanted).items()
-        }
+        self._values: dict[tuple[Any, Any], Array | str] = {}
+        self._integers: dict[tuple[Any, Any], tuple[Array, Array]] = {}  # among floats: which they are, and exactly
+        for name, default in ({} if everything else wanted).items():
+            self._keep(name, default, self._each(rows))
         self._made: dict[Hashable, Any] = {}
         self._called: dict[Any, tuple[Array, Array]] = {}  # lengths that functions returned, and edges that they hide
 
@@ -232,16 +233,35 @@ class Converted:
         if callable(name):
             return self._by_function(name)
         if name is None:  # NetworkX looks up an attribute that does not exist
-            return np.ones(self.edges.count, np.int64)
+            return np.full(self.edges.count, default)
         key = (name, default)
         if key not in self._values and self.data is not None:
-            self._values[key] = _numbers([data.get(name, default) for data in self.data], name)
+            self._keep(name, default, self.data)
         found = self._values.get(key, f"the graph was converted without its edges' {name!r}")
         if isinstance(found, str):
             raise NotImplementedError(found)
         if not large:
             _require_exact(found, name)
         return found
+
+    def integers(self, name: Any, default: Any = 1) -> tuple[Array, Array]:
+        """Return which values of an attribute are integers, and these as int64, limited to its range."""
+        found = self.each(name, default, large=True)
+        if not callable(name) and (name, default) in self._integers:
+            return self._integers[name, default]
+        is_whole = np.full(len(found), found.dtype.kind in "bi")
+        return is_whole, np.where(is_whole, found, 0).astype(np.int64)
+
+    def _keep(self, name: Any, default: Any, edges: Iterable[dict[Any, Any]]) -> None:
+        """Keep an attribute of every edge as an array, and integers among floats once more, exactly."""
+        given = [data.get(name, default) for data in edges]
+        found = self._values[name, default] = _numbers(given, name)
+        if isinstance(found, str) or found.dtype.kind != "f":
+            return
+        is_whole = np.fromiter((isinstance(x, int | np.integer) for x in given), np.bool_, len(given))
+        if is_whole.any():
+            whole = [min(max(x, -I64.max), I64.max) if is_int else 0 for x, is_int in zip(given, is_whole.tolist())]
+            self._integers[name, default] = is_whole, np.array(whole, np.int64)
 
     def keys_of(self, edges: Array) -> list[Any]:
         """Return the keys of some edges of a multigraph."""

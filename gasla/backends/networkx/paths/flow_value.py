@@ -9,13 +9,15 @@ import numpy as np
 import gasla
 from gasla.algorithms.flows.network import UnboundedFlowError
 from gasla.arrays import moved
-from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.conversion import EXACT, Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
+from gasla.graph.weights import exact_total
 
 flow = nx.algorithms.flow
 ALIKE = (flow.boykov_kolmogorov, flow.dinitz, flow.edmonds_karp, flow.preflow_push, flow.shortest_augmenting_path)
 UNLIMITED = float("inf")
 MISSING: Any = object()
+UNBOUNDED = "Infinite capacity path, flow unbounded above."
 
 
 CONDITIONS = (
@@ -41,18 +43,42 @@ def _solved(
     given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
     if np.isnan(given).any():
         raise NotImplementedError("an edge whose capacity is NaN")
-    whole = given.dtype.kind in "bi"
+    source, target = flowG.numbers[_s], flowG.numbers[_t]
+    capacities = _integer_capacities(flowG, given, capacity, source, target)
+    whole = capacities is not None
     if only_whole and not whole:
         raise NotImplementedError("float capacities, by whose rounding cuts may differ")
-    capacities = np.maximum(given, 0).astype(np.int64 if whole else np.float64)
-    graph = flowG.plain().with_values(capacities).to(flowG.device)
+    graph = flowG.plain().with_values(capacities if whole else np.maximum(given, 0).astype(np.float64))
     try:
-        found = solve(graph, flowG.numbers[_s], flowG.numbers[_t])
+        found = solve(graph.to(flowG.device), source, target)
     except UnboundedFlowError:
-        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+        raise nx.NetworkXUnbounded(UNBOUNDED) from None
     except ValueError as error:
         raise NotImplementedError(str(error)) from None
     return int(found.value) if whole else float(found.value) or 0, found
+
+
+def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
+    """Return the capacities as int64, unlimited ones as more than all others, or None if some are finite floats.
+
+    Raises NetworkXUnbounded for a path of unlimited edges, which integers don't show.
+    """
+    is_whole, numbers = flowG.integers(capacity, UNLIMITED)
+    numbers = np.maximum(numbers, 0)
+    src, dst = flowG.plain().edges()
+    counts = (src != dst) & (given > 0)  # NetworkX leaves out all other edges
+    is_unlimited = counts & (given == UNLIMITED)
+    if not (is_whole | is_unlimited)[counts].all():
+        if (numbers[counts] >= EXACT).any():
+            raise NotImplementedError("integer capacities of 2**53 or more beside floats, which round them")
+        return None
+    if is_unlimited.any():
+        free = flowG.plain().select(is_unlimited)
+        if gasla.bfs(free, source)[target] >= 0:
+            raise nx.NetworkXUnbounded(UNBOUNDED)
+        total = exact_total(numbers[counts & ~is_unlimited])  # more than this no edge of a cheapest cut can take
+        numbers[is_unlimited] = min(total + 1, np.iinfo(np.int64).max)
+    return numbers
 
 
 def _offer(name: str, solve: Any) -> None:
@@ -128,6 +154,9 @@ def stoer_wagner(
     src, dst = graph.edges()
     if (weights[src != dst] < 0).any():
         raise nx.NetworkXError("graph has a negative-weighted edge.")
+    is_whole, integers = G.integers(weight)
+    if is_whole[src != dst].all():  # whatever the loops have
+        weights = integers
     try:
         value, side = gasla.global_minimum_cut(graph.with_values(np.maximum(weights, 0)))
     except ValueError as error:
