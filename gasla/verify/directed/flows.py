@@ -138,6 +138,8 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     if sides[0] or not sides.any():
         raise VerificationError(f"{sides.sum()} vertices are on the side, vertex 0 {'too' if sides[0] else 'not'}")
     is_whole = capacity.dtype.kind == "i"
+    order = np.argsort(capacity)  # in which equal parallel edges have equal sums in both directions
+    src, dst, capacity = src[order], dst[order], capacity[order]
     back = _both_directions(n, dst, src, capacity)[2]
     src, dst, weight = _both_directions(n, src, dst, capacity)
     weight = weight if (weight == back).all() else weight + back

@@ -131,6 +131,22 @@ def test_floats_of_any_size() -> None:
 
 
 @pytest.mark.parametrize(
+    ("edges", "value"),
+    [
+        (([0, 1, 1, 2], [1, 0, 2, 1], [1.0, 2.0, 1e20, 1e20]), 3.0),  # the directions differ by less than a unit
+        (([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1]), 0.6),
+        (([0, 1, 1], [1, 2, 3], [1e20, 1e-5, 1e-9]), 1e-9),
+        (([0, 1, 1, 1], [1, 2, 3, 4], [1e300, 1e-300, 1e-320, 1.0]), 1e-320),
+    ],
+)
+def test_floats_of_one_graph_of_any_size(edges: Any, value: float) -> None:
+    graph = Graph.from_edges(*edges)
+    found = gasla.global_minimum_cut(graph)
+    assert found.value == value
+    verify.global_minimum_cut(graph, *found)
+
+
+@pytest.mark.parametrize(
     ("graph", "said"),
     [
         (Graph.from_edges([], [], n=1), "the graph has 1 vertices; expected at least two"),
