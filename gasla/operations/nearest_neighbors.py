@@ -27,6 +27,7 @@ BYTES = 25 + 12  # of an edge: while it is found, and in the graph
 POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
 DIMENSIONS = 16  # from which on all points are compared: a tree took three times as long, in 8 as long
 BLOCK = 1 << 23  # products at a time
+ENOUGH = 1e-9  # relative error of a squared distance by which a neighbor may be farther than the nearest
 SPARE = 8  # candidates beyond k, whose distances are computed from differences, without cancellation
 
 
@@ -79,9 +80,13 @@ def k_nearest_neighbors(points: Any, k: int, *, queries: Any = None, metric: Met
     `scipy.spatial.cKDTree`, which runs on the CPU, also for points on a GPU: O(k + log n) for a point in few
     dimensions.
     For "euclidean" and "cosine" in 16 dimensions or more, all pairs are compared by products of matrices in float64, on
-    the device of the points: O(n d) for a point. Their rounding decides between points whose squared distances
-    differ by some 1e-15 of the largest squared distance from the mean of the points; distances are then computed from
-    differences. Among points at the same distance, which ones are neighbors is up to the method.
+    the device of the points: O(n d) for a point. The k + 8 nearest are then compared by differences. Where the rounding
+    of products may have hidden a neighbor that is nearer by a fraction of 1e-9, as among close points of which others
+    are very far, all differences are computed, which takes longer. Among points at the same distance, which ones are
+    neighbors is up to the method.
+
+    Distances are roots of sums of squares: in two dimensions or more, differences below 1e-154 of the largest
+    coordinate lose digits, and below 1e-162 count as 0.
 
     Besides the result and the tree, memory is 25 bytes per neighbor, and 25 bytes and the coordinates per point;
     blocks take 100 MB, or 200 bytes per point if that is more. Ctrl-C ends the call within some tenths of a second.
@@ -181,6 +186,9 @@ def _check_rows(name: str, given: Any, metric: Metric) -> None:
     if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
         raise TypeError(f"{name} is {given.dtype}{given.shape}; expected an (n, d) array of numbers, a row per point")
     xp: Any = array_module(given)
+    if given.dtype.itemsize > 8:  # what float64 doesn't hold is inf or 0
+        with np.errstate(over="ignore", under="ignore"):
+            given = given.astype(np.float64)
     wrong, expected = ~xp.isfinite(given).all(axis=1), "finite coordinates"
     if metric == "cosine" and not any_true(wrong):
         wrong, expected = ~given.any(axis=1), "a row with a direction, not all 0"
@@ -210,10 +218,12 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
         wanted = points if is_own else xp.ldexp(asked.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
-        neighbors, distances = _by_blocks(points, wanted, k, is_own)
+        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # of squared distances, as directions are rounded
+        neighbors, distances = _by_blocks(points, wanted, k, is_own, noise)
     else:
         here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))
-        found = nearest_by_tree(here, there, k, POWERS.get(metric, 2.0), is_own)
+        power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)  # without squares, which may underflow
+        found = nearest_by_tree(here, there, k, power, is_own)
         neighbors, distances = (moved(part, device) for part in found)
     if metric == "cosine":
         return NearestNeighbors(neighbors, distances * distances / 2)
@@ -244,8 +254,22 @@ def _on_sphere(places: Any) -> Any:
     return xp.stack([across * xp.cos(longitude), across * xp.sin(longitude), xp.sin(latitude)], axis=1)
 
 
-def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool) -> tuple[Any, Any]:
-    """Find neighbors by products: x is the nearer to y, the larger x·y - |x|²/2 is."""
+def _by_differences(points: Any, wanted: Any, k: int, own: int | None) -> tuple[Any, Any]:
+    """Return the neighbors of one point and their distances, from all differences."""
+    xp: Any = array_module(points)
+    apart = points - wanted
+    lengths = xp.sqrt((apart * apart).sum(axis=1))
+    if own is not None:
+        lengths[own] = np.inf
+    ids = xp.argsort(lengths)[:k]
+    return ids, lengths[ids]
+
+
+def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
+    """Find neighbors by products: x is the nearer to y, the larger x·y - |x|²/2 is.
+
+    Points whose squared distance is at most `noise` count as equal.
+    """
     xp: Any = array_module(points)
     n, count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
     neighbors = xp.empty((len(wanted), k), index_dtype(n))
@@ -257,6 +281,7 @@ def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool) -> tuple[Any, Any
         """Find the neighbors of some points at a time."""
         middle = points.mean(axis=0)
         near = points - middle
+        most, rounding = (near * near).sum(axis=1).max(), 8 * (points.shape[1] + 2) * np.finfo(np.float64).eps
         table = xp.concatenate([near.T, -(near * near).sum(axis=1)[None] / 2])
         columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(size, len(wanted)))
         room = xp.empty((min(size, len(wanted)), n))
@@ -269,12 +294,21 @@ def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool) -> tuple[Any, Any
                 scores[xp.arange(len(rows)), xp.arange(first, first + len(rows))] = -np.inf
             ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
             ids = select(ends, columns[: scores.size], scores.ravel(), count)[0]
-            apart = near[ids] - rows[:, None]
+            some = slice(first, first + len(rows))
+            apart = points[ids] - wanted[some, None]
             lengths = xp.sqrt((apart * apart).sum(axis=2))
             order = xp.argsort(lengths, axis=1)[:, :k]
-            some = slice(first, first + len(rows))
             neighbors[some] = xp.take_along_axis(ids, order, axis=1)
             distances[some] = xp.take_along_axis(lengths, order, axis=1)
+            if count < n - is_own:  # the points that are no candidates
+                squares = (rows * rows).sum(axis=1)
+                error = rounding * (squares + most)
+                others = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)  # at this distance or more
+                last = distances[some, -1] ** 2
+                unsure = (last > noise) & (last > others - error) & (last * ENOUGH < error)
+                for row in (xp.flatnonzero(unsure) + first).tolist():
+                    yield
+                    neighbors[row], distances[row] = _by_differences(points, wanted[row], k, row if is_own else None)
 
     if len(wanted) > 0 and k > 0:
         if xp is np:

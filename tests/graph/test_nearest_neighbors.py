@@ -117,6 +117,40 @@ def test_types_and_devices_of_points(device: Any) -> None:
     np.testing.assert_array_equal(gasla.nearest_neighbors_graph(wide.tolist(), 4).values, right.values)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("far", [1e3, 1e10])
+@pytest.mark.parametrize("size", [16, 10**6])
+def test_close_points_beside_a_far_one(device: Any, far: float, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_neighbors, "BLOCK", size)
+    points = np.zeros((100, 16))
+    points[:99, 0] = np.random.default_rng(0).permutation(99) ** 1.1 * 1e-6
+    points[99] = far
+    apart = cdist(points, points)
+    for queries in (None, points + 0):
+        wanted = np.sort(apart + np.diag(np.full(100, np.inf)) if queries is None else apart, axis=1)[:, :3]
+        given = None if queries is None else moved(queries, device)
+        found = gasla.k_nearest_neighbors(moved(points, device), 3, queries=given)
+        neighbors, distances = (moved(part, "cpu") for part in found)
+        np.testing.assert_allclose(distances, wanted, rtol=1e-9)
+        np.testing.assert_allclose(distances, np.take_along_axis(apart, neighbors.astype(int), axis=1), rtol=1e-9)
+
+
+def test_one_dimension_needs_no_squares() -> None:
+    points = np.array([[0], [3e-170], [1e-170], [1.0]])
+    found = gasla.k_nearest_neighbors(points, 1)
+    assert found.neighbors.ravel().tolist() == [2, 2, 0, 1]
+    np.testing.assert_allclose(found.distances.ravel(), [1e-170, 2e-170, 1e-170, 1])
+
+
+@pytest.mark.skipif(bool(np.finfo(np.longdouble).max <= np.finfo(np.float64).max), reason="longdouble is float64")
+def test_numbers_beyond_float64_are_refused() -> None:
+    points = np.array([[0, 1], [1, 1]], np.longdouble)
+    assert gasla.k_nearest_neighbors(points, 1).distances.ravel().tolist() == [1, 1]
+    points[1, 0] = np.longdouble(10) ** 400
+    with pytest.raises(ValueError, match=r"points has \[inf, 1\.0\] in row 1; expected finite coordinates"):
+        gasla.k_nearest_neighbors(points, 1)
+
+
 def test_graphs_without_edges() -> None:
     for points in (np.empty((0, 2)), np.ones((1, 2)), np.ones((4, 2))):
         for symmetric in (False, True):
