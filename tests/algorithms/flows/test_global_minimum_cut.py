@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import Graph, primitives, verify
+from gasla.algorithms.flows import global_minimum_cut as module
 from tests.helpers.law import NO_EDGE, SHARED, TIMES, Answer, Asked, Row, only, times
 from tests.helpers.mutants import ALL, Array, Question, Questions, Small
 from tests.helpers.mutants import Asked as Questioned
@@ -118,6 +119,34 @@ def test_long_cycles_take_few_rounds() -> None:
     weights[[17, 9_000]] = 3, 2
     found = gasla.global_minimum_cut(Graph.from_edges(np.arange(n), (np.arange(n) + 1) % n, weights))
     assert found.value == 5 and np.flatnonzero(found.side)[[0, -1]].tolist() == [18, 9_000]
+
+
+def test_a_strip_of_triangles_takes_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+
+    def counted(graph: Graph, best: int) -> Any:
+        rounds.append(graph.n)
+        return primitives.adjacency_order(graph, best)
+
+    monkeypatch.setattr(module, "adjacency_order", counted)
+    n = 600
+    i = np.arange(n)
+    graph = Graph.from_edges(np.tile(i, 2), np.concatenate([(i + 1) % n, (i + 2) % n]))
+    found = gasla.global_minimum_cut(graph)
+    assert found.value == 4 and len(rounds) < 20
+    verify.global_minimum_cut(graph, *found)
+
+
+def test_pairs_in_triangles_are_never_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = module._pairs
+    monkeypatch.setattr(module, "_pairs", lambda graph, degrees, _: pairs(graph, degrees, True))
+    monkeypatch.setattr(module, "FEW", 4)  # so that some edges are looked at from one end alone
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        n = int(rng.integers(4, 30))
+        src, dst = rng.integers(0, n, (2, int(rng.integers(n, 5 * n))))
+        graph = Graph.from_edges(src, (dst + src) // 2, rng.integers(1, 4, len(src)), n=n)
+        assert gasla.global_minimum_cut(graph).value == by_networkx(graph)
 
 
 def test_floats_of_any_size() -> None:
