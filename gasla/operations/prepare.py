@@ -1,8 +1,9 @@
 """`prepare`: bind a vertex program to a graph once, for many runs; and the one path that every run takes."""
 
+import os
 import reprlib
 from collections.abc import Callable, Mapping
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ Direction = Literal["auto", "push", "pull"]
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
 FLAGS = {bool}  # the types of arguments that are True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
+_entering = RLock()  # a handler of a signal may enter as well
 OF_RANKS = ("exchanges", "bytes")  # columns that the trace of a distributed run has as well, summed over all ranks
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
 
@@ -132,7 +134,7 @@ class Prepared:
     ) -> None:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
-        self._is_running = Lock()  # held during a call
+        self._turn = Lock()  # of the last call, which holds it
         self._settle()
         self._runs.compile_ahead(program, self._graph)
 
@@ -179,12 +181,15 @@ class Prepared:
         RuntimeError
             If another call has not returned yet, in another thread or as the caller of this callback.
         """
-        if not self._is_running.acquire(blocking=False):
-            raise RuntimeError(
-                f"a prepared run of {type(self._program).__name__} was called while another call of it is under way; "
-                "prepare one for each thread, and for use in a callback"
-            )
-        try:
+        mine = Lock()
+        with mine:  # `with` alone, as signals may interrupt code between a call of `acquire` or `release` and `try`
+            with _entering:
+                if self._turn.locked():
+                    raise RuntimeError(
+                        f"a prepared run of {type(self._program).__name__} was called while another call of it is "
+                        "under way; prepare one for each thread, and for use in a callback"
+                    )
+                self._turn = mine
             if self._variant.scheduled is (schedule is None):
                 words = ("with", "without") if self._variant.scheduled else ("without", "with")
                 name = type(self._program).__name__
@@ -198,8 +203,15 @@ class Prepared:
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
             return run_once(self._runs, self._program, self._graph, begin, course)
-        finally:
-            self._is_running.release()
+
+
+def _after_fork() -> None:
+    global _entering
+    _entering = RLock()  # a thread of the parent process may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def runs_alone(given: Any, order: Order | None) -> VertexProgram:

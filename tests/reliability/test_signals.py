@@ -101,6 +101,29 @@ for name in sys.argv[1:]:
     check()
 print("right", flush=True)
 """
+ALARMS = """
+class Late(Exception):
+    pass
+
+def be_late(*_):
+    raise Late
+
+import random, time
+signal.signal(signal.SIGALRM, be_late)
+draw, search = random.Random(0), gasla.prepare(Cycle, small)
+search(max_iterations=1)
+began, alarms = time.monotonic(), 0
+while alarms < 5000 and time.monotonic() < began + 10:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 2e-4))
+        for _ in range(1000):
+            search(max_iterations=1)
+    except Late:
+        alarms += 1
+    search(max_iterations=1)
+assert alarms > 100, alarms
+print("right")
+"""
 CALLS = ["small", "one vertex at a time", "two threads", "thin iterations", "much to compute"]
 CALLS += ["searches", "betweenness", "products", "components", "triangles"]
 FEW = ["nearest_neighbors_graph (1000, 100)", "bfs over ranks", "two threads"]
@@ -151,6 +174,12 @@ def end_by(child: subprocess.Popen[str], number: int) -> str:
     """What it says to that, when it has ended."""
     with send_signals(child, number):
         return child.communicate()[0]
+
+
+def test_a_prepared_run_that_an_alarm_interrupts_can_be_called_again() -> None:
+    """Wherever the alarm comes: also between the code that locks the run and what it does then."""
+    with process(ALARMS) as child:
+        assert child.communicate(timeout=60)[0].splitlines()[-1] == "right"
 
 
 @pytest.mark.thorough
