@@ -17,7 +17,8 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_locks: dict[tuple[int, Hashable], Any] = {}  # of what is being made now, by the id of its owner and a name
+# What is being made now, by the id of its owner and a name: a lock, and how often its holder has entered.
+_entries: dict[tuple[int, Hashable], list[Any]] = {}
 _planning = threading.RLock()
 
 
@@ -28,12 +29,19 @@ def only_one(owner: object, name: Hashable) -> Iterator[None]:
     After waiting, a thread has to look whether the value is there. The same thread may enter again.
     """
     key = id(owner), name
-    lock = _locks.setdefault(key, threading.RLock())
-    try:
-        with lock:
-            yield
-    finally:
-        _locks.pop(key, None)  # those that wait have the lock; later ones find the value
+    while True:
+        entry = _entries.setdefault(key, [threading.RLock(), 0])
+        with entry[0]:
+            if _entries.get(key) is not entry:  # its holder has left: others may have begun anew
+                continue
+            entry[1] += 1
+            try:
+                yield
+            finally:
+                entry[1] -= 1
+                if not entry[1]:
+                    _entries.pop(key, None)
+            return
 
 
 class once_property(Generic[T]):
@@ -65,14 +73,20 @@ class once_property(Generic[T]):
             return self
         made: dict[str, T] = owner.__dict__
         key = id(owner), self.name
-        lock = _locks.setdefault(key, threading.RLock())
-        try:  # as `only_one`, whose generator takes 2 µs
-            with lock:
-                if self.name not in made:
-                    made.setdefault(self.name, self.make(owner))
-                return made[self.name]
-        finally:
-            _locks.pop(key, None)
+        while True:  # as `only_one`, whose generator takes 2 µs
+            entry = _entries.setdefault(key, [threading.RLock(), 0])
+            with entry[0]:
+                if _entries.get(key) is not entry:
+                    continue
+                entry[1] += 1
+                try:
+                    if self.name not in made:
+                        made.setdefault(self.name, self.make(owner))
+                    return made[self.name]
+                finally:
+                    entry[1] -= 1
+                    if not entry[1]:
+                        _entries.pop(key, None)
 
 
 def once(cached: Function) -> Function:
@@ -90,7 +104,7 @@ def once(cached: Function) -> Function:
 def _after_fork() -> None:
     global _planning
     _planning = threading.RLock()  # a thread of the parent process may hold the old one
-    _locks.clear()
+    _entries.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from gasla.cpu.runtime.workers import MOST
 from gasla.graph import lists_cpu
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.transform import contract_cpu
+from gasla.once import once_property, only_one
 from gasla.operations import prepare as preparing
 from semirings import constant
 from semirings.expr import Symbol
@@ -139,6 +141,86 @@ def test_a_failure_is_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     made = at_once(ask)
     assert made.count(None) == 1
     assert len({id(each) for each in made if each is not None}) == 1
+
+
+def test_who_enters_again_keeps_others_out() -> None:
+    owner, said, inside = object(), list[str](), threading.Event()
+
+    def enter() -> None:
+        inside.wait(SECONDS)
+        with only_one(owner, "x"):
+            said.append("other")
+
+    other = threading.Thread(target=enter)
+    other.start()
+    with only_one(owner, "x"):
+        with only_one(owner, "x"):
+            pass
+        inside.set()
+        other.join(0.05)
+        said.append("first")
+    other.join(SECONDS)
+    assert said == ["first", "other"]
+
+
+@pytest.mark.parametrize("first", ["fails", "waits"])
+def test_one_thread_makes_a_value_after_another_failed(first: str) -> None:
+    """Where the first maker fails while one waits, and a third comes later; or where one that waits is interrupted."""
+    makers, most, made = 0, 0, 0
+    begun, counting = threading.Semaphore(0), threading.Lock()
+
+    class Owner:
+        @once_property
+        def value(self) -> object:
+            nonlocal makers, most, made
+            with counting:
+                makers, made = makers + 1, made + 1
+                most, number = max(most, makers), made
+            begun.release()
+            time.sleep(0.2)
+            with counting:
+                makers -= 1
+            if number == 1 and first == "fails":
+                raise MemoryError
+            return object()
+
+    owner = Owner()
+
+    def read() -> object:
+        try:
+            return owner.value
+        except MemoryError:
+            return None
+
+    with ThreadPoolExecutor(3) as pool:
+        reads = [pool.submit(read)]
+        assert begun.acquire(timeout=SECONDS)
+        if first == "fails":
+            reads.append(pool.submit(read))
+            assert begun.acquire(timeout=SECONDS)  # the first has left
+        else:
+            interrupt_after(0.05, lambda: owner.value)
+        reads.append(pool.submit(read))
+        found = {each.result(SECONDS) for each in reads} - {None}
+    assert most == 1 and len(found) == 1, (most, found)
+
+
+def interrupt_after(seconds: float, call: Callable[[], object]) -> None:
+    """Raise an error in a call of this thread, which waits for a lock."""
+
+    def interrupt(*_: object) -> None:
+        raise InterruptedError
+
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("no alarms")
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        with pytest.raises(InterruptedError):
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_two_graphs_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
