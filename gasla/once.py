@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -17,9 +18,9 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_MISSING = object()
 # What is being made now, by the id of its owner and a name: a lock, and how often its holder has entered.
 _entries: dict[tuple[int, Hashable], list[Any]] = {}
-_planning = threading.RLock()
 
 
 @contextmanager
@@ -89,23 +90,48 @@ class once_property(Generic[T]):
                         _entries.pop(key, None)
 
 
-def once(cached: Function) -> Function:
-    """Let one thread at a time call a function with a cache of `functools`, so that it makes each result once."""
+def once(most: int | None = None, typed: bool = False) -> Callable[[Function], Function]:
+    """Cache a function's results, each of which one thread makes, while others that need it wait.
 
-    @wraps(cached)
-    def result(*given: Any, **named: Any) -> Any:
-        with _planning:
-            return cached(*given, **named)
+    No lock is held that another result needs: a function that calls the user's code may wait for another thread.
 
-    result.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-    return result  # type: ignore[return-value]
+    Parameters
+    ----------
+    most
+        Of so many results, the one made first is forgotten.
+    typed
+        Whether equal arguments of different types have results of their own.
+
+    Examples
+    --------
+    >>> @once()
+    ... def square(x): return print("made") or x**2
+    >>> square(3), square(3)
+    made
+    (9, 9)
+    """
+
+    def cached(make: Function) -> Function:
+        made = OrderedDict[Hashable, Any]()
+
+        @wraps(make)
+        def result(*given: Any, **named: Any) -> Any:
+            key = (given, *map(type, given), *named.items()) if typed else (given, *named.items())
+            found = made.get(key, _MISSING)
+            if found is _MISSING:
+                with only_one(made, key):
+                    found = made.get(key, _MISSING)
+                    if found is _MISSING:
+                        found = made[key] = make(*given, **named)
+                        if most is not None and len(made) > most:
+                            made.popitem(last=False)
+            return found
+
+        result.cache_clear = made.clear  # type: ignore[attr-defined]
+        return result  # type: ignore[return-value]
+
+    return cached
 
 
-def _after_fork() -> None:
-    global _planning
-    _planning = threading.RLock()  # a thread of the parent process may hold the old one
-    _entries.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # threads of the parent process may hold locks
+    os.register_at_fork(after_in_child=_entries.clear)

@@ -235,8 +235,7 @@ class Compiled:
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
-    @once
-    @functools.lru_cache(maxsize=4096)  # noqa: B019 - templates are never freed
+    @once(most=4096)
     def of(self, plan: Any) -> Compiled:
         """Return the function, a template, for a plan."""
         return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)

@@ -4,7 +4,6 @@ Each combination of option values has a class of its own: a subclass of the prog
 attribute, made on first use. Tracing, prepared runs and compiled code are cached per class, and so per combination.
 """
 
-import functools
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -106,8 +105,7 @@ def specialized(program: type, options: Mapping[str, Option], given: Mapping[str
         raise
 
 
-@once
-@functools.lru_cache(maxsize=None, typed=True)
+@once(typed=True)
 def _made(program: Any, *values: Any) -> type:
     chosen = dict(zip(program.options, values, strict=True))
     for name, value in chosen.items():

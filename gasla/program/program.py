@@ -198,7 +198,6 @@ def in_order(program: VertexProgram, order: Any) -> VertexProgram:
     return made
 
 
-@once
-@functools.cache
+@once()
 def _ordered(program: type[VertexProgram], order: str) -> type[VertexProgram]:
     return type(program.__name__, (program,), {"order": order})

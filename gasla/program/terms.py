@@ -112,8 +112,7 @@ def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
     return found if left_out is None else (found - (left_out[1:] - left_out[:-1])).clip(min=0)
 
 
-@once
-@functools.lru_cache(maxsize=1024)
+@once(most=1024)
 def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
     """Call the functions of a semiring once, with symbols. `merging` is `accum` and the types of `out`.
 

@@ -25,7 +25,7 @@ from gasla.cpu.runtime.workers import MOST
 from gasla.graph import lists_cpu
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.transform import contract_cpu
-from gasla.once import once_property, only_one
+from gasla.once import once, once_property, only_one
 from gasla.operations import prepare as preparing
 from semirings import constant
 from semirings.expr import Symbol
@@ -221,6 +221,72 @@ def interrupt_after(seconds: float, call: Callable[[], object]) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("call", ["of the same kind", "of another kind", "made before"])
+def test_functions_of_a_program_may_wait_for_another_thread(call: str) -> None:
+    """As for a lock of the caller's, whose holder calls gasla as well."""
+    tracing, returned = threading.Event(), threading.Event()
+    waits: list[bool] = []
+    graph, other = (gasla.Graph.from_edges([0, 1, 2], [1, 2, 0], [1.0, 2.0, 3.0]) for _ in range(2))
+
+    def program(gather: Callable[[Any], Any]) -> type[gasla.VertexProgram]:
+        class Counting(gasla.VertexProgram):
+            x = gasla.vertex(np.int64, init=0)
+            reduce = semirings.plus
+
+            def gather(self, src: Any, dst: Any, edge: Any) -> Any:
+                return gather(src)
+
+            def apply(self, vertex: Any, gathered: Any) -> Any:
+                return {"x": gathered}
+
+        return Counting
+
+    def wait(src: Any) -> Any:
+        tracing.set()
+        waits.append(returned.wait(5))
+        return src.x + 1
+
+    plain = program(lambda src: src.x + 2)
+    if call == "made before":
+        gasla.run(plain, graph, max_iterations=1)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(gasla.run, program(wait), graph, max_iterations=1)
+        assert tracing.wait(SECONDS)
+        if call == "of another kind":
+            gasla.mxv(graph, np.ones(3, np.float32), semirings.plus_times)
+        else:
+            gasla.run(plain, other, max_iterations=1)
+        returned.set()
+        assert waiting.result(SECONDS).x.tolist() == [1, 1, 1]
+    assert waits and all(waits)
+
+
+def test_a_cache_makes_each_result_once_and_keeps_the_last() -> None:
+    made: list[Any] = []
+
+    @once(most=2)
+    def note(value: Any, more: int = 0) -> list[Any]:
+        time.sleep(0.01)
+        made.append((value, more))
+        return [value]
+
+    found = at_once(lambda number: note(number % 2))
+    assert sorted(made) == [(0, 0), (1, 0)] and len({id(each) for each in found}) == 2
+    assert note(0) is found[0] and note(1.0) is found[1]
+    note(0, more=1)
+    assert len(made) == 3
+    (first, _), (second, _), _ = made
+    assert note(second) is found[second] and note(first) is not found[first]  # which was forgotten
+    note.cache_clear()  # type: ignore[attr-defined]
+    assert note(0, more=1) is not note(0)
+
+    @once(typed=True)
+    def kind(value: Any) -> type:
+        return type(value)
+
+    assert [kind(1), kind(1.0), kind(True), kind(1)] == [int, float, bool, int]
 
 
 def test_two_graphs_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,7 @@ _LOOKS = 64  # work per edge, roughly, in units of one edge that is read
 _GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many blocks for each thread
 
 
-@once
-@functools.cache
+@once()
 def kernel(plan: JoinPlan, way: str) -> Compiled:
     """Return the compiled `join` of a plan."""
     found: Compiled = join.join.of(Decisions(plan, way))

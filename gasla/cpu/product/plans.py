@@ -361,12 +361,11 @@ class SparsePlan(ProductPlan):
         return found if terms.merged is None else [*found, printer.function("merge", self.merged[1:], terms.merged)]
 
 
-@once
-@functools.lru_cache(maxsize=1024)
+@once(most=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
     """The plan of a product of a matrix and a vector, cached; with a `height` of slots, that of a batched product."""
     return BatchedPlan(terms, masked, height) if height else VectorPlan(terms, masked)
 
 
-dense_plan = once(functools.lru_cache(maxsize=1024)(DensePlan))
-sparse_plan = once(functools.lru_cache(maxsize=1024)(SparsePlan))
+dense_plan = once(most=1024)(DensePlan)
+sparse_plan = once(most=1024)(SparsePlan)

@@ -13,7 +13,7 @@ from gasla.cpu.kernels import apply, loop, pull, push, scatter, scheduled, start
 from gasla.cpu.program.decisions import FEW, CpuPlan
 from gasla.cpu.program.fingerprint import fingerprint
 from gasla.cpu.runtime import modules
-from gasla.once import once
+from gasla.once import once, once_property
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol
 from semirings.expr import as_expr, in_order, rebuilt
@@ -43,8 +43,7 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
     return Module(traced, deterministic).source_text
 
 
-@once
-@functools.cache
+@once()
 def plan(
     program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False
 ) -> "Module":
@@ -55,7 +54,7 @@ def plan(
 class Module(CpuPlan):
     """The plan of a program on the CPU, and the module that is generated for it."""
 
-    @functools.cached_property
+    @once_property
     def kernels(self) -> dict[str, Compiled]:
         """The functions that Python calls, by name."""
         return {name: getattr(file, name).of(self) for file, name in self._entries}

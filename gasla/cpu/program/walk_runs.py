@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -70,8 +69,7 @@ def walk(
     return walks
 
 
-@once
-@functools.cache
+@once()
 def _kernel(plan: WalkPlan) -> Compiled:
     """Return the compiled `walk` of a plan."""
     found: Compiled = walks.walk.of(WalkDecisions(plan))
