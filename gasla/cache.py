@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from gasla.log import LOG
+from gasla.log import LOG, say
 from gasla.output import placing
 
 SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` compiled for a wheel; a checkout has none
@@ -68,7 +68,7 @@ def load(name: str) -> bytes | None:
         try:
             return read(folder, name)
         except ValueError as error:
-            LOG.warning("%s, so it counts as absent", error)
+            say(LOG.warning, "%s, so it counts as absent", error)
         except OSError:  # the next folder may have it
             pass
     return None
@@ -85,7 +85,8 @@ def read(folder: Path, name: str) -> bytes:
 
 @cache  # once for each folder, not for each file
 def _log_unwritable(folder: Path, reason: str) -> None:
-    LOG.warning(
+    say(
+        LOG.warning,
         "compiled code can't be stored in %s (%s): each process compiles it again; set GASLA_CACHE_DIR to a folder "
         "that can be written, or call gasla.warm where it can be, as when an image is built",
         folder,

@@ -5,6 +5,33 @@ instead. WARNING has what costs a service time: fewer threads than wanted, code 
 """
 
 import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 LOG = logging.getLogger("gasla")
 LOG.addHandler(logging.NullHandler())  # or Python would print warnings where a program has not set up logging
+_waiting = threading.local()  # `calls` has what this thread will say, if it puts that off
+
+
+def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
+    """Call a function that logs or prints, now or at the end of this thread's `speaking_later`."""
+    calls = getattr(_waiting, "calls", None)
+    if calls is None:
+        write(*given, **named)
+    else:
+        calls.append((write, given, named))
+
+
+@contextmanager
+def speaking_later() -> Iterator[None]:
+    """Put off what this thread would `say` in the block, which holds a lock: handlers of the log may call gasla."""
+    before = getattr(_waiting, "calls", None)
+    calls = _waiting.calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]()
+    try:
+        yield
+    finally:
+        _waiting.calls = before
+        for write, given, named in calls:
+            say(write, *given, **named)

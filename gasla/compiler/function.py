@@ -41,7 +41,7 @@ from gasla.compiler.kernel_types import (
 )
 from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
-from gasla.log import LOG
+from gasla.log import LOG, say, speaking_later
 from gasla.once import once
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
@@ -121,7 +121,7 @@ class Compiled:
         """Return the code for some types: loaded before, stored, or compiled now."""
         found = self._kernels.get(takes)
         if found is None:
-            with _compiling:
+            with speaking_later(), _compiling:
                 found = self._kernels.get(takes)  # another thread may have compiled it meanwhile
                 if found is None:
                     target = self._target
@@ -212,7 +212,7 @@ class Compiled:
         """Return what is compiled of templates for some types, as source: callees, and then their callers."""
         unit = Unit(host()[0], self.plan)
         unit.shown = []
-        with _compiling:
+        with speaking_later(), _compiling:
             unit.export(self.kernel_function, takes)
         return unit.shown
 
@@ -264,7 +264,7 @@ def compilations() -> int:
 
 def _report(name: str, seconds: float) -> None:
     """Log a compilation. On a terminal, print a message once a second has gone by: the program would seem to hang."""
-    LOG.debug("compiled %s in %.3f s", name, seconds)
+    say(LOG.debug, "compiled %s in %.3f s", name, seconds)
     _count[0] += 1
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
@@ -276,7 +276,7 @@ def _report(name: str, seconds: float) -> None:
     if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):  # in the log already
         return
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        print(message, file=sys.stderr)
+        say(print, message, file=sys.stderr)
 
 
 def _name(folder: str, made: Any) -> str:

@@ -44,6 +44,31 @@ def test_a_compilation_is_worth_a_line_at_debug(tmp_path: Path) -> None:
     assert in_a_fresh_process(tmp_path / "b", setting.format("INFO")) == ("[0, 1, 2]\n", [])
 
 
+CALLING = """
+import faulthandler
+faulthandler.dump_traceback_later(60, exit=True)
+class Calling(logging.Handler):
+    calls = 0
+    def emit(self, record):
+        self.calls += 1
+        if self.calls == 1:
+            gasla.mxv(gasla.Graph.from_edges([0, 1], [1, 0], [1.0, 2.0]), [1.0, 2.0])
+        print("heard" if "{word}" in record.getMessage() else record.getMessage())
+logging.getLogger("gasla").setLevel("{level}")
+logging.getLogger("gasla").addHandler(Calling())
+"""
+
+
+def test_a_handler_may_call_gasla(tmp_path: Path) -> None:
+    """It hears of a compilation, or of damaged code, when other code can be compiled."""
+    printed, lines = in_a_fresh_process(tmp_path, CALLING.format(word="compiled", level="DEBUG"))
+    assert set(printed.splitlines()) == {"heard", "[0, 1, 2]"} and not lines
+    for path in tmp_path.glob("kernels/*"):
+        path.write_bytes(b"nonsense")
+    printed, lines = in_a_fresh_process(tmp_path, CALLING.format(word="damaged", level="WARNING"))
+    assert set(printed.splitlines()) == {"heard", "[0, 1, 2]"} and not lines
+
+
 def test_a_program_without_logging_sees_nothing(tmp_path: Path) -> None:
     """Not even what is logged as a warning, as of a cache that is a file."""
     (tmp_path / "file").write_text("")
