@@ -1,8 +1,10 @@
 """Eight threads at once: what they share is made once, whole, and for all; with and without the interpreter's lock."""
 
 import itertools
+import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -29,6 +31,7 @@ from gasla.once import once, once_property, only_one
 from gasla.operations import prepare as preparing
 from semirings import constant
 from semirings.expr import Symbol
+from tests.helpers import ROOT
 
 EIGHT = 8
 SECONDS = 60
@@ -645,3 +648,38 @@ def test_files_that_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for graph in at_once(lambda _: gasla.io.read(tmp_path / "edges.txt")):
         assert graph.values.dtype == np.float64 and set(graph.values.tolist()) == {1.5}
     assert list(warnings.filters) == before
+
+
+FORKING = """
+import os, signal, threading
+import gasla
+from gasla.graph.io import files
+
+held, ended = threading.Event(), threading.Event()
+def hold():
+    with files.warning_filters():
+        held.set()
+        ended.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(10)  # ends it
+    assert gasla.io.read("edges.txt").m == 1
+    os._exit(7)
+status = os.waitpid(child, 0)[1]
+ended.set()
+thread.join()
+assert os.waitstatus_to_exitcode(status) == 7, status
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+def test_a_child_reads_files_while_a_thread_of_its_parent_does(tmp_path: Path) -> None:
+    (tmp_path / "edges.txt").write_text("0 1 2\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, timeout=120, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

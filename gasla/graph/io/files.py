@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
-_filtering = threading.Lock()
+_filtering = threading.RLock()
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
     ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # does not store the name of the temporary file
     ".bz2": bz2.open,
@@ -224,6 +224,15 @@ def warning_filters() -> Iterator[None]:
     """
     with _filtering, warnings.catch_warnings():
         yield
+
+
+def _after_fork() -> None:
+    global _filtering
+    _filtering = threading.RLock()  # a thread of the parent process may hold the old one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
