@@ -125,9 +125,12 @@ class Compiled:
                 found = self._kernels.get(takes)  # another thread may have compiled it meanwhile
                 if found is None:
                     target = self._target
-                    found = self._loaded(takes, _stored(self._key(takes, target)))
-                    found = found or self._loaded(takes, self._compile(takes, target))
-                    assert found is not None
+                    stored = _stored(self._key(takes, target))
+                    with suppress(
+                        ValueError, RuntimeError
+                    ):  # stored code of another form, or that can't be loaded here
+                        found = None if stored is None else _loaded(takes, stored)
+                    found = found or _loaded(takes, self._compile(takes, target, stored))
                     for follow in on_new_kernel:
                         follow(self, takes)
                     self._kernels[takes] = found
@@ -179,25 +182,17 @@ class Compiled:
         """Return the values of the function's closure."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
-    @staticmethod
-    def _loaded(takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
-        """Load a stored kernel. Return None if the data is missing, has another form, or can't be loaded here."""
-        with suppress(ValueError, RuntimeError):
-            name, codes = parts_of(data or b"")
-            returns = NONE if name == "None" else NAMES.get(name)
-            if isinstance(returns, Type):
-                return Kernel(takes, returns, codes)
-        return None
-
-    def _compile(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> bytes:
-        """Compile for some types. Templates with the same IR share their code."""
+    def _compile(
+        self, takes: tuple[Type | Known, ...], target: tuple[str, str, str], useless: bytes | None = None
+    ) -> bytes:
+        """Compile for some types. Templates with the same IR share their code, unless what is stored is `useless`."""
         began, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         made = unit.export(self.kernel_function, takes)
         if self.plan is not None:
             given, key = key, _name("kernels", (unit.ir(), self.packs, target, llvm_version()[0]))
             if given is not None:
                 cache.store(given, key.encode())
-            if (stored := cache.load(key)) is not None:
+            if (stored := cache.load(key)) is not None and stored != useless:
                 return stored
         assert key is not None
         self.made += 1
@@ -301,6 +296,15 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
     if not code or ends[-1] != len(code):
         raise ValueError(f"a stored kernel has {len(code)} bytes of code; expected {ends[-1]}")
     return name, [code[a:b] for a, b in itertools.pairwise(ends)]
+
+
+def _loaded(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
+    """Load a kernel. ValueError if the data has another form, RuntimeError if it can't be loaded here."""
+    name, codes = parts_of(data)
+    returns = NONE if name == "None" else NAMES.get(name)
+    if not isinstance(returns, Type):
+        raise ValueError(f"a stored kernel returns {name!r}; expected a type")
+    return Kernel(takes, returns, codes)
 
 
 def _part(text: str, target: tuple[str, str, str]) -> bytes:

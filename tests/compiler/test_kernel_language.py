@@ -277,6 +277,27 @@ def test_code_is_stored_and_a_damaged_file_is_compiled_anew(tmp_path: Path, monk
     assert compiled(text.replace("1", "2"))(1) == 3
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])
+def test_an_error_of_loading_new_code_is_told(
+    kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stored code is loaded first, and compiled anew if that fails."""
+
+    def refuse(*codes: bytes) -> None:
+        refused.append(codes)
+        raise kind("no memory may be executed")
+
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+    text, refused = "def f(x):\n    return x - 1", list[tuple[bytes, ...]]()
+    with monkeypatch.context() as patch:
+        patch.setattr(functions, "Loaded", refuse)
+        for count in (1, 3):
+            with pytest.raises(kind, match="no memory may be executed"):
+                compiled(text)(1)
+            assert len(refused) == count
+    assert compiled(text)(1) == 0
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
