@@ -405,7 +405,7 @@ class HostOnly(Protocol):
     def degrees(self, indptr: Any, weights: Any) -> Any:
         """Return the sum of the weights at each vertex, or the number of edges."""
 
-    def divide(
+    def balanced_parts(
         self,
         lists: tuple[Any, Any, Any],
         given: Any,

@@ -115,8 +115,8 @@ def mxm(
     left = _lists(A, "A", A, semiring)
     right = left if B is A else _lists(B, "B", A, semiring)
     admitted = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
-    types = (None if lists.values is None else lists.values.dtype for lists in (left, right))
-    terms = trace(semiring, False, *types, merging=None, wide=True)
+    of_A, of_B = (None if lists.values is None else lists.values.dtype for lists in (left, right))
+    terms = trace(semiring, False, of_A, of_B, merging=None, wide=True)
     if admitted is not None and not complement:
         return _at_entries(left, right, terms, admitted)
     return _whole(left, right, terms, admitted)

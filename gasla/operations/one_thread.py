@@ -226,7 +226,7 @@ def parts_of(
         weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
     lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
     given = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
-    found = kernels().divide(lists, given, weights, k, tolerance, objective == "volume", seed)
+    found = kernels().balanced_parts(lists, given, weights, k, tolerance, objective == "volume", seed)
     require_unchanged_files(graph)
     return found
 

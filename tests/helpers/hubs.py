@@ -93,7 +93,7 @@ SLOW = {
 LONG = {"is_isomorphic", "isomorphisms", "top_k_pagerank", "layout", "Graph.from_networkx", "null_model"}
 ROUNDS = {  # on a broom
     "weisfeiler_lehman_colors", "salsa", "multi_source_bfs", "spectral_embedding", "fiedler_vector",
-    "spectral_clustering", "effective_diameter", "k_hop_counts",
+    "spectral_clustering", "effective_diameter", "k_hop_counts", "influence_maximization",
 }  # fmt: skip
 
 

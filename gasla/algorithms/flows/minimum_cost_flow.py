@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from gasla.apart import call_apart
 from gasla.graph.arguments import in_host_memory, vertex_numbers, weight_range
 from gasla.graph.graph import Graph
+from gasla.graph.validate import as_array
 from gasla.graph.weights import takes_weight
 from gasla.rows import Row
 
@@ -143,7 +144,7 @@ def _costs(graph: Graph) -> np.ndarray:
 
 def _whole(name: str, given: Any, count: int, each: str) -> np.ndarray:
     """Return whole numbers, inf among them, as float64."""
-    numbers = np.asarray(given)
+    numbers = np.asarray(as_array(name, given))
     if numbers.dtype == object and all(isinstance(number, Real) for number in numbers.flat):
         numbers = np.asarray(np.frompyfunc(_limited, 1, 1)(numbers), np.float64)
     if numbers.dtype.kind not in "biuf" and numbers.size:

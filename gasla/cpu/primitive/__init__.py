@@ -2,7 +2,7 @@
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.cpu.primitive.adjacency_order import adjacency_order
-from gasla.cpu.primitive.balanced_parts import divide
+from gasla.cpu.primitive.balanced_parts import balanced_parts
 from gasla.cpu.primitive.blocking_flows import residual_sources, send_flow
 from gasla.cpu.primitive.boruvka import lightest_forest
 from gasla.cpu.primitive.clique_search import maximal_cliques

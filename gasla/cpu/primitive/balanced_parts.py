@@ -56,7 +56,7 @@ _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the hea
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
-def divide(
+def balanced_parts(
     lists: tuple[Array, Array, Array | None],
     given: Array | None,
     weights: Array,
