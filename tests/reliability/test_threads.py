@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +26,6 @@ from gasla.cpu.runtime import blocks, threads
 from gasla.cpu.runtime.workers import MOST
 from gasla.graph import lists_cpu
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.io import files
 from gasla.graph.transform import contract_cpu
 from gasla.once import once, once_property, only_one
 from gasla.operations import prepare as preparing
@@ -650,27 +648,6 @@ def test_files_that_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for graph in at_once(lambda _: gasla.io.read(tmp_path / "edges.txt")):
         assert graph.values.dtype == np.float64 and set(graph.values.tolist()) == {1.5}
     assert list(warnings.filters) == before
-
-
-def test_archives_are_read_without_the_lock_of_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is held while a header is parsed, and not while much is read: others go on meanwhile."""
-    sp.save_npz(tmp_path / "graph.npz", random_matrix(format="csr"))
-    free, read = list[bool](), zipfile.ZipExtFile.read
-
-    def is_free() -> bool:
-        if got := files._filtering.acquire(blocking=False):
-            files._filtering.release()
-        return got
-
-    def noting(self: zipfile.ZipExtFile, count: int = -1) -> bytes:
-        if count > 1000:
-            with ThreadPoolExecutor(1) as pool:
-                free.append(pool.submit(is_free).result(SECONDS))
-        return read(self, count)
-
-    monkeypatch.setattr(zipfile.ZipExtFile, "read", noting)
-    assert gasla.io.read(tmp_path / "graph.npz").m == random_matrix(format="csr").nnz
-    assert len(free) >= 3 and all(free)
 
 
 FORKING = """

@@ -51,7 +51,6 @@ _KEPT = "attributes/"  # prefix of arrays of attributes; the array of this name 
 _NAMES = "gasla/names"  # the array with the names of vertices: the bytes of a JSON list
 _TIMES = "gasla/times"  # the array with the kind, unit and zone of dates and times: the bytes of JSON
 _VERSION = "gasla/version"  # the array with the version of the form of attributes and names
-_PIECE = 1 << 20  # bytes that are decompressed at once
 VERSION = 3  # 1 has no names, 2 no dates
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
@@ -103,7 +102,8 @@ def parts(path: Path) -> Iterator[Part] | None:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
         if not {"format", "shape", "indptr", "indices", "data"} <= names or any(x.startswith(OF_GASLA) for x in names):
             return None
-        format, shape = _word(_array(archive, "format")), tuple(_array(archive, "shape").ravel().tolist())
+        with np.load(path, allow_pickle=False) as arrays:
+            format, shape = _word(arrays["format"]), tuple(arrays["shape"].ravel().tolist())
     is_known = format in ("csr", "csc") and len(shape) == 2 and shape[0] == shape[1]
     return _blocks(path, format, shape[0]) if is_known else None
 
@@ -112,7 +112,8 @@ def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
     with ExitStack() as stack:
         with _translated(path):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            indptr = as_ids("indptr", _array(archive, "indptr"))
+            with archive.open("indptr.npy") as file:
+                indptr = as_ids("indptr", np.lib.format.read_array(file, allow_pickle=False))
             check_offsets(indptr, n, m := int(indptr[-1]) if len(indptr) else 0)
             ids, data = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
             kinds = [_kind(file, m) for file in (ids, data)]
@@ -131,34 +132,10 @@ def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
 
 def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
     """Return the type of the one-dimensional array that begins here, which has at least m items."""
-    shape, _, kind = _header(file)
-    if len(shape) != 1 or shape[0] < m:
+    shape, _, kind = read_header(file)
+    if len(shape) != 1 or shape[0] < m or kind.hasobject:
         raise ValueError(f"has an array of shape {shape} and type {kind} for {m} entries")
     return kind
-
-
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return the shape of the array that begins here, whether it is in Fortran order, and its type."""
-    with warning_filters():
-        warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
-        shape, is_fortran, kind = read_header(file)
-    if kind.hasobject or any(length < 0 for length in shape):
-        raise ValueError(f"has an array of shape {shape} and type {kind}")
-    return shape, is_fortran, kind
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> Array:
-    """Return an array of the archive, as `numpy.load` does, which would parse the header and read the rest in one."""
-    with archive.open(f"{name}.npy") as file:
-        shape, is_fortran, kind = _header(file)
-        found = np.empty(shape, kind, order="F" if is_fortran else "C")
-        left: Any = found.reshape(-1, order="A").view(np.uint8) if found.nbytes else ()
-        while len(left):
-            count = file.readinto(left[:_PIECE])  # type: ignore[attr-defined]
-            if not count:
-                raise ValueError("an array ends early")
-            left = left[count:]
-        return found
 
 
 def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
@@ -172,7 +149,9 @@ def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
 def _translated(path: Path) -> Iterator[None]:
     """Convert the exceptions of damaged archives, compression and headers to FormatError: there are many types."""
     try:
-        yield
+        with warning_filters():
+            warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
+            yield
     except (MemoryError, FormatError):
         raise
     except Exception as error:
@@ -183,10 +162,13 @@ def _translated(path: Path) -> Iterator[None]:
 
 def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     """Return the arrays of the archive that may belong to a matrix."""
-    with _translated(path), zipfile.ZipFile(stream) as archive:
-        there = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        kept = [name for name in there if name.startswith(_KEPT)]
-        return {name: _array(archive, name) for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in there}
+    with _translated(path), np.load(stream, allow_pickle=False) as archive:
+        kept = [name for name in archive if name.startswith(_KEPT)]
+        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in archive}
+        for name, array in found.items():
+            if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what does not begin as an array
+                raise ValueError(f"{name} is no array")
+        return found
 
 
 def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
