@@ -435,7 +435,7 @@ def test_products_have_as_many_threads_as_have_room(
     monkeypatch.setattr(blocks, "SMALL", 0)
     assert gasla.mxm(graph, graph).to_scipy().nnz == right.nnz and not caplog.records
     monkeypatch.setattr(memory, "LARGE", 0)
-    monkeypatch.setattr(memory, "available", lambda: 2 * 24 * 900)
+    monkeypatch.setattr(memory, "available", lambda: 2 * 33 * 900)
     for found, expected in ((gasla.mxm(graph, graph), right), (gasla.mxm(graph, graph, mask=graph), masked)):
         np.testing.assert_allclose(found.to_scipy().toarray(), expected.toarray())
     assert len(caplog.records) == 2
