@@ -30,6 +30,7 @@ import numpy as np
 from gasla.apart import call_apart, run_apart
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.draws import mixed
+from gasla.cpu.primitive.indexed_heap import pop, push, rise, sink
 from gasla.cpu.primitive.louvain import Level, contracted, renumber, visits
 from gasla.cpu.runtime.blocks import inlined
 
@@ -53,7 +54,7 @@ PEELS = 3  # finest levels on which a skewed graph is peeled as well
 PATIENCE = 150  # moves without a new best cut after which a pass ends
 MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
-_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 def balanced_parts(
@@ -504,60 +505,6 @@ def _move(starts, ends, indices, values, weights, part, loads, sizes, members, o
 
 
 @compiled
-def _rise(heap, place, keys, at):
-    """Move the entry at a place of the heap up until none above it is less."""
-    v = np.uint64(heap[at])
-    while at > _ZERO:
-        above = (at - _ONE) // _TWO
-        u = np.uint64(heap[above])
-        if keys[u] >= keys[v]:
-            break
-        heap[at] = u
-        place[u] = at
-        at = above
-    heap[at] = v
-    place[v] = at
-
-
-@compiled
-def _sink(heap, place, keys, at, size):
-    """Move the entry at a place of the heap down until none below it is greater."""
-    v = np.uint64(heap[at])
-    while _TWO * at + _ONE < size:
-        below = _TWO * at + _ONE
-        if below + _ONE < size:
-            below += np.uint64(keys[np.uint64(heap[below + _ONE])] > keys[np.uint64(heap[below])])
-        u = np.uint64(heap[below])
-        if keys[v] >= keys[u]:
-            break
-        heap[at] = u
-        place[u] = at
-        at = below
-    heap[at] = v
-    place[v] = at
-
-
-@compiled
-def _push(heap, place, keys, size, v, key):
-    """Put a vertex on the heap. Return the new size."""
-    keys[v] = key
-    heap[size] = v
-    _rise(heap, place, keys, size)
-    return size + _ONE
-
-
-@compiled
-def _pop(heap, place, keys, size, mark):
-    """Take the first vertex from the heap, and put a mark in its place. Return the new size."""
-    place[np.uint64(heap[_ZERO])] = mark
-    size -= _ONE
-    if size > _ZERO:
-        heap[_ZERO] = heap[size]
-        _sink(heap, place, keys, _ZERO, size)
-    return size
-
-
-@compiled
 def _better(
     starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came,
@@ -609,7 +556,7 @@ def _climb(
         for v in range(n):
             place[v] = _NONE
             if total[v] > own[v]:
-                size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
+                size = push(heap, place, keys, size, v, total[v] - own[v] - own[v])
         gain, more = _search(
             starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
             heap, place, keys, moved, came, size, np.int64(PATIENCE),
@@ -622,7 +569,7 @@ def _climb(
             place[v] = _NONE
         for v in range(n):
             if total[v] > own[v] and np.int64(place[v]) == _NONE and looks < MOST_SHORT * edges:
-                size = _push(heap, place, keys, _ZERO, v, total[v] - own[v] - own[v])
+                size = push(heap, place, keys, _ZERO, v, total[v] - own[v] - own[v])
                 gain, more = _search(
                     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total,
                     sums, near, heap, place, keys, moved, came, size, np.int64(SHORT),
@@ -652,12 +599,12 @@ def _search(
             v,
         )  # fmt: skip
         if to == np.uint64(part[v]):
-            size = _pop(heap, place, keys, size, _NONE)
+            size = pop(heap, place, keys, size, _NONE)
         elif gain < keys[v]:
             keys[v] = gain
-            _sink(heap, place, keys, _ZERO, size)
+            sink(heap, place, keys, _ZERO, size)
         else:
-            size = _pop(heap, place, keys, size, _LOCKED)
+            size = pop(heap, place, keys, size, _LOCKED)
             mine = np.uint64(part[v])
             moved[np.uint64(count)], came[np.uint64(count)] = v, mine
             count += 1
@@ -673,12 +620,12 @@ def _search(
                 if place[u] >= 0:
                     if p == to:
                         keys[u] -= weight + weight
-                        _sink(heap, place, keys, np.uint64(place[u]), size)
+                        sink(heap, place, keys, np.uint64(place[u]), size)
                     else:
                         keys[u] += weight if p != mine else weight + weight
-                        _rise(heap, place, keys, np.uint64(place[u]))
+                        rise(heap, place, keys, np.uint64(place[u]))
                 elif np.int64(place[u]) == _NONE and p != to:
-                    size = _push(heap, place, keys, size, u, total[u] - own[u] - own[u])
+                    size = push(heap, place, keys, size, u, total[u] - own[u] - own[u])
     while count > kept:
         count -= 1
         v = np.uint64(moved[np.uint64(count)])
@@ -704,12 +651,12 @@ def _relieve(
     for v in range(n):
         p = np.uint64(part[v])
         if loads[p] > limits[p] and weights[v] > 0:
-            size = _push(heap, place, keys, size, v, total[v] - own[v] - own[v])
+            size = push(heap, place, keys, size, v, total[v] - own[v] - own[v])
     while size > _ZERO:
         v = np.uint64(heap[_ZERO])
         mine = np.uint64(part[v])
         if loads[mine] <= limits[mine] or members[mine] - np.int64(sizes[v]) < needs[mine]:
-            size = _pop(heap, place, keys, size, _LOCKED)
+            size = pop(heap, place, keys, size, _LOCKED)
         else:
             to, gain = _best_part(
                 starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums,
@@ -722,16 +669,16 @@ def _relieve(
                         to = p
             if gain < keys[v]:
                 keys[v] = gain
-                _sink(heap, place, keys, _ZERO, size)
+                sink(heap, place, keys, _ZERO, size)
             else:
-                size = _pop(heap, place, keys, size, _LOCKED)
+                size = pop(heap, place, keys, size, _LOCKED)
                 _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
                 for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
                     u = np.uint64(indices[k])
                     if place[u] >= 0:
                         weight = 1.0 if values is None else values[k]
                         keys[u] += weight if np.uint64(part[u]) != mine else weight + weight
-                        _rise(heap, place, keys, np.uint64(place[u]))
+                        rise(heap, place, keys, np.uint64(place[u]))
 
 
 @compiled
