@@ -1075,3 +1075,17 @@ def test_products_over_ranks_take_vectors_of_the_same_types() -> None:
             assert product.dtype == expected.dtype
     with pytest.raises(TypeError, match="x has type <U1; expected one of bool"):
         gasla.mxv(spread, np.array(["a"] * GRAPH.n))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_vertices_numbered_by_parts_have_fewer_mirrors(ranks: int) -> None:
+    """As the page on ranks says, of a graph whose numbers say nothing about neighbors; results come back by `order`."""
+    near = gasla.Graph(gasla.generators.rgg(9))
+    mixed = near.subgraph(np.random.default_rng(ranks).permutation(near.n))
+    parts = gasla.partition(mixed, ranks, objective="volume", node_weights=mixed.in_degrees + 1, tolerance=0.001)
+    order = np.argsort(parts.labels, kind="stable")
+    by_parts = over(mixed.subgraph(order), ranks)
+    assert by_parts.report()["mirrors"].sum() < 0.3 * over(mixed, ranks).report()["mirrors"].sum()
+    levels = np.empty(mixed.n, np.int64)
+    levels[order] = gasla.bfs(by_parts, int(np.flatnonzero(order == 0)[0])).compute()
+    assert np.array_equal(levels, gasla.bfs(mixed, 0))
