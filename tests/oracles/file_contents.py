@@ -233,7 +233,9 @@ def _of_rows(rows: Rows, n: int = 0) -> Iterator[Contents]:
         try:
             weights = [None if w is None else number(row[w]) for row in body]
         except ValueError:
-            continue
+            if body is not rows:
+                continue
+            weights = [None] * len(rows)  # a third column of text without a title is left out
         for plain in (lambda cell: str(int(cell)), str):
             if plain is str and all(re.fullmatch("[0-9]{1,9}", row[end]) for row in body for end in (u, v)):
                 continue  # beyond doubt no names
