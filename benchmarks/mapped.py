@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import mmap
 import os
-import resource
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -38,6 +37,8 @@ CALLS: dict[str, Callable[[gasla.Graph], Any]] = {
 
 def measure(folder: Path, name: str, limited: bool) -> None:
     """Print one line on an algorithm; without a limit, only compile and store its code."""
+    import resource
+
     warnings.simplefilter("ignore", gasla.ConvergenceWarning)
     call, graph = CALLS[name], io.open(folder)
     call(gasla.Graph(datasets.rmat(8)))  # imports modules and starts threads, whose stacks count

@@ -19,7 +19,6 @@ import multiprocessing
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import sys
@@ -463,6 +462,8 @@ def _hang(number: int, frame: Any) -> None:
 
 def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> None:
     """Fuzz one reader for some time, in this process; the inputs that reach new steps stay in `work`."""
+    import resource  # the tests read the other functions on Windows, which lacks it
+
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _hang)
     warnings.simplefilter("ignore")

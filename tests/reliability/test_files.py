@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from gasla.compiler import function
 from gasla.cpu.runtime import modules
 from tests.helpers.faults import GRID, all_are_whole, call, disks, entries, process, stored
 
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 NAMED = data.Named("grid", Graph(GRID))
 
 
@@ -84,6 +84,7 @@ def test_a_full_disk_leaves_outputs_as_they_were(tmp_path: Path, write: Any, nam
 @contextmanager
 def room(size: int) -> Iterator[None]:
     """No file may grow beyond a size, whoever writes it: C code too."""
+    resource = pytest.importorskip("resource")  # Windows lacks it
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -312,7 +313,7 @@ def test_nothing_is_left_where_nothing_can_be_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to become another user")
+@pytest.mark.skipif(not IS_ROOT or not shutil.which("setpriv"), reason="needs root, to become another user")
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_the_cache_of_another_user(folder: Path, mode: int) -> None:
     call(10)
