@@ -145,9 +145,9 @@ class Together(Protocol):
 
 
 class Runs(Protocol):
-    """The shared preparation of all runs of a program on a graph, which keeps it. It does not refer to the graph."""
+    """What runs of a program on a graph share, one after another. Kept by the graph, to which it does not refer."""
 
-    turn: Lock  # held during a run
+    turn: Lock  # of the call that has had it last, and locked as long as it has
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Start to compile in the background, if the engine can."""

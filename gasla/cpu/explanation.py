@@ -61,13 +61,12 @@ def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
     """Return the arguments of the loop after the control words, for a run that begins now."""
-    with runs.turn:
-        runs.program, runs.graph = program, graph
-        try:
-            runs._use({})
-            runs._start({}, None)
-            if runs.plan.scheduled:
-                runs._follow(Schedule(np.full(graph.n, -1, np.int32)))
-            return runs._arguments
-        finally:
-            runs.close()
+    runs.program, runs.graph = program, graph
+    try:
+        runs._use({})
+        runs._start({}, None)
+        if runs.plan.scheduled:
+            runs._follow(Schedule(np.full(graph.n, -1, np.int32)))
+        return runs._arguments
+    finally:
+        runs.close()

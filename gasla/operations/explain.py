@@ -1,5 +1,6 @@
 """Inspecting a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,10 @@ def explain(
             graph.require_whole("target")
             found = asked.explain_elsewhere(program, graph, way_of(direction), deterministic, scheduled)
             return Lines("\n".join(found))
-    runs = runs_of(program, graph, Variant(way_of(direction), deterministic, scheduled, True))
-    return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))
+    turn, variant = Lock(), Variant(way_of(direction), deterministic, scheduled, True)
+    with turn:
+        runs = runs_of(program, graph, variant, turn)
+        return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))
 
 
 def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:

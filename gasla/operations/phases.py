@@ -5,6 +5,7 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -144,7 +145,8 @@ class _Stay(Binding):
         self.plan = Plan(kind.traced(graph.id_dtype), variant.deterministic)
         super().__init__(phase.program, graph)
         self.limit = 1 if phase.until == "once" else NO_LIMIT
-        self.runs = runs_of(phase.program, graph, variant)
+        self.variant = variant
+        self.runs = runs_of(phase.program, graph, variant, Lock())
         self.starts = getattr(kind, "start", None)
 
     @functools.cached_property
@@ -226,7 +228,9 @@ class _Shared:
         An "until still" phase leaves no vertex active, so that it ran more than one iteration shows that it changed
         something; except with buckets or `wake`, which activate vertices that did not change.
         """
-        with stay.runs.turn:
+        turn = Lock()
+        with turn:
+            stay.runs = runs_of(stay.program, self.graph, stay.variant, turn)
             running = self._begin(stay, active, turns, delta)
             try:
                 running.advance(stay.limit)
@@ -248,11 +252,10 @@ class _Shared:
         """Let the engine run all turns by itself; None, with nothing changed, if it lacks memory for that."""
         programs = [type(stay.program)(**self._values(stay, 0)) for stay in stays]
         limits, goes_on = [stay.limit for stay in stays], unstable is not None
-        with stays[0].runs.turn:
-            found = together.run(
-                *(programs, limits, self.graph, self.state, active),
-                *(course.limit, goes_on, course.delta, course.progress),
-            )
+        found = together.run(
+            *(programs, limits, self.graph, self.state, active),
+            *(course.limit, goes_on, course.delta, course.progress),
+        )
         if found is None:
             return None
         require_unchanged_files(self.graph)

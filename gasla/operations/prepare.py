@@ -136,7 +136,7 @@ class Prepared:
         self._notices = notice and bool(program.edge_fields)
         self._turn = Lock()  # of the last call, which holds it
         self._settle()
-        self._runs.compile_ahead(program, self._graph)
+        runs_of(program, self._graph, variant, Lock()).compile_ahead(program, self._graph)
 
     def __repr__(self) -> str:
         return f"Prepared({type(self._program).__name__}, {self._graph!r})"
@@ -146,7 +146,6 @@ class Prepared:
             self._given.notice_values()
         self._mark = self._given.kept("values", lambda _: object())
         self._graph = self._given if self._device is None else self._given.to(self._device)
-        self._runs = runs_of(self._program, self._graph, self._variant)
 
     def __call__(
         self,
@@ -198,11 +197,10 @@ class Prepared:
                 self._given.notice_values()
                 if self._given.known("values") is not self._mark:  # values were written to since
                     self._settle()
-            if self._runs.turn.locked():  # in use by another thread
-                self._runs = new_runs(self._program, self._graph, self._variant)
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
-            return run_once(self._runs, self._program, self._graph, begin, course)
+            runs = runs_of(self._program, self._graph, self._variant, mine)
+            return run_once(runs, self._program, self._graph, begin, course)
 
 
 def _after_fork() -> None:
@@ -224,28 +222,31 @@ def runs_alone(given: Any, order: Order | None) -> VertexProgram:
     return program if order is None else in_order(program, order)
 
 
-def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
-    """The prepared runs that the graph keeps for this variant of a program, or new ones while those are in use."""
+def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) -> Runs:
+    """Return prepared runs of a program that no other call uses, from now until the caller releases `turn`.
+
+    The graph keeps as many as calls of this variant have been under way at once.
+    """
     kind = type(program), *variant
-    runs: Runs | None = graph.known(kind)
-    if runs is None or runs.turn.locked():
-        if variant.scheduled:
-            *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
-            if any(getattr(program, name, None) for name in (*some, last)):
-                raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
-        made = runs = new_runs(program, graph, variant)
-        graph.kept(kind, lambda _: made)
+    prepared: list[Runs] = graph.known(kind) or graph.kept(kind, lambda _: [])
+    with _entering:
+        for runs in prepared:
+            if not runs.turn.locked():
+                runs.turn = turn
+                return runs
+    if variant.scheduled:
+        *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
+        if any(getattr(program, name, None) for name in (*some, last)):
+            raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
+    way, deterministic, scheduled, compiled = variant
+    runs = runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
+    runs.turn = turn
+    prepared.append(runs)
     return runs
 
 
-def new_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
-    """Prepare new runs of a program on a graph."""
-    way, deterministic, scheduled, compiled = variant
-    return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
-
-
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run a prepared program once."""
+    """Run a prepared program once; the caller holds the turn of `runs`."""
     values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
     limit, progress = course.limit, course.progress
     if not course.has_limit and course.callback is None and schedule is None:
@@ -264,23 +265,22 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
         frontier, schedule = None, as_schedule(graph.n, schedule)
         if active is not None:
             raise ValueError("a scheduled run takes no active set; leave out active, or the schedule")
-    with runs.turn:
-        running = runs.begin(program, graph, values, frontier, schedule, course.delta, begin.out)
-        table, is_left = None, False
-        try:
-            if course.trace or course.callback:
-                rows = run_in_pieces(running, limit, course)
-                table = _as_table(rows, running.reasons()) if course.trace else None
-            elif course.wait or progress or not (is_left := running.leave(limit)):
+    running = runs.begin(program, graph, values, frontier, schedule, course.delta, begin.out)
+    table, is_left = None, False
+    try:
+        if course.trace or course.callback:
+            rows = run_in_pieces(running, limit, course)
+            table = _as_table(rows, running.reasons()) if course.trace else None
+        elif course.wait or progress or not (is_left := running.leave(limit)):
+            running.advance(limit, progress)
+            while not running.ended and running.iteration < limit:
                 running.advance(limit, progress)
-                while not running.ended and running.iteration < limit:
-                    running.advance(limit, progress)
-            if not is_left and graph.files is not None:
-                graph.files.require_unchanged()
-            result = pending_result(running) if is_left else Result(*running.found(), table)
-        finally:
-            if not is_left:
-                running.close()
+        if not is_left and graph.files is not None:
+            graph.files.require_unchanged()
+        result = pending_result(running) if is_left else Result(*running.found(), table)
+    finally:
+        if not is_left:
+            running.close()
     result.__dict__["_origin"] = program, graph.edition  # for a warm start
     return result
 

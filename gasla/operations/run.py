@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 from gasla.arrays import Device
@@ -161,4 +162,6 @@ def run(
     if phases:
         return run_phases(phases, graph, variant, begin, course)
     (single,) = programs
-    return run_once(runs_of(single, graph, variant), single, graph, begin, course)
+    turn = Lock()
+    with turn:
+        return run_once(runs_of(single, graph, variant, turn), single, graph, begin, course)

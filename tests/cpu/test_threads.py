@@ -251,6 +251,23 @@ def test_one_has_the_threads_at_a_time() -> None:
     assert not threads.are_taken()
 
 
+def test_a_handler_or_finalizer_that_runs_meanwhile_may_take_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python may run one between any two lines, so also between those that look for threads and take them."""
+    one, another, found = threading.Lock(), threading.Lock(), list[bool]()
+    are_taken = threads.are_taken
+
+    def interrupted() -> bool:
+        monkeypatch.setattr(threads, "are_taken", are_taken)
+        with another:
+            found.append(threads.hold(another))
+        return are_taken()
+
+    monkeypatch.setattr(threads, "are_taken", interrupted)
+    with one:
+        assert threads.hold(one)
+    assert found == [True] and not threads.are_taken()
+
+
 def test_who_watches_is_heard_while_others_have_the_threads() -> None:
     left, turn = np.zeros(2, np.int64), threading.Lock()
 
@@ -418,7 +435,7 @@ def test_as_many_threads_as_have_room(
     alone, two = (workspace._bytes_of(plan, graph, team) for team in (1, 2))
     monkeypatch.setattr(memory, "available", lambda: alone + (fitting - 1) * (two - alone))
     np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
-    team = graph.known((type(LEVELS), AUTO, False, False, True)).team
+    team = graph.known((type(LEVELS), AUTO, False, False, True))[0].team
     assert team == min(max(fitting, 1), 4)
     assert len(caplog.records) == (team < 4)
     assert all(f"a run uses {team} of 4 threads" in message for message in caplog.messages)
@@ -509,7 +526,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threads.num_threads() == min(usable, MOST)
         for _ in range(2):
             np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
-        assert graph.known((type(LEVELS), AUTO, False, False, True)).team == usable
+        assert graph.known((type(LEVELS), AUTO, False, False, True))[0].team == usable
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity")

@@ -803,7 +803,8 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
 def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
     gasla.run(BellmanFord, graph, active=[0], distance={0: 0})
-    (runs,) = (known for known in graph._known.values() if isinstance(known, Prepared))
+    ((runs,),) = (known for known in graph._known.values() if isinstance(known, list))
+    assert isinstance(runs, Prepared)
     names = [name for name in ("gi", "si", "gv_weight", "sv_weight") if runs._common[runs._places[name]] is not None]
     own = {name: runs._common[runs._places[name]] for name in names}
     assert list(own) == ["gi", "si", "gv_weight", "sv_weight"][: 4 if kept else 2]

@@ -484,6 +484,9 @@ def test_prepared_runs_take_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) 
             time.sleep(0.001)
             return getattr(variant, name)
 
+        def __iter__(self, variant: Any = search._variant) -> Iterator[Any]:
+            return iter(variant)
+
     monkeypatch.setattr(preparing, "run_once", counted)
     monkeypatch.setattr(search, "_variant", Slowly())
     expected = [gasla.bfs(graph, source) for source in range(EIGHT)]
@@ -514,6 +517,25 @@ def test_a_prepared_run_that_was_refused_arguments_runs_again() -> None:
         with pytest.raises(ValueError, match="with a schedule"):
             search(schedule=object())
     assert search(active=[0], hops={0: 0}).iterations > 0
+
+
+@pytest.mark.parametrize("way", [{}, {"compile": False}], ids=["compiled", "interpreted"])
+def test_calls_that_begin_at_once_wait_for_none(way: dict[str, Any]) -> None:
+    """All are under way together: each waits for all in its callback. Later calls use what these have prepared."""
+    graph, meeting = gasla.Graph(random_matrix(format="csr")), threading.Barrier(EIGHT)
+    expected = [gasla.bfs(graph, source) for source in range(EIGHT)]
+
+    def meet(_: Any) -> bool:
+        meeting.wait(SECONDS)
+        return True
+
+    at_once(lambda source: gasla.run(Hops, graph, active=[source], hops={source: 0}, callback=meet, **way))
+    (prepared,) = [runs for key, runs in graph._known.items() if isinstance(key, tuple) and key[0] is Hops]
+    assert len(prepared) == EIGHT
+    for source in range(EIGHT):
+        found = gasla.run(Hops, graph, active=[source], hops={source: 0}, **way).hops
+        np.testing.assert_array_equal(np.where(found < 100, found, -1), expected[source])
+    assert len(prepared) == EIGHT and not any(runs.turn.locked() for runs in prepared)
 
 
 CALLS: dict[str, Callable[[gasla.Graph], Any]] = {

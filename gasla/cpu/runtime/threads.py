@@ -112,7 +112,7 @@ _timer = np.zeros(2, np.int64)
 # unlocks in C, so that Ctrl-C, which interrupts Python code only, cannot leave the threads held.
 _holder = [threading.Lock()]
 _probe_parts: list[Any] = []  # what the probe's addresses refer to
-_changing = threading.Lock()
+_changing = threading.RLock()  # a handler of a signal, or a finalizer, may run meanwhile and need threads itself
 
 
 def set_num_threads(count: int) -> None:
@@ -610,7 +610,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
 def _forget() -> None:
     """Release the threads after a fork: the child has none of its parent's threads."""
     global _changing
-    _holder[0], _changing = threading.Lock(), threading.Lock()
+    _holder[0], _changing = threading.Lock(), threading.RLock()
     workers.forget()
 
 

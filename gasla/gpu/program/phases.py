@@ -186,7 +186,10 @@ class PhasesRun:
         assert phases.plans is not None
         self.phases, self.graph, self.state = phases, graph, dict(state)
         self.parts = [Part(plan, program, graph) for plan, program in zip(phases.plans, programs, strict=True)]
-        self.workspaces = phases.workspaces.pop() if phases.workspaces else _Workspaces(phases, self.parts)
+        try:
+            self.workspaces = phases.workspaces.pop()
+        except IndexError:  # no run has left some, or others have them
+            self.workspaces = _Workspaces(phases, self.parts)
         self.kept: list[Any] = []  # arrays that only the kernel refers to
         self.last: dict[str, Any] = {}  # aggregates at vertices
         self._place_fields()
