@@ -6,13 +6,32 @@ instead. WARNING has what costs a service time: fewer threads than wanted, code 
 
 import logging
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 LOG = logging.getLogger("gasla")
 LOG.addHandler(logging.NullHandler())  # or Python would print warnings where a program has not set up logging
+_unsaid: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())  # see `unwarned`
 _waiting = threading.local()  # `calls` has what this thread will say, if it puts that off
+
+
+def warn(words: str, category: type[Warning], stacklevel: int) -> None:
+    """Warn the caller's caller (with a stack level of 2), unless within `unwarned`."""
+    if not issubclass(category, _unsaid.get()):
+        warnings.warn(words, category, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def unwarned(category: type[Warning]) -> Iterator[None]:
+    """Leave out warnings of a category in this thread. Python's filters of warnings would hold for all threads."""
+    token = _unsaid.set((*_unsaid.get(), category))
+    try:
+        yield
+    finally:
+        _unsaid.reset(token)
 
 
 def say(write: Callable[..., object], *given: Any, **named: Any) -> None:

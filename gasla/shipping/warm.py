@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -17,6 +16,7 @@ from gasla import engines
 from gasla.compiler.function import compilations
 from gasla.cpu.runtime import threads
 from gasla.graph.graph import Graph
+from gasla.log import unwarned
 from gasla.operations.run import run
 from gasla.program.program import VertexProgram
 from gasla.progress import track
@@ -117,8 +117,7 @@ def _call_on_all(call: Call, kinds: list[calls.Kind]) -> None:
     """Call a function on all graphs, of which it may refuse some, such as those with a cycle; an error if all."""
     errors = []
     for kind in kinds:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it has not converged
+        with unwarned(gasla.ConvergenceWarning):
             try:
                 answer = call(kind.graph())
                 if isinstance(answer, Iterator):

@@ -705,3 +705,22 @@ def test_a_child_reads_files_while_a_thread_of_its_parent_does(tmp_path: Path) -
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING]
     done = subprocess.run(command, env=environment, cwd=tmp_path, timeout=120, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_one_thread_is_warned_while_networkx_raises_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's filters of warnings, which all threads share, stay as they are: here they make a warning an error."""
+    nx = pytest.importorskip("networkx")
+    graph = gasla.Graph(sp.eye_array(9, k=1))
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            if number % 2:
+                with pytest.raises(gasla.ConvergenceWarning, match="ranks still changed"):
+                    gasla.pagerank(graph, max_iter=1)
+            else:
+                with pytest.raises(nx.PowerIterationFailedConvergence):
+                    nx.pagerank(nx.path_graph(9), max_iter=1, backend="gasla")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warnings, "catch_warnings", None)
+        at_once(work)

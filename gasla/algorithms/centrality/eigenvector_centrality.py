@@ -9,7 +9,6 @@ single pass.
 R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflösung. ZAMM 9 (1929).
 """
 
-import warnings
 from math import inf, ldexp
 from typing import Any
 
@@ -21,6 +20,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range, takes_weight
+from gasla.log import warn
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
@@ -143,7 +143,7 @@ def eigenvector_centrality(
     residual = float(found.change) / norm / graph.n if found.iterations else inf
     converged = residual < tol
     if not (converged or tol == 0):
-        warnings.warn(
+        warn(
             f"the mean change of a score was still {residual:.3g} after {found.iterations} iterations; "
             "raise max_iter, or tol",
             ConvergenceWarning,

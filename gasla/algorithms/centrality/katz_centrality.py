@@ -6,7 +6,6 @@ squares, end the run: when the change is small, or when the scores diverge becau
 reported. The sum of squares also gives the norm, so normalization needs no pass of its own.
 """
 
-import warnings
 from math import inf
 from typing import Any
 
@@ -18,6 +17,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range, takes_weight
+from gasla.log import warn
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program import aggregate, option, parameter, vertex
@@ -206,7 +206,7 @@ def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
     else:
         words = f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
         words += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
-    warnings.warn(words, ConvergenceWarning, stacklevel=3)
+    warn(words, ConvergenceWarning, stacklevel=3)
 
 
 ROW = Row(katz_centrality, scores("katz", {"scores": "katz"}, lambda f: f.convergence("highest scores")))

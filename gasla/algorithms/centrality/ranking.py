@@ -1,6 +1,5 @@
 """Shared by iterative centralities: the program, results, initial distributions, and the check of convergence."""
 
-import warnings
 from math import inf
 from typing import Any, NamedTuple
 
@@ -9,6 +8,7 @@ import numpy as np
 import semirings
 from gasla.graph.arguments import are_names, several_vertices, vertex_numbers
 from gasla.graph.graph import Graph
+from gasla.log import warn
 from gasla.operations.result import ConvergenceWarning
 from gasla.program import VertexProgram, edge, option
 
@@ -85,7 +85,7 @@ def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *,
             "dtype=np.float64: divide all weights by one number"
         )
     if not (ended or silent):
-        warnings.warn(
+        warn(
             f"the {scores} still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
             ConvergenceWarning,
             stacklevel=3,

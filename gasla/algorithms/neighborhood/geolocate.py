@@ -5,7 +5,6 @@ of distances, is found by Weiszfeld's iteration, as changed by Vardi and Zhang f
 All vertices iterate in one run: a vertex follows its neighbors while they still move.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from gasla.graph.arguments import check_flags, most_iterations, real_number
 from gasla.graph.exchange.vertex_names import as_numbers
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array
+from gasla.log import warn
 from gasla.operations.primitives import simplify
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
@@ -175,7 +175,7 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     )  # fmt: skip
     if not result.converged:
         words = f"the locations still change after {result.iterations} iterations; raise max_iter, or tol"
-        warnings.warn(words, ConvergenceWarning, stacklevel=2)
+        warn(words, ConvergenceWarning, stacklevel=2)
     found = _degrees(result.position, xp) if sphere else result.position[:, :2] * extent + middle
     found = xp.where(result.located[:, None], found, np.nan)
     return xp.where(known[:, None], given, found)

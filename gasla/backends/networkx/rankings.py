@@ -5,9 +5,7 @@ one iteration sooner or later, since gasla divides scores by the norm of the pre
 rounding.
 """
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
@@ -17,17 +15,10 @@ import gasla
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import by_name, is_multigraph, register, when
 from gasla.graph.graph import Graph
+from gasla.log import unwarned
 
 LIMITS = when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0)
 KRYLOV = 20  # matrix products per iteration of ARPACK
-
-
-@contextmanager
-def _by_exception() -> Iterator[None]:
-    """Suppress gasla's ConvergenceWarning; NetworkX raises an exception instead."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gasla.ConvergenceWarning)
-        yield
 
 
 def _weights(G: Converted, name: Any) -> Graph:
@@ -85,7 +76,7 @@ def pagerank(
         raise ZeroDivisionError
     shares = {what: _shares(G, numbers, what) for what, numbers in given.items()}
     graph = _weights(G, weight)
-    with _by_exception():
+    with unwarned(gasla.ConvergenceWarning):  # an exception says it, as NetworkX's
         found = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
     if not found.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
@@ -117,7 +108,7 @@ def hits(
     graph = _weights(G, "weight")
     if len(G) < 3 or graph.m == 0:
         raise NotImplementedError("a graph too small for ARPACK, which NetworkX asks")
-    with _by_exception():
+    with unwarned(gasla.ConvergenceWarning):
         found = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
     if not found.converged:
         raise NotImplementedError(f"scores that have not settled after {max_iter} iterations")
@@ -148,7 +139,7 @@ def eigenvector_centrality(
     graph = _weights(G, weight or None)
     if graph.value_range is not None and not graph.value_range[1] >= 1:
         raise NotImplementedError(f"every {weight!r} is below 1: gasla multiplies them, and takes other steps")
-    with _by_exception():
+    with unwarned(gasla.ConvergenceWarning):
         found = gasla.eigenvector_centrality(
             graph, max_iter=max_iter, tol=tol, nstart=start, weighted=True, dtype=dtype
         )
@@ -184,7 +175,7 @@ def katz_centrality(
         raise NotImplementedError("nstart names other nodes than the graph has")
     start = np.zeros(len(G)) if nstart is None else _numbers(G, nstart, "nstart")
     graph = _weights(G, weight)
-    with _by_exception():
+    with unwarned(gasla.ConvergenceWarning):
         found = gasla.katz_centrality(
             graph,
             alpha=alpha,
