@@ -377,7 +377,7 @@ def test_ctrl_c_while_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SHORT_OF_MEMORY = """
-import resource, threading, warnings
+import contextlib, mmap, resource, sys, threading, warnings
 import numpy as np
 import gasla
 from gasla import datasets
@@ -395,6 +395,9 @@ threading.stack_size(256 << 20)
 with open("/proc/self/statm") as sizes:
     used = int(sizes.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20) + {room} * (256 << 20), resource.RLIM_INFINITY))
+with contextlib.suppress(OSError):
+    mmap.mmap(-1, 2 << 30)
+    sys.exit("no limits")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for _ in range(3):
@@ -417,6 +420,8 @@ def test_as_many_threads_as_can_be_started(room: int, long: bool) -> None:
     """With memory for few stacks, runs have fewer threads, and say so once; later they can have all again."""
     code = SHORT_OF_MEMORY.format(room=room, long=long)
     found = subprocess.run([sys.executable, "-c", code], timeout=300, capture_output=True, text=True)
+    if found.stderr == "no limits\n":
+        pytest.skip("the system keeps to no limits of memory, as QEMU")
     assert found.returncode == 0, found.stderr
 
 
