@@ -215,21 +215,24 @@ def _matrices() -> list[Any]:
     return [up + up.T, up.tocsr(), plain.tocsr(), loose, plain.tocsc(), path, path + path.T, two_sides]
 
 
-def kinds(values: str, *, with_large: bool = True) -> list[Kind]:
-    """Return all graphs with one type of values (none if it is empty), without options."""
+def kinds(values: str, is_slow: bool = False) -> list[Kind]:
+    """Return the graphs for a function with one type of values (none if it is empty), without options."""
     made = [Kind(matrix, values, False) for matrix in _matrices()]
-    return made + ([kind._replace(values=values) for kind in large()] if with_large else [])
+    return made + [kind._replace(values=values) for kind in large(is_slow)]
 
 
 @cache
-def large() -> list[Kind]:
-    """The flights that come with gasla, and a matrix with enough entries for several threads; each also symmetric."""
+def large(is_slow: bool = False) -> list[Kind]:
+    """Return large graphs: flights, and unless a function is slow a matrix for several threads; each also symmetric."""
     from gasla import datasets
 
+    flights = datasets.openflights().matrix
+    made = [Kind(each, "f8", False) for each in (flights, flights + flights.T)]
+    if is_slow:
+        return made
     draw = np.random.default_rng(0)
     n, m = 1 << 15, 1 << 18
     tails = draw.integers(0, n, m)
     heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
     matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
-    flights = datasets.openflights().matrix
-    return [Kind(each, "f8", False) for each in (flights, flights + flights.T, matrix, matrix + matrix.T)]
+    return [*made, *(Kind(each, "f8", False) for each in (matrix, matrix + matrix.T))]

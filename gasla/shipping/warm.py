@@ -76,12 +76,12 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
     if tasks:
         threads.compile_ahead()
     for call, is_slow in track(tasks, "functions"):
-        _call_on_all(call, [kind for name in types for kind in calls.kinds(name, with_large=not is_slow)])
+        _call_on_all(call, [kind for name in types for kind in calls.kinds(name, is_slow)])
     return compilations() - before
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
-    """Return a function of a graph that calls what is given, and whether large graphs would only take long."""
+    """Return a function of a graph that calls what is given, and whether it is one of the slow ones."""
     if isinstance(used, VertexProgram) or (isinstance(used, type) and issubclass(used, VertexProgram)):
         return partial(run, used, max_iterations=ITERATIONS), False
     if not callable(used):
