@@ -129,9 +129,9 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     check_weights(graph)
     length = float_type(graph)
     types = length_types(graph, length)
-    found = run(Lengths(**types), graph, active=graph.in_degrees == 0, notice=False)
-    check_acyclic(graph, found.waiting)
-    lengths = found.length
+    result = run(Lengths(**types), graph, active=graph.in_degrees == 0, notice=False)
+    check_acyclic(graph, result.waiting)
+    lengths = result.length
     if may_overflow(graph, length):
         check_lengths(graph, lengths)
     parents = run(Parents(**types), graph, max_iterations=1, notice=False, length=lengths).parent

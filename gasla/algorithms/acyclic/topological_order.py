@@ -120,14 +120,14 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
         graph.require_whole("key")
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
-    found = result.level
+    numbered = result.level
     if ranks is not None:
         order = module_of(graph.device).asarray(_smallest_first(graph, ranks), graph.id_dtype)
-        return TopologicalOrderResult(order, found) if levels else order
+        return TopologicalOrderResult(order, numbered) if levels else order
     # NumPy's stable sort is a radix sort for 16-bit keys, several times as fast as for 32 bits.
-    keys = found.astype(np.uint16) if len(found) and int(found.max()) < 2**16 else found
-    order = array_module(found).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
-    return TopologicalOrderResult(order, found) if levels else order
+    keys = numbered.astype(np.uint16) if len(numbered) and int(numbered.max()) < 2**16 else numbered
+    order = array_module(numbered).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
+    return TopologicalOrderResult(order, numbered) if levels else order
 
 
 def _smallest_first(graph: Graph, ranks: np.ndarray) -> np.ndarray:
@@ -144,8 +144,8 @@ def _smallest_first(graph: Graph, ranks: np.ndarray) -> np.ndarray:
             waiting[head] -= 1
             if not waiting[head]:
                 heappush(ready, rank[head])
-    found: np.ndarray = vertices[order]
-    return found
+    sorted_vertices: np.ndarray = vertices[order]
+    return sorted_vertices
 
 
 def check_acyclic(graph: Graph, waiting: Any) -> None:

@@ -98,7 +98,7 @@ def transitive_closure(graph: Any) -> Graph:
         labels = xp.arange(graph.n)
     each = 2 * graph.id_dtype.itemsize
     require_room("the closure has at least", _least(acyclic, labels), each, graph.device, REMEDY)
-    counts, found, total = xp.zeros(graph.n, np.int64), [], 0
+    counts, blocks, total = xp.zeros(graph.n, np.int64), [], 0
     for first, own, near, _ in reached(acyclic, labels):
         at = xp.where(is_cyclic[: acyclic.n], near | own, near)[labels]
         some = xp.flatnonzero(at)
@@ -108,8 +108,8 @@ def transitive_closure(graph: Any) -> Graph:
         source, place = xp.nonzero(bits.T)
         last = min(first + WORD, graph.n)
         counts[first:last] = xp.bincount(source, minlength=last - first)
-        found.append(some[place].astype(graph.id_dtype))
-    indices = xp.concatenate(found) if found else xp.empty(0, graph.id_dtype)
+        blocks.append(some[place].astype(graph.id_dtype))
+    indices = xp.concatenate(blocks) if blocks else xp.empty(0, graph.id_dtype)
     made = Graph.from_csr(running_sums(counts), indices)
     made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
     return made

@@ -61,8 +61,8 @@ def transitive_reduction(graph: Any) -> np.ndarray:
     for first, _, _, far in reached(graph.with_values(None), xp.arange(graph.n)):
         edges = order[starts[first // WORD] : starts[first // WORD + 1]]
         kept[edges] &= (far[dst[edges]] >> (src[edges] - first).astype(np.uint64)) & np.uint64(1) == 0
-    found: np.ndarray = kept
-    return found
+    is_kept: np.ndarray = kept
+    return is_kept
 
 
 ROW = Row(

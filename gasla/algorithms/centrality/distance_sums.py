@@ -115,12 +115,12 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
     """
     xp: Any = module_of(backwards.device)
     if weighted:
-        found = sssp(backwards, target).astype(np.float64)
+        distances = sssp(backwards, target).astype(np.float64)
     else:
         level = bfs(backwards, target)
-        found = xp.where(level < 0, np.inf, level)
-    found[target] = np.inf
-    return found
+        distances = xp.where(level < 0, np.inf, level)
+    distances[target] = np.inf
+    return distances
 
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:

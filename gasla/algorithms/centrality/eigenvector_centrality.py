@@ -136,22 +136,22 @@ def eigenvector_centrality(
             largest = ldexp(largest, -exponent)
         unit = 1 / largest if 0 < largest < 1 else 1.0
     program = Power(real=kind, weights=weights, tolerance=float(tol) * graph.n, unit=unit)
-    found = run(program, graph, max_iterations=max_iter, notice=False, score=start)
-    norm = float(found.square) ** 0.5
+    result = run(program, graph, max_iterations=max_iter, notice=False, score=start)
+    norm = float(result.square) ** 0.5
     if not 0 < norm < inf:
         raise ValueError(f"scores overflow in {kind}: the weights are too large; divide all of them by one number")
-    residual = float(found.change) / norm / graph.n if found.iterations else inf
+    residual = float(result.change) / norm / graph.n if result.iterations else inf
     converged = residual < tol
     if not (converged or tol == 0):
         warn(
-            f"the mean change of a score was still {residual:.3g} after {found.iterations} iterations; "
+            f"the mean change of a score was still {residual:.3g} after {result.iterations} iterations; "
             "raise max_iter, or tol",
             ConvergenceWarning,
             stacklevel=2,
         )
-    scores = found.score
+    scores = result.score
     scores /= kind.type(norm)
-    return ScoresResult(scores, found.iterations, residual, converged)
+    return ScoresResult(scores, result.iterations, residual, converged)
 
 
 def _start(graph: Graph, nstart: Any) -> Any:

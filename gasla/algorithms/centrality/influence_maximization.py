@@ -171,12 +171,12 @@ class Sets:
         Both samples have `held` entries already.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
-        found = new = sets * n + xp.minimum((self._draws(len(sets)) * n).astype(np.int64), n - 1)
+        reached = new = sets * n + xp.minimum((self._draws(len(sets)) * n).astype(np.int64), n - 1)
         while len(new):
             sets, vertices = xp.divmod(new, n)
             begins = running_sums(indptr[vertices + 1] - indptr[vertices])
             into = int(begins[-1])  # edges into the new vertices, one list after another
-            self._require_room(held + len(found) + math.ceil(into * self.largest))
+            self._require_room(held + len(reached) + math.ceil(into * self.largest))
             kept = self._kept(into)
             row = xp.searchsorted(begins, kept, side="right") - 1
             places = indptr[vertices[row]] + kept - begins[row]
@@ -184,10 +184,10 @@ class Sets:
                 is_kept = self._draws(len(places)) * self.largest < self.chances[places]
                 row, places = row[is_kept], places[is_kept]
             came = xp.unique(sets[row] * n + self.lists.indices[places])
-            at = xp.minimum(xp.searchsorted(found, came), len(found) - 1)
-            new = came[found[at] != came]
-            found = xp.sort(xp.concatenate([found, new]))
-        return found
+            at = xp.minimum(xp.searchsorted(reached, came), len(reached) - 1)
+            new = came[reached[at] != came]
+            reached = xp.sort(xp.concatenate([reached, new]))
+        return reached
 
     def _kept(self, total: int) -> Array:
         """Return which of so many edges are kept if each has the largest probability, by the gaps between them."""

@@ -148,18 +148,18 @@ def katz_centrality(
     if not scaled_alpha <= float(np.finfo(kind).max):
         raise ValueError(f"scores overflow {kind}: alpha is {alpha:g}, too large for these weights")
     numbers = {"alpha": scaled_alpha, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
-    found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
-    residual, square = (float(found.change) / graph.n, float(found.square)) if found.iterations else (inf, 0.0)
-    grows = not (square < numbers["most"] and (residual < inf or not found.iterations))
+    result = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
+    residual, square = (float(result.change) / graph.n, float(result.square)) if result.iterations else (inf, 0.0)
+    grows = not (square < numbers["most"] and (residual < inf or not result.iterations))
     converged = residual < tol and not grows
-    scores = found.score
+    scores = result.score
     if grows and not float(abs(scores).max()) < inf:
         raise ValueError(f"scores overflow {kind}: {_too_large(alpha)}")
     if not (converged or (tol == 0 and not grows)):
-        _warn(residual, found.iterations, alpha, grows)
+        _warn(residual, result.iterations, alpha, grows)
     if normalized:
         scores = _normalized(scores, square)
-    return ScoresResult(scores, found.iterations, residual, converged)
+    return ScoresResult(scores, result.iterations, residual, converged)
 
 
 def _constants(graph: Graph, beta: Any) -> Any:
@@ -171,13 +171,13 @@ def _constants(graph: Graph, beta: Any) -> Any:
     return constants
 
 
-def _start(graph: Graph, nstart: Any, kind: np.dtype[Any]) -> Any:
-    """Check `nstart`, and return one number per vertex, of which `kind` holds the square."""
-    start, most = vertex_numbers(graph, "nstart", nstart), float(np.finfo(kind).max) ** 0.5
+def _start(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
+    """Check `nstart`, and return one number per vertex, of which `dtype` holds the square."""
+    start, most = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
     if (largest := float(abs(start).max())) > most:
         v = int(abs(start).argmax())
         raise ValueError(
-            f"nstart of vertex {v} is {largest:g} in size; expected at most {most:g}, for scores of {kind}"
+            f"nstart of vertex {v} is {largest:g} in size; expected at most {most:g}, for scores of {dtype}"
         )
     return start
 

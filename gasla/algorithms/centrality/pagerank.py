@@ -254,24 +254,24 @@ def _number(value: Any) -> Any:
 
 
 def prepared_fields(
-    graph: Graph, weights: np.dtype | None, kind: np.dtype
+    graph: Graph, weights: np.dtype | None, dtype: np.dtype
 ) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
     """The graph to run on, with scaled weights if their sums overflow, the type of its weights, and start values."""
-    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
+    scaled, fields = graph.kept(("pagerank", weights, dtype), lambda graph: _fields(graph, weights, dtype))
     return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
 
 
-def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
+def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
     """Return the initial fields for equal ranks; `inverse` is one over the sum of the weights of the out-edges, or 0.
 
     Returned first is a scaled graph to run on, or None: needed if sums of weights come near the limits of the type.
     """
-    rank, scaled = kind.type(1 / graph.n), None
+    rank, scaled = dtype.type(1 / graph.n), None
     if weights is None:
         inverse, share = _divided(graph.out_degrees, rank)
     else:
         check_weights(graph, shares=True)
-        far, ones = 2.0 ** (np.finfo(kind).maxexp // 2), module_of(graph.device).ones(graph.n)
+        far, ones = 2.0 ** (np.finfo(dtype).maxexp // 2), module_of(graph.device).ones(graph.n)
         total = mxv(graph, ones)
         inverse, share = _divided(total, rank)
         if not all(range_of(each)[1] <= far for each in (total, inverse)):
@@ -334,22 +334,22 @@ def _is_batch(given: Any) -> bool:
     return getattr(given, "ndim", 1) > 1
 
 
-Found = tuple[Any, int, float, bool]  # ranks, iterations, residual, convergence
+Ranked = tuple[Any, int, float, bool]  # ranks, iterations, residual, convergence
 
 
 def _many(
     normalized: bool,
     weights: np.dtype | None,
-    kind: np.dtype,
+    dtype: np.dtype,
     alpha: float,
     tol: float,
     max_iter: int,
     graph: Graph,
     chosen: dict[str, Any],
-) -> Found:
+) -> Ranked:
     """Return the ranks for several personalizations."""
     rows = _batch(graph, chosen, normalized)
-    graph, weights, fields = prepared_fields(graph, weights, kind)
+    graph, weights, fields = prepared_fields(graph, weights, dtype)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
 
 
@@ -357,9 +357,9 @@ def _shared(
     graph: Graph,
     chosen: dict[str, Any],
     normalized: bool,
-    kind: np.dtype,
-    find: Callable[[Graph, dict[str, Any]], Found],
-) -> Found:
+    dtype: np.dtype,
+    find: Callable[[Graph, dict[str, Any]], Ranked],
+) -> Ranked:
     """As `find`. Over a distributed graph its ranks share the batches of personalizations, if each has room."""
     if graph.is_whole:
         return find(graph, chosen)
@@ -372,9 +372,9 @@ def _shared(
 
     with suppress(MemoryError):
         batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
-        found = graph.map_shares(partial(_numbers_of_batches, find), batches).compute()
-        ranks = np.concatenate([row[:-OTHERS].reshape(BATCH, graph.n) for row in found], dtype=kind)[:count]
-        return ranks, int(found[:, -3].max()), float(found[:, -2].max()), bool(found[:, -1].all())
+        table = graph.map_shares(partial(_numbers_of_batches, find), batches).compute()
+        ranks = np.concatenate([row[:-OTHERS].reshape(BATCH, graph.n) for row in table], dtype=dtype)[:count]
+        return ranks, int(table[:, -3].max()), float(table[:, -2].max()), bool(table[:, -1].all())
     return find(graph, chosen)
 
 
@@ -382,15 +382,15 @@ OTHERS = 3  # numbers besides the ranks
 
 
 def _numbers_of_batches(
-    find: Callable[[Graph, dict[str, Any]], Found], graph: Graph, batches: list[dict[str, Any]], first: int
+    find: Callable[[Graph, dict[str, Any]], Ranked], graph: Graph, batches: list[dict[str, Any]], first: int
 ) -> np.ndarray:
     """Return a row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
-    found = np.zeros((len(batches), BATCH * graph.n + OTHERS))
-    for row, batch in zip(found, batches, strict=True):
+    table = np.zeros((len(batches), BATCH * graph.n + OTHERS))
+    for row, batch in zip(table, batches, strict=True):
         ranks, *others = find(graph, batch)
         row[: ranks.size] = moved(ranks, "cpu").reshape(-1)
         row[-OTHERS:] = others
-    return found
+    return table
 
 
 def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:

@@ -96,10 +96,10 @@ def personalized_ranks(
     """Run all batches. Returns (k, n) ranks; the maxima over the batches of iterations and residual; convergence."""
     ranks = array_module(inverse).empty((len(given.personalization), graph.n), inverse.dtype)
     iterations, residual, converged = 0, 0.0, True
-    for rows, of_batch, found in batches(graph, weights, inverse, given, alpha, tol, max_iter):
+    for rows, of_batch, result in batches(graph, weights, inverse, given, alpha, tol, max_iter):
         ranks[rows] = of_batch
-        iterations, converged = max(iterations, found.iterations), converged and found.converged
-        residual = max(residual, float(found.aggregates["residual"]))
+        iterations, converged = max(iterations, result.iterations), converged and result.converged
+        residual = max(residual, float(result.aggregates["residual"]))
     return ranks, iterations, residual, converged
 
 
@@ -119,15 +119,15 @@ def batches(
         fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
         fields |= {"share": _by_vertex(given.nstart, rows, kind), "inverse": inverse}
         fields["share"] *= factor[:, np.newaxis]
-        found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
+        result = run(program, graph, max_iterations=max_iter, notice=False, **fields)
         here = slice(first, min(first + width, count))
-        yield here, (found.state["share"][:, : here.stop - first] / factor[:, np.newaxis]).T, found
+        yield here, (result.state["share"][:, : here.stop - first] / factor[:, np.newaxis]).T, result
 
 
-def _by_vertex(rows: Sequence[Any], chosen: list[int], kind: np.dtype) -> Any:
+def _by_vertex(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
     """Transpose the chosen rows to one vector per vertex."""
     first = rows[chosen[0]]
-    found = array_module(first).empty((len(first), len(chosen)), kind)
+    columns = array_module(first).empty((len(first), len(chosen)), dtype)
     for lane, row in enumerate(chosen):  # without a temporary copy
-        found[:, lane] = rows[row]
-    return found
+        columns[:, lane] = rows[row]
+    return columns

@@ -133,26 +133,26 @@ def salsa(
     return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
 
-def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, dict[str, Any]]:
+def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph, dict[str, Any]]:
     """The graph to run on, scaled if needed, and the initial fields: equal hub scores, and inverse sums of weights."""
     xp: Any = module_of(graph.device)
     if weights is None:
         leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
     else:
-        graph, exponent = in_range(graph, kind)
+        graph, exponent = in_range(graph, dtype)
         leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
         if exponent > 0 and float(xp.maximum(leaves, enters).max()) > ldexp(LARGEST, -exponent):
             raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
     with np.errstate(over="ignore", divide="ignore"):  # checked below
-        inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(kind) for x in (leaves, enters))
+        inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(dtype) for x in (leaves, enters))
     if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
         raise ValueError(
             "the weights at a vertex are so small, relative to the largest, that the inverse of their sum overflows "
-            f"{kind}; expected weights nearer to each other, or dtype=np.float64"
+            f"{dtype}; expected weights nearer to each other, or dtype=np.float64"
         )
     hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
     named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
-    return graph, {name: x.astype(kind) for name, x in named.items()}
+    return graph, {name: x.astype(dtype) for name, x in named.items()}
 
 
 ROW = Row(salsa, links("salsa"))

@@ -44,8 +44,8 @@ def scan_statistics(graph: Any) -> Any:
     array([3, 3, 4, 1])
     """
     graph = as_graph(graph)
-    found: Any = triangle_count(graph, per_vertex=True)
-    return found.per_vertex + simplify(graph).out_degrees.astype(np.int64)
+    triangles: Any = triangle_count(graph, per_vertex=True)
+    return triangles.per_vertex + simplify(graph).out_degrees.astype(np.int64)
 
 
 ROW = Row(

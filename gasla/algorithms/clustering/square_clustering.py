@@ -107,14 +107,14 @@ def _squares(oriented: Oriented, degrees: Array) -> Array:
         lasts = xp.arange(n)[rows]
         middles = earlier.of(lasts)
         pattern = xp.ones(len(middles.indices), bool)
-        found = mxm(Sparse((len(lasts), n), middles.indptr, middles.indices, pattern), simple, semirings.plus_pair)
-        last = lasts[Adjacency(found.indptr, found.indices).owners()]
-        keep = (found.data > 1) & oriented.precedes(found.indices, last)
+        paths = mxm(Sparse((len(lasts), n), middles.indptr, middles.indices, pattern), simple, semirings.plus_pair)
+        last = lasts[Adjacency(paths.indptr, paths.indices).owners()]
+        keep = (paths.data > 1) & oriented.precedes(paths.indices, last)
         if not any_true(keep):
             continue
-        others = found.data - 1
-        squares[rows] += xp.diff(running_sums(xp.where(keep, found.data * others // 2, 0))[found.indptr])
-        corners = Graph.from_edges(found.indices[keep], last[keep], others[keep], n=n)
+        others = paths.data - 1
+        squares[rows] += xp.diff(running_sums(xp.where(keep, paths.data * others // 2, 0))[paths.indptr])
+        corners = Graph.from_edges(paths.indices[keep], last[keep], others[keep], n=n)
         further: Any = corners.out_values
         squares += _row_sums(corners.out, (further + 1) * further // 2)
         edges = Graph.from_edges(middles.indices, lasts[middles.owners()], n=n)

@@ -246,15 +246,15 @@ def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     form: Any = {"direction": direction(graph)}
     phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
     limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
-    found = run(phases, graph, community=community, **limits, **given)
-    return _numbered(graph, found.community)
+    result = run(phases, graph, community=community, **limits, **given)
+    return _numbered(graph, result.community)
 
 
 def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     """Return the connected parts of communities that single vertices form when they join each other."""
     programs = [WeighParts(), Join(direction=direction(graph))]
-    found = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
-    return _numbered(graph, found.part)
+    result = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
+    return _numbered(graph, result.part)
 
 
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:

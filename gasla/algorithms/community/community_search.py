@@ -77,10 +77,10 @@ def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     graph = search.graph
     if (near := _for_kernel(search)) is not None:  # no move lowers the quality
         return _on_kernel(near, start, seed, graph.device) or [_singles(graph)]
-    found = _by_programs(search, start, seed)
+    partitions = _by_programs(search, start, seed)
     first = _singles(graph) if start is None else numbered(start).astype(graph.id_dtype)
-    if found and search.quality(found[-1]) >= search.quality(first):
-        return found
+    if partitions and search.quality(partitions[-1]) >= search.quality(first):
+        return partitions
     return [first]  # possible, since several vertices move at once
 
 
@@ -103,30 +103,30 @@ def _on_kernel(near: Search, start: Array | None, seed: int, device: Any) -> lis
     how: dict[str, Any] = {"node_weights": near.weights, "fixed": near.fixed, "max_size": near.max_size}
     how |= {"refine": near.refine, "iterations": LEIDEN_STARTS if near.refine and start is None else 1}
     start = None if start is None else copied(start, "cpu")
-    found = louvain_levels(near.graph, start, resolution=near.resolution, seed=seed, **how)
-    return [copied(labels, device) for labels in found]
+    partitions = louvain_levels(near.graph, start, resolution=near.resolution, seed=seed, **how)
+    return [copied(labels, device) for labels in partitions]
 
 
 def _by_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
     """Find the levels by vertex programs, and by the kernel from a level on that is small enough."""
-    found: list[Array] = []
+    partitions: list[Array] = []
     graph, alone = search.graph, _without_edges(search) if start is None else None
     community = _singles(graph) if start is None else start
     while True:  # ends, since each level has fewer vertices than the one before
-        if found and (near := _for_kernel(search)) is not None:
-            found += [each[found[-1]] for each in _on_kernel(near, community, seed, graph.device)]
+        if partitions and (near := _for_kernel(search)) is not None:
+            partitions += [each[partitions[-1]] for each in _on_kernel(near, community, seed, graph.device)]
             break
         degree, _, share = search.formula()
         given = {"degree": degree, "seed": seed, "share": share}
         community = moved(search.graph, community, given)
         groups = parts(search.graph, community, given) if search.refine else community
-        merges = not found and alone is not None
+        merges = not partitions and alone is not None
         if merges:
             groups[alone] = groups[alone.argmax()]  # type: ignore[union-attr]
         smaller, became, members = contracted(search.graph, groups)
         if smaller.n == search.graph.n:
             break
-        found.append(became[found[-1]] if found else became)
+        partitions.append(became[partitions[-1]] if partitions else became)
         community = community[members]  # without refinement, each vertex is its own community
         community = numbered(community) if merges else community  # some numbers have gone
         weights = search.weights
@@ -134,8 +134,8 @@ def _by_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
         search = search._replace(graph=smaller, weights=weights)
     if alone is not None:
         own = graph.n + _singles(graph)
-        found = [numbered(module_of(graph.device).where(alone, own, labels)) for labels in found]
-    return found
+        partitions = [numbered(module_of(graph.device).where(alone, own, labels)) for labels in partitions]
+    return partitions
 
 
 def _without_edges(search: Search) -> Array | None:
@@ -176,20 +176,20 @@ def nested(
     search: Search, sizes: list[int | None], start: Array | None, seed: int, iterations: int | None, least: int
 ) -> list[Array]:
     """Return levels of which each has a maximum size: first the coarsest is found, then communities within it."""
-    found = _merged(search._replace(max_size=sizes[-1]), start, seed, iterations, least)
+    partitions = _merged(search._replace(max_size=sizes[-1]), start, seed, iterations, least)
     if len(sizes) == 1:
-        return found
-    n, xp = search.graph.n, array_module(found[-1])
-    found, apart = (
-        found[-1:],
+        return partitions
+    n, xp = search.graph.n, array_module(partitions[-1])
+    partitions, apart = (
+        partitions[-1:],
         None if search.fixed is None else numbered(xp.where(search.fixed, start, n + xp.arange(n))),
     )
     for most in sizes[-2::-1]:
-        is_large = xp.bincount(found[0])[found[0]] > most
-        inner = _within(search, found[0], is_large)._replace(max_size=most)
+        is_large = xp.bincount(partitions[0])[partitions[0]] > most
+        inner = _within(search, partitions[0], is_large)._replace(max_size=most)
         labels = _merged(inner, apart, seed, iterations, least)[-1]
-        found = [numbered(xp.where(is_large, n + labels, found[0])), *found]
-    return found
+        partitions = [numbered(xp.where(is_large, n + labels, partitions[0])), *partitions]
+    return partitions
 
 
 def _within(search: Search, labels: Array, is_large: Array) -> Search:
@@ -218,13 +218,13 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
 
 def _merged(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
     """Return levels, of whose last one communities below the minimum size have joined others."""
-    found = iterated(search, start, seed, iterations)
+    partitions = iterated(search, start, seed, iterations)
     while least > 1:
-        roots = _joined(search, found[-1], least)
+        roots = _joined(search, partitions[-1], least)
         if roots is None:
             break
-        found[-1] = numbered(array_module(found[-1]).asarray(roots)[found[-1]])
-    return found
+        partitions[-1] = numbered(array_module(partitions[-1]).asarray(roots)[partitions[-1]])
+    return partitions
 
 
 def _joined(search: Search, labels: Array, least: int) -> np.ndarray | None:

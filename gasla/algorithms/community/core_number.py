@@ -88,8 +88,8 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    found: np.ndarray = peel(graph) if _is_peeled(graph) else run(Cores, graph).degree
-    return found
+    cores: np.ndarray = peel(graph) if _is_peeled(graph) else run(Cores, graph).degree
+    return cores
 
 
 def _is_peeled(graph: Any) -> bool:

@@ -57,15 +57,15 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
         return values
     xp: Any = module_of(graph.device)
     src, dst = graph.out.owners(), graph.out.indices
-    found = xp.zeros(graph.m, values.dtype)
+    at_stored = xp.zeros(graph.m, values.dtype)
     if simple.m:
         lists, at = simple.sorted_out, simple.sorted_out.by_position(values)
         assert at is not None
         keys = _keys(lists.owners(), lists.indices, graph.n)  # ascending
         places = xp.searchsorted(keys, _keys(src, dst, graph.n))
         there = src != dst  # every other edge is in the simple graph
-        found[graph.out.numbers()[there]] = at[places[there]]
-    return found
+        at_stored[graph.out.numbers()[there]] = at[places[there]]
+    return at_stored
 
 
 def _keys(src: Array, dst: Array, n: int) -> Array:

@@ -61,8 +61,8 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     cores = find_core_number(graph) if core_number is None else _check(core_number, graph.n)
     if least is None:
         least = int(cores.max()) if graph.n else 0
-    found: np.ndarray = cores >= least
-    return found
+    is_within: np.ndarray = cores >= least
+    return is_within
 
 
 def _check(core_number: Any, n: int) -> Any:

@@ -64,10 +64,12 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     simple = simplify(graph)
     if level is None:
         levels = peel_edges(simple)
-        found = levels == levels.max(initial=0)
+        is_within = levels == levels.max(initial=0)
     else:
-        found = peel_edges(simple, level, level) > level if level >= 0 else module_of(graph.device).ones(simple.m, bool)
-    return at_stored_edges(graph, simple, found)
+        is_within = (
+            peel_edges(simple, level, level) > level if level >= 0 else module_of(graph.device).ones(simple.m, bool)
+        )
+    return at_stored_edges(graph, simple, is_within)
 
 
 ROW = Row(

@@ -228,8 +228,8 @@ def label_propagation(
         return xp.asarray(run(SynchronousLabels(**form), graph, max_iterations=limit, notice=False).label)
     order = RandomOrder(seed, graph.id_dtype)
     initial = order.labels(xp.arange(graph.n, dtype=graph.id_dtype))
-    found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
-    smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(found), notice=False)
+    spread = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
+    smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(spread), notice=False)
     labels = xp.asarray(smallest.least)  # over ranks: gathers the blocks of all ranks
     number(labels)
     return labels

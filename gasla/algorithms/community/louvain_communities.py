@@ -310,10 +310,10 @@ def _communities(
     graph = as_graph(graph)
     question, several = _checked(graph, resolution, refine, **options)
     find = partial(_find, question=question)
-    found: list[list[Array]] = graph.on_one_device(find) or find(graph)
+    answers: list[list[Array]] = graph.on_one_device(find) or find(graph)
     if not graph.is_whole:
-        found = [[moved(labels, "cpu") for labels in levels] for levels in found]
-    results = [CommunitiesResult(levels[-1], levels) for levels in found]
+        answers = [[moved(labels, "cpu") for labels in levels] for levels in answers]
+    results = [CommunitiesResult(levels[-1], levels) for levels in answers]
     return results if several else results[0]
 
 
@@ -321,7 +321,7 @@ def _find(graph: Graph, *, question: _Question) -> list[list[Array]]:
     """Return the levels for each resolution."""
     graph, exponent = counted(graph, question.weighted)
     search = _search(graph, exponent, question)
-    found = []
+    answers = []
     for resolution in question.resolutions:
         chosen = search._replace(resolution=search.resolution * resolution)
         if question.runs > 1:
@@ -329,8 +329,8 @@ def _find(graph: Graph, *, question: _Question) -> list[list[Array]]:
             weakened = _search(graph.with_values(weights), exponent, question)
             chosen = weakened._replace(resolution=chosen.resolution)
         how = question.start, question.seed, question.iterations, question.min_size
-        found.append([labels.astype(graph.id_dtype, copy=False) for labels in nested(chosen, question.sizes, *how)])
-    return found
+        answers.append([labels.astype(graph.id_dtype, copy=False) for labels in nested(chosen, question.sizes, *how)])
+    return answers
 
 
 def _search(graph: Graph, exponent: int, question: _Question) -> Search:

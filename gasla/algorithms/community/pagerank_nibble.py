@@ -203,15 +203,15 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
     # Each iteration with a push converts at least `least` into score, and scores sum to 1; twice that for rounding.
     least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
     most = int(min(2 / least + 2, NO_LIMIT)) if least > 0 else NO_LIMIT
-    found = run(
+    result = run(
         program, graph, active=[source] if own else [], max_iterations=most, degree=degree, notice=False, **fields
     )
-    if not found.converged:
+    if not result.converged:
         raise RuntimeError(
             f"pagerank_nibble: vertices still push after {most} iterations, with alpha {alpha} and epsilon {epsilon}; "
             "expected an end by then. Pass larger values, or report this graph"
         )
-    return found.score
+    return result.score
 
 
 def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
@@ -227,11 +227,11 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     place[order] = xp.arange(len(order))
     form: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
-    found = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
-    own, opened = degree[order], degree[order] - found.inside[order]  # `opened`: increase of the cut by each vertex
+    result = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
+    own, opened = degree[order], degree[order] - result.inside[order]  # `opened`: increase of the cut by each vertex
     others = degree.copy()
     others[order] = 0
-    rest, last = others.sum(), found.aggregates["twice_left"] / 2  # volume outside, and the cut around the whole sweep
+    rest, last = others.sum(), result.aggregates["twice_left"] / 2  # volume outside, and the cut around the whole sweep
     volume, outside = xp.cumsum(own), rest + _after(own)
     cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
     less = xp.minimum(volume, outside)

@@ -55,10 +55,10 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
     graph = as_graph(graph)
     if combine is not None:
         require_monoid(combine)
-    found = strongly_connected_components(graph).labels if labels is None else labels
+    groups = strongly_connected_components(graph).labels if labels is None else labels
     if combine is not semirings.plus or graph.values is None or graph.values.dtype.kind not in "iu":
-        return graph.contract(found, combine, loops=False)
-    return _contract_exactly(graph, found)
+        return graph.contract(groups, combine, loops=False)
+    return _contract_exactly(graph, groups)
 
 
 def _contract_exactly(graph: Graph, labels: Any) -> Graph:
@@ -69,8 +69,8 @@ def _contract_exactly(graph: Graph, labels: Any) -> Graph:
         return graph.contract(labels, semirings.plus, loops=False)
     wide = graph.with_values(lambda given: given.astype(sum_type(given.dtype)))
     made = wide.contract(labels, semirings.plus, loops=False)
-    bounds, found = np.iinfo(values.dtype), made.value_range or (0, 0)
-    for total in map(int, found):
+    bounds, value_range = np.iinfo(values.dtype), made.value_range or (0, 0)
+    for total in map(int, value_range):
         if not bounds.min <= total <= bounds.max:
             raise ValueError(
                 f"condensation adds up values to {total}, more than {values.dtype} holds; expected int64: "

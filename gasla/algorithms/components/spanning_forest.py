@@ -194,10 +194,10 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
     first = np.zeros(graph.n, bool)
     first[np.flatnonzero(graph.out_degrees)[:1]] = True
     level, parent = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, graph.id_dtype)
-    found = _searched(graph, first, level, parent)
-    if found.converged:
-        found = _searched(graph, smallest_members(graph) & (found.level < 0), found.level, found.parent)
-    return (found.level, found.parent) if found.converged else None
+    result = _searched(graph, first, level, parent)
+    if result.converged:
+        result = _searched(graph, smallest_members(graph) & (result.level < 0), result.level, result.parent)
+    return (result.level, result.parent) if result.converged else None
 
 
 def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:

@@ -245,8 +245,8 @@ def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
     rank = shuffled(xp.arange(graph.n, dtype=np.int64), bits).astype(region.dtype)
     limit = (FIRST << bits) // len(some) + 1
     color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
-    found = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
-    seed = -1 - found.region[some]
+    result = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
+    seed = -1 - result.region[some]
     unsigned = np.dtype(f"u{region.itemsize}")  # CuPy's minimum.at has no int64
     smallest = xp.full(1 << bits, graph.n, unsigned)
     xp.minimum.at(smallest, seed, some.astype(unsigned))

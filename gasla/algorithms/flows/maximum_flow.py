@@ -85,8 +85,8 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     >>> gasla.maximum_flow(A, 0, 3)
     MaximumFlow(value=5, flow=array([3, 2, 1, 2, 3]))
     """
-    found = solve(graph, source, target, cut=False)
-    return MaximumFlow(found.value, found.flow)
+    solution = solve(graph, source, target, cut=False)
+    return MaximumFlow(solution.value, solution.flow)
 
 
 def _used(f: Any) -> Any:

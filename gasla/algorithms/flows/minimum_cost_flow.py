@@ -189,21 +189,21 @@ def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarr
     leaving: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
     bounds = np.column_stack([0 * ones, limits])
     for presolve in (True, False):  # which may leave open whether there is a flow, or a cheapest one
-        found: Any = call_apart(
+        optimum: Any = call_apart(
             lambda presolve=presolve: linprog(
                 np.ldexp(costs.astype(np.float64), scale), A_eq=leaving, b_eq=sends, bounds=bounds, method="highs-ds",
                 options={"presolve": presolve},
             )
         )  # fmt: skip
-        if found.status != 4:
+        if optimum.status != 4:
             break
-    if found.status == 2:
+    if optimum.status == 2:
         raise ValueError(_infeasible(sends))
-    if found.status == 3:
+    if optimum.status == 3:
         raise ValueError("a cycle of negative cost has no limit; expected capacities that limit it")
-    if found.status != 0:
-        raise RuntimeError(f"SciPy's solver ended with: {found.message}")
-    flow, duals = np.rint(found.x).astype(np.int64), -found.eqlin.marginals
+    if optimum.status != 0:
+        raise RuntimeError(f"SciPy's solver ended with: {optimum.message}")
+    flow, duals = np.rint(optimum.x).astype(np.int64), -optimum.eqlin.marginals
     with np.errstate(over="ignore", invalid="ignore"):
         prices = np.rint(duals).astype(np.int64) if is_whole else np.ldexp(duals, -scale)
         reduced = costs + prices[src] - prices[dst]

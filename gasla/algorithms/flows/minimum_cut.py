@@ -66,8 +66,8 @@ def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     >>> gasla.minimum_cut(A, 0, 3)
     MinimumCut(value=5, source_side=array([ True,  True,  True, False]))
     """
-    found = solve(graph, source, target, cut=True)
-    return MinimumCut(found.value, found.source_side)
+    solution = solve(graph, source, target, cut=True)
+    return MinimumCut(solution.value, solution.source_side)
 
 
 def _cut(f: Any) -> Any:

@@ -183,8 +183,8 @@ class Preflow:
         """
         graph, rounds = self._graph, Rounds(origin=self._origin, sink=self._goal)
         while any_true(has_excess := self._with_excess()):
-            found = _search(graph, goal, sent=self._sent)
-            heights = found.height
+            search = _search(graph, goal, sent=self._sent)
+            heights = search.height
             has_excess &= array_module(heights).less(heights, FAR)
             if not any_true(has_excess):
                 return
@@ -192,7 +192,7 @@ class Preflow:
                 heights[self._origin] = FAR
             most = SHARE * graph.m // int(graph.out_degrees[has_excess].sum())
             left = run(
-                rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(found.iterations, most)),
+                rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(search.iterations, most)),
                 notice=False, height=heights, excess=self._excess, sent=self._sent,
             )  # fmt: skip
             self._sent, self._excess = left.sent, left.excess

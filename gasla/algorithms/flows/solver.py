@@ -59,8 +59,8 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
     source, target = ends(graph, source, target)
     net = network(graph)
     find = _of_floats if net.values.dtype.kind == "f" else _of_integers  # type: ignore[union-attr]
-    found = find(net, source, target, cut)
-    return found if cut else found._replace(flow=found.flow[: graph.m])
+    solution = find(net, source, target, cut)
+    return solution if cut else solution._replace(flow=solution.flow[: graph.m])
 
 
 def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
@@ -72,13 +72,13 @@ def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
         if min(lowered) >= LARGEST:
             raise _too_large(net, source, target, sends, takes)
         sends, takes = lowered
-    found = _sent(net, source, target, takes < sends)
-    if found.arrived >= LARGEST:  # capacities were limited to it
+    preflow = _sent(net, source, target, takes < sends)
+    if preflow.arrived >= LARGEST:  # capacities were limited to it
         raise _too_large(net, source, target, sends, takes)
     if cut:
-        return Solution(found.arrived, None, found.source_side())
-    found.return_excess()
-    return Solution(found.arrived, _positive(found.net()), None)
+        return Solution(preflow.arrived, None, preflow.source_side())
+    preflow.return_excess()
+    return Solution(preflow.arrived, _positive(preflow.net()), None)
 
 
 def _too_large(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
@@ -94,9 +94,9 @@ def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedF
     """Return a flow or a preflow of integer capacities: all that can arrive at its goal has arrived."""
     if fits_one_thread(net):
         return AugmentedFlow(net, source, target)
-    found = Preflow(net, source, target, is_reversed=is_reversed)
-    found.push_to_goal()
-    return found
+    preflow = Preflow(net, source, target, is_reversed=is_reversed)
+    preflow.push_to_goal()
+    return preflow
 
 
 def _lowered(net: Graph, source: int, target: int) -> Graph:
@@ -131,15 +131,15 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
         useful = units.copy()
         useful[back[out]] = useful[back[into]] = 0  # edges into the source and out of the target
         sends, takes = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
-        found = _sent(net.with_values(useful), source, target, takes < sends)
+        preflow = _sent(net.with_values(useful), source, target, takes < sends)
         with np.errstate(all="ignore"):
             over = xp.where(xp.isinf(left), left, left - xp.ldexp(units.astype(np.float64), np.int32(unit)))
         loses = xp.greater(over, 0)
-        side = found.source_side() if cut or any_true(loses) else None
+        side = preflow.source_side() if cut or any_true(loses) else None
         missing = Fraction(0) if side is None else _total(over[loses & side[src] & ~side[dst]])
         if missing == math.inf:
             raise ValueError(TOO_LARGE)
-        arrived = found.arrived * Fraction(2) ** unit
+        arrived = preflow.arrived * Fraction(2) ** unit
         value = before + arrived + missing
         if missing == 0 or (missing <= ENOUGH * value and not _are_multiples(capacity, value)):
             break
@@ -152,16 +152,16 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
         if arrived + missing < bound / 4:
             bound = arrived + missing
             continue
-        found.return_excess()
-        net_flow = found.net()
+        preflow.return_excess()
+        net_flow = preflow.net()
         with np.errstate(over="ignore"):
             left = over + xp.ldexp((units - net_flow).astype(np.float64), np.int32(unit))
         flow = flow + xp.ldexp(net_flow.astype(np.float64), np.int32(unit))
         before, bound = before + arrived, missing
     if cut:
         return Solution(_as_float(value), None, side)
-    found.return_excess()
-    flow = flow + xp.ldexp(found.net().astype(np.float64), np.int32(unit))
+    preflow.return_excess()
+    flow = flow + xp.ldexp(preflow.net().astype(np.float64), np.int32(unit))
     return Solution(_as_float(value), xp.minimum(_positive(flow), xp.minimum(capacity, MOST)), None)
 
 

@@ -153,10 +153,10 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
             "weights": kind if kind.kind == "f" else sum_type(kind),
             "reduce": semirings.argmin,
         }  # exact for integers
-    found = run([Choose(**form), Agree], graph, max_iterations=ROUNDS, notice=False)
-    mate: np.ndarray = found.mate
-    if not found.converged:
-        ends, mates = _match_sequentially(graph.subgraph(found.degree != 0), found.degree, weighted)
+    result = run([Choose(**form), Agree], graph, max_iterations=ROUNDS, notice=False)
+    mate: np.ndarray = result.mate
+    if not result.converged:
+        ends, mates = _match_sequentially(graph.subgraph(result.degree != 0), result.degree, weighted)
         mate[ends] = mates
     return mate
 

@@ -189,8 +189,8 @@ def maximum_bipartite_matching(graph: Any) -> Any:
         Choose,
         Phase(Augment(direction=direction), until="still"),
     ]
-    found = run(phases, graph, direction="push", notice=False, is_left=left_side(graph), mate=maximal_matching(graph))
-    return found.mate
+    result = run(phases, graph, direction="push", notice=False, is_left=left_side(graph), mate=maximal_matching(graph))
+    return result.mate
 
 
 def left_side(graph: Graph) -> Any:
@@ -201,14 +201,14 @@ def left_side(graph: Graph) -> Any:
     if (own := graph.sides) is not None:
         two_sides.require_across(*graph.edges(), own)
         return own == 0
-    found = is_bipartite(graph, colors=True)
-    if not found.bipartite:
-        odd = int((found.colors < 0).argmax())
+    coloring = is_bipartite(graph, colors=True)
+    if not coloring.bipartite:
+        odd = int((coloring.colors < 0).argmax())
         raise ValueError(
             f"the graph is not bipartite: the component of vertex {odd} has an odd cycle; for any graph there is "
             "maximal_matching"
         )
-    return found.colors == 0
+    return coloring.colors == 0
 
 
 ROW = Row(maximum_bipartite_matching, matching("maximum-bipartite-matching"))

@@ -112,16 +112,16 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
             )
         features = features.astype(np.float64)
     semiring = _semiring(reduce, weighted, features.dtype)
-    found: np.ndarray[Any, Any] = vxm(features, graph, semiring)
+    rows: np.ndarray[Any, Any] = vxm(features, graph, semiring)
     if reduce == "sum":
-        return found
-    found = module_of(graph.device).asarray(found)  # over ranks, all rows
+        return rows
+    rows = module_of(graph.device).asarray(rows)  # over ranks, all rows
     if reduce == "mean":
         total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
-        means = _divided(found, total)
+        means = _divided(rows, total)
         return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
-    found[graph.in_degrees == 0] = 0
-    return found
+    rows[graph.in_degrees == 0] = 0
+    return rows
 
 
 def _of_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted: bool) -> dict[Relation, Any]:
@@ -136,21 +136,21 @@ def _of_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted:
                 f"features[{kind!r}] have shape {rows[kind].shape}; expected ({graph.sizes[kind]}, k), a row for each "
                 "vertex"
             )
-    found = {}
+    by_relation = {}
     for name, relation in graph.relations.items():
         if name[0] in rows:
             x, first = rows[name[0]], graph.starts(name)[1]
             if relation.n > len(x):  # rows of targets, from which no edge leads, follow
                 xp: Any = array_module(x)
                 x = xp.concatenate([x, xp.zeros((relation.n - len(x), *x.shape[1:]), x.dtype)])
-            found[name] = aggregate_features(relation, x, reduce, weighted=weighted)[first:]
-    return found
+            by_relation[name] = aggregate_features(relation, x, reduce, weighted=weighted)[first:]
+    return by_relation
 
 
 @lru_cache
-def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
+def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
     """Return the semiring of a reduction: the message along an edge, and its monoid."""
-    total = WIDEST.get(kind.kind, kind) if weighted or MONOIDS[reduce] is semirings.plus else kind
+    total = WIDEST.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
 
     def message(x, weight):
         row = semirings.cast(x, total)

@@ -64,9 +64,9 @@ def complement(graph: Any) -> Graph:
         is_apart = xp.ones((last - first, n), bool)
         is_apart[src[some] - first, dst[some]] = False
         is_apart[xp.arange(last - first), xp.arange(first, last)] = False
-        found = xp.nonzero(is_apart)[1]
-        indices[filled : filled + len(found)] = found
-        filled += len(found)
+        absent = xp.nonzero(is_apart)[1]
+        indices[filled : filled + len(absent)] = absent
+        filled += len(absent)
     made = Graph.from_csr(running_sums(counts), indices)
     if graph.sides is not None:
         graph = graph.with_vertex_attributes({SIDES: None})  # new edges are within a side, too

@@ -95,10 +95,10 @@ def ego_graph(
     source = translate_vertex(graph, source)
     check_flags(center=center, undirected=undirected, weighted=weighted)
     radius = real_number("radius", radius, most=np.inf)
-    found = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
+    is_near = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
     if not center:
-        found[source] = False
-    return graph.subgraph(found)
+        is_near[source] = False
+    return graph.subgraph(is_near)
 
 
 def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:

@@ -107,14 +107,14 @@ def fastrp(
     if strength:
         degrees = graph.out_degrees.astype(np.float64)
         rows *= (xp.where(degrees > 0, degrees, 1) ** strength).astype(np.float32)[:, None]
-    found = xp.zeros((graph.n, width), np.float32)
+    embedding = xp.zeros((graph.n, width), np.float32)
     for step, share in enumerate(shares):
         if step:
             rows = aggregate_features(backward, rows, "mean", weighted=weighted)
         if share:
             sizes = xp.sqrt((rows**2).sum(axis=1, keepdims=True))
-            found += rows * (np.float32(share) / xp.where(sizes > 0, sizes, np.float32(1)))
-    return found
+            embedding += rows * (np.float32(share) / xp.where(sizes > 0, sizes, np.float32(1)))
+    return embedding
 
 
 def _shares(given: Any) -> list[float]:

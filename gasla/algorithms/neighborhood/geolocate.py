@@ -176,9 +176,9 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     if not result.converged:
         words = f"the locations still change after {result.iterations} iterations; raise max_iter, or tol"
         warn(words, ConvergenceWarning, stacklevel=2)
-    found = _degrees(result.position, xp) if sphere else result.position[:, :2] * extent + middle
-    found = xp.where(result.located[:, None], found, np.nan)
-    return xp.where(known[:, None], given, found)
+    positions = _degrees(result.position, xp) if sphere else result.position[:, :2] * extent + middle
+    positions = xp.where(result.located[:, None], positions, np.nan)
+    return xp.where(known[:, None], given, positions)
 
 
 def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:

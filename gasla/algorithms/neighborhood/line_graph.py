@@ -69,8 +69,8 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
         edges, indptr, indices = _of_common_ends(graph)
     else:
         edges = module_of(graph.device).arange(graph.m, dtype=index_dtype(graph.m))
-        found = _lists(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
-        indptr, indices = found.indptr, found.indices
+        adjacency = _lists(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
+        indptr, indices = adjacency.indptr, adjacency.indices
     made = Graph.from_csr(indptr, indices.astype(index_dtype(len(edges)), copy=False))
     return made.with_vertex_attributes(edge=edges)
 
@@ -89,9 +89,9 @@ def _of_common_ends(graph: Graph) -> tuple[Array, Array, Array]:
     is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()  # a loop has one
     ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
     at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
-    found, firsts = _lists(graph, at_vertex, ends), running_sums(counts)
-    is_other = found.indices != owners[found.owners()]  # each edge is once in the list of each of its ends
-    return edges, found.indptr[firsts] - firsts, found.indices[is_other]
+    adjacency, firsts = _lists(graph, at_vertex, ends), running_sums(counts)
+    is_other = adjacency.indices != owners[adjacency.owners()]  # each edge is once in the list of each of its ends
+    return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
 
 
 def _lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:

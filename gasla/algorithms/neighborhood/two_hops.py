@@ -34,9 +34,9 @@ def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
     for rows in shares(paths_from(simple)[chosen], MOST):
         here = lists.of(chosen[rows])
         some = Sparse((len(here.indptr) - 1, simple.n), here.indptr, here.indices, weights[here.indices])
-        found = mxm(some, pattern, semirings.plus_first)
-        owners = chosen[rows][Adjacency(found.indptr, found.indices).owners()]
-        yield TwoHops(rows, found.indptr, found.indices, found.data, owners)
+        product = mxm(some, pattern, semirings.plus_first)
+        owners = chosen[rows][Adjacency(product.indptr, product.indices).owners()]
+        yield TwoHops(rows, product.indptr, product.indices, product.data, owners)
 
 
 def paths_from(simple: Graph) -> Array:

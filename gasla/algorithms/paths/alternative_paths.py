@@ -144,10 +144,10 @@ def alternative_paths(
     max_overlap, stretch = real_number("max_overlap", max_overlap, most=1), real_number("stretch", stretch, 1)
     require_lengths(graph)
     xp: Any = module_of(graph.device)
-    found = _Ways(graph, source, target)
+    ways = _Ways(graph, source, target)
     return [
         PathResult(distance, xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64))
-        for distance, path, edges in sorted(found.chosen(k, max_overlap, stretch))
+        for distance, path, edges in sorted(ways.chosen(k, max_overlap, stretch))
     ]
 
 

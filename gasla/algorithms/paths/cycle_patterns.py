@@ -51,13 +51,13 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
             left -= len(parts[-1])
             if left == 0:
                 break
-        found = xp.concatenate(parts)
+        cycles = xp.concatenate(parts)
     else:
         each = size * matching.simple.id_dtype.itemsize
         device = matching.simple.device
         require_memory("the list has", number, each, available(device), "pass count=True or a limit")
-        found = matching.listed(number)
-    return _turned(found, not directed)
+        cycles = matching.listed(number)
+    return _turned(cycles, not directed)
 
 
 def _turned(rows: Array, both_ways: bool) -> Array:
@@ -68,5 +68,5 @@ def _turned(rows: Array, both_ways: bool) -> Array:
     first = rows.argmin(axis=1)[:, None]
     after, before = (xp.take_along_axis(rows, (first + by) % size, axis=1) for by in (1, size - 1))
     step = xp.where(after > before, size - 1, 1) if both_ways else 1
-    found: Array = xp.take_along_axis(rows, (first + step * xp.arange(size)) % size, axis=1)
-    return found
+    turned: Array = xp.take_along_axis(rows, (first + step * xp.arange(size)) % size, axis=1)
+    return turned

@@ -100,8 +100,8 @@ class Edges:
         if self.graph.has_parallel_edges:
             order = order[np.sort(np.unique(heads[order], return_index=True)[1])]
         heads = heads[order]
-        found = self.known[v] = Near(bounds[order].tolist(), heads.tolist(), lengths[order].tolist(), heads)
-        return found
+        near = self.known[v] = Near(bounds[order].tolist(), heads.tolist(), lengths[order].tolist(), heads)
+        return near
 
     def number(self, v: int, u: int) -> int:
         """Return the id of the shortest edge from one vertex to another; of equally long ones the smallest."""
@@ -145,12 +145,14 @@ class Deviation:
 
     def resolve(self, limit: float) -> None:
         """Find the smallest shortest path, if its length is at most `limit`; else raise `bound`, or find it anyway."""
-        edges, found = self.edges, self.search(limit)
-        while found is None and self.edges is not edges and self.bound < inf:  # not to keep the edges around the path
-            found = self.search(self.bound)
-        if found is not None:
-            self.bound, self.found = found[0], self.smallest(*found)
-        if self.edges is not edges or found is not None:
+        edges, smallest = self.edges, self.search(limit)
+        while (
+            smallest is None and self.edges is not edges and self.bound < inf
+        ):  # not to keep the edges around the path
+            smallest = self.search(self.bound)
+        if smallest is not None:
+            self.bound, self.found = smallest[0], self.smallest(*smallest)
+        if self.edges is not edges or smallest is not None:
             self.edges, self.heap, self.lengths, self.before = edges, [], {}, {}
 
     def search(self, limit: float) -> tuple[float, Path] | None:
@@ -207,9 +209,9 @@ class Deviation:
             for u in some:
                 begin = (*path[: place + 1], u)
                 other = Deviation(edges, begin, place + 1, begun + near.lengths[near.place(u)])
-                found = (total, begin) if u == self.edges.target else other.search(total)
-                if found is not None:
-                    path = found[1]
+                rest = (total, begin) if u == self.edges.target else other.search(total)
+                if rest is not None:
+                    path = rest[1]
                     break
             begun += near.lengths[near.place(path[place + 1])]
             place += 1

@@ -124,9 +124,9 @@ def multi_source_shortest_paths(
     return distances
 
 
-def _rows(cutoff: float | None, kind: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+def _rows(cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
     """Return the distances from some sources, by one of the ranks that share them."""
-    return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=kind)
+    return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=dtype)
 
 
 def _search(search: Prepared, sources: list[int], distances: Any) -> None:

@@ -117,8 +117,8 @@ def nearest_source(
         known = moved(distances, "cpu")
         positions = {source: i for source, i in positions.items() if known[source] == 0}
     program = Cells(**length_types(graph, distances.dtype))
-    found = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
-    nearest = found.nearest.view(np.int32)
+    result = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
+    nearest = result.nearest.view(np.int32)
     if is_negative and bool((np.isfinite(known) & (moved(nearest, "cpu") < 0)).any()):
         raise NegativeCycleError(
             "a cycle has a negative length, which vanished in rounding; shortest paths do not exist"

@@ -225,21 +225,21 @@ def shortest_path(
     width = delta or graph.kept("width of buckets", _width)
     if source == target:
         return _result(graph, [source], [])
-    found = None
+    path = None
     if bound is not None:
-        found = _one_way(graph, source, target, width, bound)
+        path = _one_way(graph, source, target, width, bound)
     elif method != "dijkstra":
-        found = _two_ways(graph, source, target, width)
+        path = _two_ways(graph, source, target, width)
     # Rounding may leave bounds slightly too high, so that no tight path exists: then search again without a bound.
-    found = found or _one_way(graph, source, target, width, None)
-    if found is None and may_overflow(graph, float_type(graph)):
+    path = path or _one_way(graph, source, target, width, None)
+    if path is None and may_overflow(graph, float_type(graph)):
         sssp(graph, source)  # raises ValueError if sums of lengths overflow
-    return found or PathResult(np.inf, *_ids(graph, [], []))
+    return path or PathResult(np.inf, *_ids(graph, [], []))
 
 
 def _one_way(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
-    found = _search("in", graph, source, target, width, {} if bound is None else {"bound": bound})
-    return _path("out", graph, found.distance, source, target)
+    result = _search("in", graph, source, target, width, {} if bound is None else {"bound": bound})
+    return _path("out", graph, result.distance, source, target)
 
 
 def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
@@ -266,8 +266,8 @@ def _path(direction: str, graph: Graph, distance: Any, source: int, target: int)
     if not float(distance[start]) < np.inf:
         return None
     program = TightPath(**length_types(graph, float_type(graph)), direction=direction, goal=goal)
-    found = run(program, graph, active=[start], distance=distance, notice=False)
-    following, by = moved(found.following, "cpu"), moved(found.by, "cpu")
+    result = run(program, graph, active=[start], distance=distance, notice=False)
+    following, by = moved(result.following, "cpu"), moved(result.by, "cpu")
     path, edges = [goal], []
     while path[-1] != start:
         if following[path[-1]] < 0:

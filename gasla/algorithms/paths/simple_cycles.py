@@ -126,10 +126,10 @@ def simple_cycles(
         return len(loops) + count_paths(simple, sources, targets, least, most, bounded=ends is None) // twice
     left = None if rows is None else max(rows - len(loops), 0)
     one_way = twice == 2
-    found = list_paths(simple, sources, targets, least, most, bounded=ends is None, one_way=one_way, limit=left)
-    vertices = _from_smallest(found.indptr, names[found.vertices], not directed)
+    cycles = list_paths(simple, sources, targets, least, most, bounded=ends is None, one_way=one_way, limit=left)
+    vertices = _from_smallest(cycles.indptr, names[cycles.vertices], not directed)
     loops = loops[:rows]
-    indptr = np.concatenate([np.arange(len(loops)), len(loops) + found.indptr])
+    indptr = np.concatenate([np.arange(len(loops)), len(loops) + cycles.indptr])
     return VertexLists(indptr, np.concatenate([loops, vertices]).astype(graph.id_dtype, copy=False))
 
 
@@ -180,13 +180,13 @@ def _on_gpu(
     each = cycle_patterns.matchings(simple, *lengths, directed, ends)
     if count:
         return len(loops) + sum(matching.count() for matching in each)
-    found = [loops[:limit, None]]
+    blocks = [loops[:limit, None]]
     for matching in each:
-        left = None if limit is None else limit - sum(map(len, found))
-        found.append(cycle_patterns.listed(matching, left, directed))
-    sizes = np.repeat([rows.shape[1] for rows in found], [len(rows) for rows in found])
+        left = None if limit is None else limit - sum(map(len, blocks))
+        blocks.append(cycle_patterns.listed(matching, left, directed))
+    sizes = np.repeat([rows.shape[1] for rows in blocks], [len(rows) for rows in blocks])
     xp = array_module(loops)
-    indptr, vertices = xp.asarray(running_sums(sizes)), xp.concatenate([rows.ravel() for rows in found])
+    indptr, vertices = xp.asarray(running_sums(sizes)), xp.concatenate([rows.ravel() for rows in blocks])
     return VertexLists(indptr, vertices.astype(graph.id_dtype, copy=False))
 
 

@@ -298,7 +298,7 @@ def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
         return cutoff is not None and bool(np.isfinite(dtype.type(cutoff)))
 
 
-def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
+def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
     """Return the program of a search up to a cutoff, which is rounded to the type of the distances."""
     limit = real_number("cutoff", cutoff, most=np.inf)
     if start is not None:
@@ -309,23 +309,23 @@ def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool
             "leave out cutoff, and compare the distances"
         )
     with np.errstate(over="ignore"):  # a cutoff may overflow float32, to inf
-        return DeltaSteppingWithin(**length_types(graph, kind), limit=float(kind.type(limit)))
+        return DeltaSteppingWithin(**length_types(graph, dtype), limit=float(dtype.type(limit)))
 
 
-def _initial_state(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
+def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtype) -> tuple[Any, Any]:
     """Return the first active vertices, and the initial distances."""
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
-    before = check_previous(graph, "start", before, kind)
+    before = check_previous(graph, "start", before, dtype)
     for source in sources:
         check_source("start", before, source)
     return array_module(src).unique(src), before
 
 
-def length_types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
+def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
     """Options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
-    return {"real": kind, "lengths": kind if graph.value_type is None else graph.value_type}
+    return {"real": dtype, "lengths": dtype if graph.value_type is None else graph.value_type}
 
 
 def _overflows(length: Any, weight: Any) -> Any:
@@ -363,11 +363,11 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
     places = {"distance": distances} | ({} if known is None else {"parent": known})  # the run may overwrite them
-    found = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
-    missing = xp.isfinite(distances) & xp.less(found, 0)
+    parents = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
+    missing = xp.isfinite(distances) & xp.less(parents, 0)
     if not any_true(missing):
-        return found
-    reached, places = xp.flatnonzero(xp.greater_equal(found, 0)), {"distance": distances, "parent": found}
+        return parents
+    reached, places = xp.flatnonzero(xp.greater_equal(parents, 0)), {"distance": distances, "parent": parents}
     return run(TightSearch(**types), graph, active=reached, out=places).parent
 
 

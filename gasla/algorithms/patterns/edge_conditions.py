@@ -64,10 +64,10 @@ def _labels(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
             f"{given} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
             "the labels of the graph's edges and those of the pattern's"
         )
-    found = by_edge(pattern, "pattern_edge_labels", wanted)
-    for label in found.values():
+    by_pair = by_edge(pattern, "pattern_edge_labels", wanted)
+    for label in by_pair.values():
         check_label("pattern_edge_labels", label)
-    return found
+    return by_pair
 
 
 def check_label(name: str, label: Any) -> None:
@@ -89,10 +89,10 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
         labels = attributes[labels]
     column: Array = moved(as_array(name, labels), "cpu")
     if column.shape != (count,) or column.dtype.kind not in "iubUSOT":
-        found = reprlib.repr(labels) if column.ndim == 0 else f"{column.dtype}{column.shape}"
+        described = reprlib.repr(labels) if column.ndim == 0 else f"{column.dtype}{column.shape}"
         raise TypeError(
-            f"{name} is {found}; expected the name of {'a vertex' if of == 'vertex' else 'an edge'} attribute, or a "
-            f"string or a whole number for each of the {count} {'vertices' if of == 'vertex' else 'edges'}"
+            f"{name} is {described}; expected the name of {'a vertex' if of == 'vertex' else 'an edge'} attribute, or "
+            f"a string or a whole number for each of the {count} {'vertices' if of == 'vertex' else 'edges'}"
         )
     return column
 
@@ -101,8 +101,8 @@ def has_label(name: str, column: Array, label: Any) -> Array:
     """Return whether each entry of a column is a label of the pattern, which must be of the column's kind."""
     if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
         raise TypeError(f"{name} has {label!r}, and labels are {column.dtype}; expected labels of one kind")
-    found: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
-    return found
+    is_equal: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
+    return is_equal
 
 
 def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
@@ -111,13 +111,13 @@ def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
         raise TypeError(
             f"{name} is {reprlib.repr(given)}; expected a mapping of edges of the pattern, such as {_example(pattern)}"
         )
-    found: dict[Pair, Any] = {}
+    by_pair: dict[Pair, Any] = {}
     for key, value in given.items():
         pair = edge_of(pattern, name, key)
-        if pair in found:
+        if pair in by_pair:
             raise ValueError(f"{name} has the edge {key!r} twice; expected each edge once")
-        found[pair] = value
-    return found
+        by_pair[pair] = value
+    return by_pair
 
 
 def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
@@ -166,7 +166,7 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
     example = f"{{{tuple(_text(pattern, pair) for pair in pairs)}: lambda earlier, later: earlier.time < later.time}}"
     if not isinstance(given, Mapping):
         raise TypeError(f"between is {reprlib.repr(given)}; expected a mapping such as {example}")
-    found = []
+    conditions = []
     for key, test in given.items():
         if not isinstance(key, tuple) or len(key) != 2:
             raise TypeError(f"between has {key!r}; expected two edges of the pattern, such as {example}")
@@ -174,8 +174,8 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
         if earlier == later:
             raise ValueError(f"between has {key!r}, an edge twice; expected two edges, or a condition in where")
         expression = traced_test(graph, f"between[{key!r}]", test, ("earlier", "later"))
-        found.append(Between(earlier, later, test, expression))
-    return found
+        conditions.append(Between(earlier, later, test, expression))
+    return conditions
 
 
 # --- tests of attributes ---------------------------------------------------------------------------------------------
@@ -193,10 +193,10 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
         inspect.signature(test).bind(*records)
     except TypeError as error:
         raise TypeError(f"{name}: {error}; expected a function of {' and '.join(roles)}") from None
-    found: Any = semirings.trace(test, *records)
-    if not isinstance(found, Expr) or found.type != np.dtype(bool):
-        raise TypeError(f"{name} returned {found!r}; expected True or False: a comparison of attributes")
-    return found
+    condition: Any = semirings.trace(test, *records)
+    if not isinstance(condition, Expr) or condition.type != np.dtype(bool):
+        raise TypeError(f"{name} returned {condition!r}; expected True or False: a comparison of attributes")
+    return condition
 
 
 def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
@@ -222,8 +222,8 @@ def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[]
     def made() -> Array:
         column: Any = moved(read(), "cpu")
         kind: Any = computed(column.dtype)
-        found: Array = as_values((column if ids is None else column[ids]).astype(kind, copy=False))
-        return found
+        values: Array = as_values((column if ids is None else column[ids]).astype(kind, copy=False))
+        return values
 
     return made
 

@@ -84,29 +84,29 @@ class EdgeMatching:
 
     def per_vertex(self) -> Array:
         """Return the number of matches that each vertex is in."""
-        found = np.zeros(self.graph.n, np.int64)
+        tally = np.zeros(self.graph.n, np.int64)
         for _, vertices in self._matches():
-            found += np.bincount(vertices.ravel(), minlength=self.graph.n)
-        return found
+            tally += np.bincount(vertices.ravel(), minlength=self.graph.n)
+        return tally
 
     def per_edge(self) -> Array:
         """Return the number of matches that each edge is in."""
-        found = np.zeros(self.graph.m, np.int64)
+        tally = np.zeros(self.graph.m, np.int64)
         for columns, _ in self._matches():
-            found += np.bincount(columns.ravel(), minlength=self.graph.m)
-        return found
+            tally += np.bincount(columns.ravel(), minlength=self.graph.m)
+        return tally
 
     def reduced(self, semiring: Semiring) -> Any:
         """Return the sum over all matches of the product of their edges' values."""
         values: Any = self.graph.values
-        found = [semiring.monoid.reduce(values[:0])]
+        totals = [semiring.monoid.reduce(values[:0])]
         with np.errstate(all="ignore"):
             for columns, _ in self._matches():
                 product = values[columns[0]]
                 for ids in columns[1:]:
                     product = semiring.multiply(product, values[ids])
-                found.append(semiring.monoid.reduce(product))
-            return semiring.monoid.reduce(np.array(found[1:])) if len(found) > 1 else found[0]
+                totals.append(semiring.monoid.reduce(product))
+            return semiring.monoid.reduce(np.array(totals[1:])) if len(totals) > 1 else totals[0]
 
     def listed(self, most: int | None) -> Array:
         """Return all matches, as rows of the ids of edges. Raise ValueError if there are more than `most`."""
@@ -163,8 +163,8 @@ class EdgeMatching:
             part = slice(start, start + PART)
             vertices = np.stack([owners[part], lists.others[part]])
             keep = self._has_label(order[0], vertices[0]) & self._fits(first, vertices[:1], slice(None), vertices[1])
-            for columns, found in self._extended(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
-                yield columns[places], found
+            for columns, matched in self._extended(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
+                yield columns[places], matched
 
     def _extended(
         self, columns: Array, vertices: Array, steps: Sequence[_Step], all_steps: Sequence[_Step]

@@ -99,9 +99,9 @@ def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: An
         return iter(())
     large = _vertices_of_large_components(one.to("cpu"))
     return (
-        found
+        match
         for colors in _colors(one, two, hashes, large)
-        for found in _matches(one.to("cpu"), two.to("cpu"), *colors)
+        for match in _matches(one.to("cpu"), two.to("cpu"), *colors)
     )
 
 
@@ -116,17 +116,17 @@ def _colors(
     count = 0
     while True:
         mine, theirs = (moved(x, "cpu") for x in hashes)
-        found, numbers, sizes = np.unique(mine, return_inverse=True, return_counts=True)
+        distinct, numbers, sizes = np.unique(mine, return_inverse=True, return_counts=True)
         if not np.array_equal(np.sort(mine), np.sort(theirs)):
             return
-        if len(found) <= count:
+        if len(distinct) <= count:
             break
-        count = len(found)
+        count = len(distinct)
         hashes = next_hashes(one, hashes[0]), next_hashes(two, hashes[1])
     rarest = [vertices[sizes[numbers[vertices]].argmin()] for vertices in large]
     shared = [i for i, v in enumerate(rarest) if sizes[numbers[v]] > 1]
     if not shared:
-        yield numbers.tolist(), np.searchsorted(found, theirs).tolist()
+        yield numbers.tolist(), np.searchsorted(distinct, theirs).tolist()
         return
     v = rarest[shared[0]]
     for w in np.flatnonzero(theirs == mine[v]).tolist():
@@ -214,14 +214,14 @@ class _Candidates:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))
             for w in around:
                 self.lists.setdefault((self.colors[w], beside), []).append(w)
-        found, before = self.lists.get(key, []), self.starts.get(key, 0)
+        candidates, before = self.lists.get(key, []), self.starts.get(key, 0)
         start = before
-        while start < len(found) and self.taken[found[start]] >= 0:
+        while start < len(candidates) and self.taken[candidates[start]] >= 0:
             start += 1
         self.starts[key] = start
-        for i in range(start, len(found)):
-            if self.taken[found[i]] < 0:
-                yield found[i]
+        for i in range(start, len(candidates)):
+            if self.taken[candidates[i]] < 0:
+                yield candidates[i]
         self.starts[key] = before
 
 

@@ -54,12 +54,12 @@ def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int, ...], int]:
     """Count the induced matches of patterns, by their degrees; the larger patterns of each must be among them."""
-    found: dict[tuple[int, ...], int] = {}
+    counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
     for one in sorted(patterns, key=lambda p: -len(p.edges)):
-        within = sum(one.copies_in(other) * found[other.degrees] for other in one.larger())
-        found[one.degrees] = COUNTS[one.degrees](sums) - within
-    return found
+        within = sum(one.copies_in(other) * counts[other.degrees] for other in one.larger())
+        counts[one.degrees] = COUNTS[one.degrees](sums) - within
+    return counts
 
 
 class Sums:

@@ -68,7 +68,7 @@ class Matching:
         only one neighbor.
         """
         (graph, *related), vertices = self._ordered
-        found = array_module(vertices).zeros(graph.n, np.uint8)
+        kinds = array_module(vertices).zeros(graph.n, np.uint8)
         for v in range(pattern.size):
             out, in_ = pattern.degrees_of(v, merged)
             may_be = (graph.out_degrees >= out) & (graph.in_degrees >= in_)
@@ -77,8 +77,8 @@ class Matching:
             for ends, relations in pattern.relations.items():
                 for each in (related[relation - 1] for relation in relations if v in ends):
                     may_be &= (each.out_degrees if v == ends[0] else each.in_degrees) > 0
-            found |= may_be.astype(np.uint8) << np.uint8(v)
-        return found
+            kinds |= may_be.astype(np.uint8) << np.uint8(v)
+        return kinds
 
     @cached_property
     def _listing(self) -> Listing:
@@ -88,9 +88,9 @@ class Matching:
 
     def count(self) -> int:
         """Return the number of matches."""
-        found = self._formula(self.pattern)
-        if found is not None:
-            return found
+        by_formula = self._formula(self.pattern)
+        if by_formula is not None:
+            return by_formula
         if not self.is_joined:
             return sum(columns.shape[1] for columns in self._columns())
         self._warn(self._counted)
@@ -116,9 +116,9 @@ class Matching:
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
-        found = None if pattern is self.pattern else self._formula(pattern)
-        if found is not None:
-            maps = found * len(pattern.automorphisms)
+        by_formula = None if pattern is self.pattern else self._formula(pattern)
+        if by_formula is not None:
+            maps = by_formula * len(pattern.automorphisms)
         elif pattern.size == 1:
             maps = int(self._kinds(pattern).sum())
         else:
@@ -176,14 +176,14 @@ class Matching:
         """Return the number of matches that each vertex is in."""
         graphs, vertices = self._ordered
         xp = array_module(vertices)
-        found = xp.zeros(len(vertices), np.int64)
+        tally = xp.zeros(len(vertices), np.int64)
         if self.is_joined:
             self._warn((self._listing, graphs, self._kinds(self.pattern)))
-            found[vertices] = join(self._listing.plan, graphs[0], self._kinds(self.pattern), graphs[1:]).tally()
-            return found
+            tally[vertices] = join(self._listing.plan, graphs[0], self._kinds(self.pattern), graphs[1:]).tally()
+            return tally
         for columns in self._columns():
-            found[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
-        return found
+            tally[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
+        return tally
 
     # --- matches ------------------------------------------------------------------------------------------------------
 
@@ -239,9 +239,9 @@ class Matching:
                 while True:
                     takes = np.minimum(counts[begin:end], most)
                     wanted = np.stack([np.full_like(takes, skip), takes, np.cumsum(takes) - takes], axis=1)
-                    found = xp.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
-                    written = sum(writing.write(first + begin, wanted, found))
-                    yield found[:written].T
+                    rows = xp.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
+                    written = sum(writing.write(first + begin, wanted, rows))
+                    yield rows[:written].T
                     skip += written
                     if counts[begin] < most or written < most:
                         break
@@ -287,8 +287,8 @@ def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence
     if not joins:
         yield columns
         return
-    for few, which, found in _steps(sides, kinds, columns, joins[0]):
-        longer = array_module(columns).concatenate([few[:, which], found[None]])
+    for few, which, added in _steps(sides, kinds, columns, joins[0]):
+        longer = array_module(columns).concatenate([few[:, which], added[None]])
         yield from _extended(sides, kinds, longer, joins[1:])
 
 
@@ -300,10 +300,10 @@ def _steps(sides: Sides, kinds: Array | None, columns: Array, join: Join) -> Ite
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
             few = chosen[:, part]
             above = few[list(join.above)].max(axis=0) if join.above else None
-            which, found = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
+            which, added = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
             left = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
-            fits = _fits(sides, kinds, few, which, found, left)
-            yield few, *((which, found) if fits is None else (which[fits], found[fits]))
+            fits = _fits(sides, kinds, few, which, added, left)
+            yield few, *((which, added) if fits is None else (which[fits], added[fits]))
 
 
 def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:
@@ -333,7 +333,7 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     chosen = xp.flatnonzero(fits if more is None else fits & more)
     # the last row has the numbers of the samples
     columns, weights = xp.stack([u, v, which])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
-    found = [float(weights[columns[-1]].sum())]
+    totals = [float(weights[columns[-1]].sum())]
     for each in plan.joins[2:]:
         parts = []
         for few, owners, fitting in _steps(sides, kinds, columns, each):
@@ -344,8 +344,8 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
             parts.append(xp.concatenate([few[:-1, some], fitting[pick][None], few[-1:, some]]))
         nothing = xp.empty((len(columns) + 1, 0), columns.dtype)
         columns = xp.concatenate([nothing, *parts], axis=1)
-        found.append(float(weights[columns[-1]].sum()))
-    return found
+        totals.append(float(weights[columns[-1]].sum()))
+    return totals
 
 
 def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
@@ -368,17 +368,17 @@ def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tu
     yield columns[:, ~is_shorter], (b, b)
 
 
-def _fits(sides: Sides, kinds: Array | None, columns: Array, which: Array, found: Array, join: Join) -> Array | None:
+def _fits(sides: Sides, kinds: Array | None, columns: Array, which: Array, added: Array, join: Join) -> Array | None:
     """Return whether new vertices satisfy the remaining constraints of a join, or None if there are none."""
 
     def has(reach: Reach) -> Array:
         graph = sides[reach.relation][reach.backward]
-        return has_edges(graph, EdgeFrontier(graph.n, found, columns[reach.place][which], found))
+        return has_edges(graph, EdgeFrontier(graph.n, added, columns[reach.place][which], added))
 
     asked = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
-    asked += [found != columns[place][which] for place in join.apart]
+    asked += [added != columns[place][which] for place in join.apart]
     if kinds is not None:
-        asked.append(_is_kind(kinds[found], join))
+        asked.append(_is_kind(kinds[added], join))
     return reduce(and_, asked) if asked else None
 
 

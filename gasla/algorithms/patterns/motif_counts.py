@@ -77,10 +77,10 @@ def motif_counts(
     check_choice("model", model, MODELS)
     seed_word(seed)
     patterns = {name: Pattern.of(name) for name in MOTIFS}
-    found: dict[tuple[int, ...], int] = {}
+    counts: dict[tuple[int, ...], int] = {}
     for size in (3, 4):
-        found |= induced_counts(simple, [pattern for pattern in patterns.values() if pattern.size == size])
-    return {name: found[pattern.degrees] for name, pattern in patterns.items()}
+        counts |= induced_counts(simple, [pattern for pattern in patterns.values() if pattern.size == size])
+    return {name: counts[pattern.degrees] for name, pattern in patterns.items()}
 
 
 ROW = Row(motif_counts, counts("motif-counts", "connected induced subgraphs of 3 and 4 vertices"))

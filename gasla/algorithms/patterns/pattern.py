@@ -166,10 +166,10 @@ class Pattern:
 
 def partitions(count: int) -> Iterator[tuple[int, ...]]:
     """Yield the partitions of a set, by the number of each item's part; parts are numbered as they come up."""
-    found: list[tuple[int, ...]] = [()]
+    labelings: list[tuple[int, ...]] = [()]
     for _ in range(count):
-        found = [(*labels, label) for labels in found for label in range(max(labels, default=-1) + 2)]
-    yield from found
+        labelings = [(*labels, label) for labels in labelings for label in range(max(labels, default=-1) + 2)]
+    yield from labelings
 
 
 def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:

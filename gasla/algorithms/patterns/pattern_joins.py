@@ -174,7 +174,7 @@ def _met(
     """The matched vertices that may fit at the vertex to be counted, with what is not certain about their lists."""
     if join.outside:
         return ()  # it depends on all matched vertices, and is compared with them
-    found = []
+    met = []
     for c in range(matched):
         if pattern.has(order[c], order[k]) or c in join.above or not pattern.may_coincide(order[c], order[k]):
             continue
@@ -183,8 +183,8 @@ def _met(
             Test(r, c) if r.place < c else Test(Reach(c, pattern.directed and not r.backward, r.relation), r.place)
             for r in uncertain
         ]
-        found.append((c, tuple(tests)))
-    return tuple(found)
+        met.append((c, tuple(tests)))
+    return tuple(met)
 
 
 def _merged(pattern: Pattern, free: Sequence[int]) -> Iterator[Pattern]:

@@ -292,8 +292,8 @@ def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
         codes[has_label("pattern_labels", column, label)] = number
     pattern.labels = tuple(known.index(of_vertex[v]) if v in of_vertex else -1 for v in range(pattern.size))
     pattern.frequencies = tuple(int((codes == number).sum()) for number in range(len(known)))
-    found: Array = moved(codes, graph.device)
-    return found
+    numbers: Array = moved(codes, graph.device)
+    return numbers
 
 
 def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:

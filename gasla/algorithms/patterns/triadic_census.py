@@ -92,20 +92,20 @@ def triadic_census(graph: Any) -> dict[str, int]:
 def census_of(simple: Graph) -> dict[str, int]:
     """Return the census of a simple directed graph."""
     n, dyads = simple.n, Dyads.of(simple)
-    found = _closed(dyads)
-    is_closed = {name: wedges_of(TRIADS[name]) for name in found}
+    census = _closed(dyads)
+    is_closed = {name: wedges_of(TRIADS[name]) for name in census}
     for name, edges in TRIADS.items():
         if (wedges := wedges_of(edges)).total() == 1:
             (kind,) = wedges
-            found[name] = dyads.wedges(*kind) - sum(count[kind] * found[other] for other, count in is_closed.items())
+            census[name] = dyads.wedges(*kind) - sum(count[kind] * census[other] for other, count in is_closed.items())
     pairs = {name: _joined(edges) for name, edges in TRIADS.items()}
     mutual, one_way = dyads.mutual.m // 2, dyads.one_way.m
-    found["102"] = mutual * (n - 2) - sum(pairs[name].count(2) * count for name, count in found.items())
-    found["012"] = one_way * (n - 2) - sum(
-        pairs[name].count(1) * count for name, count in found.items() if name != "102"
+    census["102"] = mutual * (n - 2) - sum(pairs[name].count(2) * count for name, count in census.items())
+    census["012"] = one_way * (n - 2) - sum(
+        pairs[name].count(1) * count for name, count in census.items() if name != "102"
     )
-    found["003"] = comb(n, 3) - sum(found.values())
-    return {name: found[name] for name in TRIADS}
+    census["003"] = comb(n, 3) - sum(census.values())
+    return {name: census[name] for name in TRIADS}
 
 
 class Dyads(NamedTuple):

@@ -161,8 +161,8 @@ def _mixed(x: Array) -> Array:
 
 def _numbered(hashes: Array) -> tuple[Array, int]:
     """Number the hashes in their order; and how many there are."""
-    found, numbers = array_module(hashes).unique(hashes, return_inverse=True)
-    return numbers, len(found)
+    distinct, numbers = array_module(hashes).unique(hashes, return_inverse=True)
+    return numbers, len(distinct)
 
 
 ROW = [

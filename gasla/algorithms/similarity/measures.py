@@ -228,11 +228,11 @@ def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
     here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
     sums[here] = intersect(simple, EdgeFrontier(graph.n, here, src[here], dst[here]), weights)
     sums[back] = sums[simple.reverse_edge_ids[back]]
-    found = at_stored_edges(graph, simple, sums)
+    at_edges = at_stored_edges(graph, simple, sums)
     if graph.has_self_loops:
         loops = xp.flatnonzero(u == v)
-        found[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
-    return found
+        at_edges[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
+    return at_edges
 
 
 def weights_in(graph: Graph, formula: Formula) -> Array:

@@ -92,7 +92,7 @@ def fiedler_vector(
     array([ 0.65,  0.27, -0.27, -0.65])
     """
     graph = as_graph(graph)
-    found = spectral_embedding(
+    embedding = spectral_embedding(
         graph, 1, normalized=normalized, weighted=weighted, tol=tol, max_iter=max_iter, seed=seed
     )
     count = int(connected_components(graph).count)
@@ -105,7 +105,7 @@ def fiedler_vector(
                 "only edges of weight 0 connect the graph; expected it to be connected without them: remove them by "
                 "Graph.select, and take the largest component by Graph.subgraph"
             )
-    return found.vectors[:, 0]
+    return embedding.vectors[:, 0]
 
 
 ROW = Row(

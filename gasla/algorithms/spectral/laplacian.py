@@ -83,14 +83,14 @@ class Laplacian(NamedTuple):
         """Return the columns of a block, multiplied by the Laplacian, or by the polynomial that the filter computes."""
         xp: Any = module_of(self.home)
         own = {"diagonal": self.diagonal, "scale": self.scale, "unit": self.unit, **values}
-        root, found = self.root[:, None], xp.empty_like(block)
+        root, product = self.root[:, None], xp.empty_like(block)
         for i in range(0, block.shape[1], WIDTH):
             part = block[:, i : i + WIDTH]
             now = xp.zeros((len(part), WIDTH))
             now[:, : part.shape[1]] = part / root
             made = self.step(now=now, max_iterations=steps, **own).now
-            found[:, i : i + WIDTH] = xp.asarray(moved(made, self.home))[:, : part.shape[1]] * root
-        return found
+            product[:, i : i + WIDTH] = xp.asarray(moved(made, self.home))[:, : part.shape[1]] * root
+        return product
 
 
 def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian:

@@ -100,8 +100,8 @@ def spectral_clustering(
         if graph.n < 2:
             raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 2 to {graph.n}, the number of vertices")
-    found = spectral_embedding(graph, count - 1, weighted=weighted, tol=accuracy, max_iter=max_iter, seed=begin)
-    points = _directions(moved(found.vectors, "cpu"), accuracy)
+    embedding = spectral_embedding(graph, count - 1, weighted=weighted, tol=accuracy, max_iter=max_iter, seed=begin)
+    points = _directions(moved(embedding.vectors, "cpu"), accuracy)
     results = []
     for first in np.random.default_rng(begin).integers(graph.n, size=STARTS).tolist():
         labels = moved(_groups(points, count, first).astype(graph.id_dtype), graph.device)

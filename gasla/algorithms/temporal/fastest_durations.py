@@ -131,10 +131,10 @@ def fastest_durations(
     left = run(LatestStarts(rank=given.rank), events.graph, active=xp.flatnonzero(begins), left=left).left
     ends = (left >= 0) & (arrival <= last)
     lengths = differences(given.times[arrival[ends]], given.times[left[ends]])
-    found = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
+    shortest = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
     is_reached = xp.zeros(graph.n, bool)
     is_reached[dst[ends]] = True
-    return _durations(given, found, is_reached, start)
+    return _durations(given, shortest, is_reached, start)
 
 
 def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:

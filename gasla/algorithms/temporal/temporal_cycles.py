@@ -90,17 +90,17 @@ def temporal_cycles(
     least, most = max(whole_number("min_length", min_length), 2), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
     search = _Search(graph, time, duration)
-    number, found = 0, list[Array]()
+    number, blocks = 0, list[Array]()
     for cycles in search.cycles(search.begin(), most) if most > 1 else ():
         if len(cycles) < least:
             continue
         number += cycles.shape[1]
         if not count:
             require_room("the cycles have", number * most, 16, graph.device, "pass count=True, or a limit")
-            found.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(number - rows, 0), 0)])
+            blocks.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(number - rows, 0), 0)])
             if rows is not None and number >= rows:
                 break
-    return number if count else search.lists(found)
+    return number if count else search.lists(blocks)
 
 
 class _Search:
@@ -146,11 +146,11 @@ class _Search:
                 if goes_on.any():
                     yield from self.cycles(longer[:, goes_on], most)
 
-    def lists(self, found: list[Array]) -> VertexLists:
+    def lists(self, blocks: list[Array]) -> VertexLists:
         """Return the cycles in blocks as lists."""
         none = self.xp.empty(0, np.int64)
-        places = self.xp.concatenate([none, *(block.T.ravel() for block in found)])
-        lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in found)])
+        places = self.xp.concatenate([none, *(block.T.ravel() for block in blocks)])
+        lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])
         return VertexLists(running_sums(lengths), self.src[places].astype(self.graph.id_dtype), self.ids[places])
 
 

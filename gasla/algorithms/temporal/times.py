@@ -130,14 +130,14 @@ class Timed(NamedTuple):
         """
         kind = self.times.dtype
         if self.clock is None:
-            found = times_of(self, ranks, happens, extreme(kind, least=latest))
-            found[vertex] = extreme(kind, least=not latest) if bound is None else bound
-            return found
-        found = times_of(self, ranks, happens, NAT)
+            times = times_of(self, ranks, happens, extreme(kind, least=latest))
+            times[vertex] = extreme(kind, least=not latest) if bound is None else bound
+            return times
+        times = times_of(self, ranks, happens, NAT)
         if bound is None and len(self.times):
             bound = int(self.times[-1 if latest else 0])
-        found[vertex] = NAT if bound is None else bound
-        return self.clock.type.shown(found)
+        times[vertex] = NAT if bound is None else bound
+        return self.clock.type.shown(times)
 
     def _position(self, time: Any, side: Any) -> int:
         xp: Any = module_of(self.graph.device)
@@ -207,15 +207,15 @@ def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None 
 
         return ranks
 
-    found = graph.with_edge_attributes(departure=departure, arrival=arrival)
-    times = distinct(xp.concatenate([distinct(found.edge_attributes[name]) for name in ("departure", "arrival")]))
+    timed = graph.with_edge_attributes(departure=departure, arrival=arrival)
+    times = distinct(xp.concatenate([distinct(timed.edge_attributes[name]) for name in ("departure", "arrival")]))
     if len(times) and not math.isfinite(times[-1]):
         raise ValueError(
             f"the {time} and the duration of an edge add up to infinity in {kind}; expected finite arrivals: divide "
             "both by the same number"
         )
-    rank = Timed(found, times).rank
-    ranked = found.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")})
+    rank = Timed(timed, times).rank
+    ranked = timed.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")})
     return Timed(ranked, times, clock)
 
 
@@ -235,24 +235,24 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def _bound(name: str, given: Any, kind: np.dtype, up: bool) -> Any:
+def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
     """Return a bound as a number of the type of the times; a fraction is rounded into the window."""
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
-        return None if (number < 0) == up else extreme(kind, least=not up)
+        return None if (number < 0) == up else extreme(dtype, least=not up)
     exact = int(given) if given == int(given) else given
-    if kind.kind == "f":
+    if dtype.kind == "f":
         is_outside = number < exact if up else number > exact
-        return kind.type(math.nextafter(number, np.inf if up else -np.inf) if is_outside else number)
-    ends, whole = np.iinfo(kind), math.ceil(exact) if up else math.floor(exact)
-    return kind.type(max(ends.min, min(ends.max, whole)))
+        return dtype.type(math.nextafter(number, np.inf if up else -np.inf) if is_outside else number)
+    ends, whole = np.iinfo(dtype), math.ceil(exact) if up else math.floor(exact)
+    return dtype.type(max(ends.min, min(ends.max, whole)))
 
 
-def extreme(kind: np.dtype, least: bool) -> Any:
+def extreme(dtype: np.dtype, least: bool) -> Any:
     """Return the least or the greatest number of a type; for floats an infinite one."""
-    if kind.kind == "f":
-        return kind.type(-np.inf if least else np.inf)
-    return np.iinfo(kind).min if least else np.iinfo(kind).max
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if least else np.inf)
+    return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 
 
 def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:

@@ -172,8 +172,8 @@ def bfs(
         return _continued(graph, source, parents, start)
     begin, own = {source: 0}, {source: source}
     if parents:
-        found = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
-        return BFSResult(found.level, found.parent)
+        result = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
+        return BFSResult(result.level, result.parent)
     levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=begin, wait=False).level
     return levels
 
@@ -192,9 +192,9 @@ def _continued(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarr
     if parents:
         fields["parent"] = check_previous(graph, "start.parents", known, graph.id_dtype)
         program = NEARER_THROUGH
-    found = run(program, graph, **fields, active=xp.unique(src), wait=False)
-    levels: np.ndarray = found.level.view(np.int32)
-    return BFSResult(levels, found.parent) if parents else levels
+    result = run(program, graph, **fields, active=xp.unique(src), wait=False)
+    levels: np.ndarray = result.level.view(np.int32)
+    return BFSResult(levels, result.parent) if parents else levels
 
 
 ROW = Row(

@@ -63,9 +63,9 @@ def dominators(graph: Any, source: Hashable) -> np.ndarray:
 
 def _below(f: Any) -> Any:
     """Return the number of vertices of which each is the immediate dominator."""
-    found, source = f["dominators"], f.arguments["source"]
-    others = np.flatnonzero((found >= 0) & (np.arange(len(found)) != source))
-    return np.bincount(found[others], minlength=len(found))
+    dominators, source = f["dominators"], f.arguments["source"]
+    others = np.flatnonzero((dominators >= 0) & (np.arange(len(dominators)) != source))
+    return np.bincount(dominators[others], minlength=len(dominators))
 
 
 ROW = Row(

@@ -67,11 +67,11 @@ def eccentricity(graph: Any) -> Any:
     if graph.is_whole and graph.is_symmetric:
         return _by_bounds(graph)
     xp: Any = module_of(graph.device)
-    found = xp.zeros(graph.n, np.int32)
+    eccentricities = xp.zeros(graph.n, np.int32)
     for first in track(range(0, graph.n, BATCH), "batches of sources"):
         some = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
-        found[first : first + BATCH] = multi_source_bfs(graph, some).max(axis=1)
-    return found
+        eccentricities[first : first + BATCH] = multi_source_bfs(graph, some).max(axis=1)
+    return eccentricities
 
 
 def _by_bounds(graph: Graph) -> Any:
@@ -89,8 +89,8 @@ def _by_bounds(graph: Graph) -> Any:
 
     def first_of_each(vertices: Any, key: Any) -> Any:
         """Of each component's vertices, the one with the least key."""
-        found = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
-        return order[found[found < np.iinfo(np.int64).max] % graph.n]
+        smallest = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
+        return order[smallest[smallest < np.iinfo(np.int64).max] % graph.n]
 
     while any_true(low < high):
         left = xp.flatnonzero(low < high)
@@ -125,9 +125,9 @@ def _tighten(low: Any, high: Any, level: Any, far: Any) -> None:
 
 def _extremes(f: Any) -> str:
     """Return the heading of the command."""
-    found = f["distances"]
-    least = found.min() if len(found) else 0
-    return f"diameter {found.max(initial=0):,}, radius {least:,}; highest eccentricities:"
+    distances = f["distances"]
+    least = distances.min() if len(distances) else 0
+    return f"diameter {distances.max(initial=0):,}, radius {least:,}; highest eccentricities:"
 
 
 ROW = Row(

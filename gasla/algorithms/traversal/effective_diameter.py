@@ -63,7 +63,7 @@ def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None 
     if size is None:
         within = np.cumsum(moved(exact_pairs(graph), "cpu")).astype(np.float64)
     else:
-        within = np.array([float(estimates(found).sum()) for found in counters_by_hops(graph, size, start)])
+        within = np.array([float(estimates(counters).sum()) for counters in counters_by_hops(graph, size, start)])
     target = wanted * within[-1]
     first = int(np.argmax(within >= target))
     if first == 0:

@@ -245,21 +245,21 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
     most, base = (1 << digits) - 1, 0
     while state:
         left = most if limit is None else min(most, limit - base)
-        found = run(PROGRAMS[digits], graph, max_iterations=left, **state)
-        _unpack(graph, found, levels, base)
+        result = run(PROGRAMS[digits], graph, max_iterations=left, **state)
+        _unpack(graph, result, levels, base)
         base += left
-        is_over = found.converged or base == limit
-        state = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
+        is_over = result.converged or base == limit
+        state = {} if is_over else {"active": result.active, "seen": result.seen, "new": result.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
-def _unpack(graph: Graph, found: Result, levels: Any, base: int) -> None:
+def _unpack(graph: Graph, result: Result, levels: Any, base: int) -> None:
     """Unpack the binary digits of the last run into levels, starting at level `base`."""
     xp: Any = array_module(levels)
-    state = found.state
+    state = result.state
     digits = [word for name in ("low", "high") if name in state for word in xp.ascontiguousarray(state[name].T)]
     unpack = prepare(Rows, graph)
-    for up in range(0, max(found.iterations.bit_length(), 1), DIGITS):
+    for up in range(0, max(result.iterations.bit_length(), 1), DIGITS):
         some = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
         how: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
         for first in range(0, len(levels), ROWS):

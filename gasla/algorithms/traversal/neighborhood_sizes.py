@@ -74,19 +74,19 @@ def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None =
         if done == hops:
             return
         given: Any = {"out": {"counter": counters}} if graph.is_whole else {"counter": counters}
-        found = step(active=active, max_iterations=1, **given)
-        if not len(found.active):
+        result = step(active=active, max_iterations=1, **given)
+        if not len(result.active):
             return
-        counters, active, done = found.counter, found.active, done + 1
+        counters, active, done = result.counter, result.active, done + 1
 
 
 def exact_sizes(graph: Graph, hops: int) -> Any:
     """Return the number of vertices within some hops of each vertex, by searches from all of them."""
     xp: Any = module_of(graph.device)
-    found = xp.zeros(graph.n)
+    sizes = xp.zeros(graph.n)
     for some, levels in _searches(graph, hops):
-        found[some] = (levels >= 0).sum(axis=1)
-    return found
+        sizes[some] = (levels >= 0).sum(axis=1)
+    return sizes
 
 
 def exact_pairs(graph: Graph) -> Any:
@@ -125,13 +125,13 @@ def estimates(counters: Any) -> Any:
     counters = xp.asarray(counters)
     n, m = counters.shape
     alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(m, 0.7213 / (1 + 1.079 / m))
-    found, step = xp.empty(n), (AT_ONCE if xp is np else MANY_AT_ONCE) // m
+    estimated, step = xp.empty(n), (AT_ONCE if xp is np else MANY_AT_ONCE) // m
     for i in range(0, n, step):
         some = counters[i : i + step]
         raw, empty = alpha * m * m / _negative_powers(some).sum(axis=1), (some == 0).sum(axis=1)
         is_small = (raw <= 2.5 * m) & (empty > 0)
-        found[i : i + step] = xp.where(is_small, m * xp.log(m / xp.maximum(empty, 1)), raw)
-    return found
+        estimated[i : i + step] = xp.where(is_small, m * xp.log(m / xp.maximum(empty, 1)), raw)
+    return estimated
 
 
 def _negative_powers(exponents: Any) -> Any:

@@ -101,28 +101,28 @@ def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
     ends = module_of(graph.device).zeros(graph.n, np.int64)
 
-    def count(found: SourcePaths) -> None:
-        _count_ends(found, ends)
+    def count(paths: SourcePaths) -> None:
+        _count_ends(paths, ends)
 
     scores = accumulate_sources(graph, sources, weighted, count if endpoints else None)
     return scores + ends if endpoints else scores
 
 
-def _count_ends(found: SourcePaths, ends: Any) -> None:
+def _count_ends(paths: SourcePaths, ends: Any) -> None:
     """Add the paths from one source to the counts of their two ends."""
-    reached = array_module(ends).greater(found.levels, 0)
+    reached = array_module(ends).greater(paths.levels, 0)
     ends += reached
-    ends[found.source] += reached.sum()
+    ends[paths.source] += reached.sum()
 
 
 def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
     """The dependencies of each source; with `endpoints` followed by the numbers of paths that end at each vertex."""
     xp: Any = module_of(graph.device)
-    for found in source_paths(graph, sources, weighted):
-        score = found.state["score"]
+    for paths in source_paths(graph, sources, weighted):
+        score = paths.state["score"]
         if endpoints:
             ends = xp.zeros(graph.n)
-            _count_ends(found, ends)
+            _count_ends(paths, ends)
             score = xp.concatenate([score, ends])
         yield score
 

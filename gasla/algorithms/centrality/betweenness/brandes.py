@@ -159,10 +159,10 @@ def accumulate_sources(
 
     On a GPU the last kernels may still run when this returns.
     """
-    for found in source_paths(graph, sources, weighted, accumulates=True):
+    for paths in source_paths(graph, sources, weighted, accumulates=True):
         if visit is not None:
-            visit(found)
-    return found.state["score"]
+            visit(paths)
+    return paths.state["score"]
 
 
 def source_paths(
@@ -211,10 +211,10 @@ def _orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
     search = prepare(LEVELS, graph)
     upcoming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
     for following in [*sources[1:], None]:
-        found = upcoming
+        paths = upcoming
         if following is not None:
             upcoming = search(active=[following], level={following: 0}, wait=False)
-        yield Schedule(found.state["level"], 1, found.iterations - 1), graph, {}  # the last iteration reaches no vertex
+        yield Schedule(paths.state["level"], 1, paths.iterations - 1), graph, {}  # the last iteration reaches no vertex
 
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:

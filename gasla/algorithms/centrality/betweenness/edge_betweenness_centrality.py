@@ -129,9 +129,9 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
     if not graph.is_whole:  # ranks share the sources
         return graph.sum_shares(partial(_terms, weighted), sources)
 
-    def share(found: SourcePaths) -> None:
+    def share(paths: SourcePaths) -> None:
         nonlocal scores
-        scores = _shared(found, weighted, scores)
+        scores = _shared(paths, weighted, scores)
 
     accumulate_sources(graph, sources, weighted, share)
     return scores
@@ -140,7 +140,7 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
     """Return the shortest paths from each source along each edge."""
     xp: Any = module_of(graph.device)
-    return (_shared(found, weighted, xp.zeros(graph.m)) for found in source_paths(graph, sources, weighted))
+    return (_shared(paths, weighted, xp.zeros(graph.m)) for paths in source_paths(graph, sources, weighted))
 
 
 def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
@@ -156,14 +156,14 @@ def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
     yield partners
 
 
-def _shared(found: SourcePaths, weighted: bool, scores: Any) -> Any:
+def _shared(paths: SourcePaths, weighted: bool, scores: Any) -> Any:
     """Add the shortest paths from one source to the scores. On a GPU the kernel may still run when this returns."""
-    graph, fields = found.graph, dict(found.fields)
+    graph, fields = paths.graph, dict(paths.fields)
     lengths = graph.value_type if weighted else None
-    program = Share(lengths=lengths, number=SCALED if found.is_scaled else np.float64)
+    program = Share(lengths=lengths, number=SCALED if paths.is_scaled else np.float64)
     if lengths is None:
-        fields["level"] = found.levels
-    fields |= {"paths": found.state["paths"], "back": found.state["back"], "score": scores}
+        fields["level"] = paths.levels
+    fields |= {"paths": paths.state["paths"], "back": paths.state["back"], "score": scores}
     return run(program, graph, max_iterations=1, wait=False, notice=False, **fields).state["score"]
 
 
