@@ -67,13 +67,13 @@ class Cell:
 
     def seconds(self, name: str | None = None) -> float | None:
         """Return the median over the sources of `medians`."""
-        found = self.medians(name or self.own)
-        return median(found) if found else None
+        medians = self.medians(name or self.own)
+        return median(medians) if medians else None
 
     def gteps(self, name: str | None = None) -> float | None:
         """Billions of edges traversed per second: the median over the sources."""
-        found = self.medians(name or self.own)
-        return median(e / s for e, s in zip(self.edges, found)) / 1e9 if found and self.edges else None
+        medians = self.medians(name or self.own)
+        return median(e / s for e, s in zip(self.edges, medians)) / 1e9 if medians and self.edges else None
 
     @property
     def best(self) -> str | None:
@@ -208,12 +208,12 @@ def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
     A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
     """
     names = runpy.run_path(str(path), run_name=path.stem)
-    found: dict[str, Callable[..., Any]] = {
+    functions: dict[str, Callable[..., Any]] = {
         n: f for n, f in names.items() if inspect.isfunction(f) and not n.startswith("_") and _parameters(f)
     }
-    if not found:
+    if not functions:
         raise ValueError(f"{path} has no function f(graph) or f(graph, source) to measure")
-    return found
+    return functions
 
 
 def takes_source(function: Callable[..., Any]) -> bool:

@@ -268,12 +268,12 @@ def load(name: str) -> BenchmarkGraph:
             raise ValueError(f"{name}: the graph has no edges besides self loops; expected edges to measure something")
         return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
-    found = _load(path)
-    if found is None:
+    loaded = _load(path)
+    if loaded is None:
         matrix = _maker(name)()
-        found = matrix, datasets.sources(matrix)
-        _keep(path, *found)
-    return BenchmarkGraph(name, *found)
+        loaded = matrix, datasets.sources(matrix)
+        _keep(path, *loaded)
+    return BenchmarkGraph(name, *loaded)
 
 
 def check(name: str) -> None:

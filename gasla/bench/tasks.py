@@ -169,9 +169,9 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
     """Return a verifier of the sum of a product's entries."""
 
     def check(graph: BenchmarkGraph, product: Any, _: list[int]) -> None:
-        found, expected = float(total(product)), right(graph)
-        if not np.isclose(found, expected, rtol=1e-3):
-            raise verify.VerificationError(f"the entries sum to {found:g}; expected {expected:g}")
+        total_sum, expected = float(total(product)), right(graph)
+        if not np.isclose(total_sum, expected, rtol=1e-3):
+            raise verify.VerificationError(f"the entries sum to {total_sum:g}; expected {expected:g}")
 
     return check
 
@@ -438,7 +438,7 @@ def on_cpu(answer: Answer) -> Answer:
     return type(answer)(*map(on_cpu, answer)) if isinstance(answer, tuple) else moved(answer, "cpu")
 
 
-def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
+def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
     """Compare answers. Return a note for each contestant that disagrees or has overflowed.
 
     Parameters
@@ -450,11 +450,11 @@ def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], tru
         correct; in a tie, a peer's answer rather than gasla's.
     """
     task = TASKS[algorithm]
-    if len(found) < 2 and not task.may_overflow:
+    if len(answers) < 2 and not task.may_overflow:
         return {}  # nothing to compare with
-    if len({device_of(answer) for answer in found.values()}) > 1:
-        found = {name: moved(answer, "cpu") for name, answer in found.items()}
-    forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in found.items()}
+    if len({device_of(answer) for answer in answers.values()}) > 1:
+        answers = {name: moved(answer, "cpu") for name, answer in answers.items()}
+    forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in answers.items()}
     finite = {name: form for name, form in forms.items() if not task.may_overflow or bool(np.isfinite(form).all())}
     notes = {name: "overflows" for name in forms if name not in finite}
 

@@ -43,8 +43,8 @@ def run(options: Namespace) -> int:
     for verb in verbs:
         with bar(f"computing {verb.name}"):
             columns |= columns_of(verb, named, options.device)
-    found = vertex_table.columns_of(named.graph.n, named.graph.names, (), columns)
-    table = vertex_table.in_zone(found, named.graph)
+    by_title = vertex_table.columns_of(named.graph.n, named.graph.names, (), columns)
+    table = vertex_table.in_zone(by_title, named.graph)
     with bar(f"writing {target}"):
         vertex_table.write(target, table)
     print(f"wrote {target}: {named.graph.n:,} vertices, with the columns {', '.join(table)}")
@@ -53,11 +53,11 @@ def run(options: Namespace) -> int:
 
 def chosen(name: str) -> Verb:
     """Return the command with this name, or the only one that begins with it."""
-    found = [known for known in SAVED if known == name] or [known for known in SAVED if known.startswith(name)]
-    if len(found) == 1:
-        return SAVED[found[0]]
-    if found:
-        raise ValueError(f"{name!r} may be {' or '.join(found)}; expected the name of one algorithm")
+    matches = [known for known in SAVED if known == name] or [known for known in SAVED if known.startswith(name)]
+    if len(matches) == 1:
+        return SAVED[matches[0]]
+    if matches:
+        raise ValueError(f"{name!r} may be {' or '.join(matches)}; expected the name of one algorithm")
     hint = meant(name, SAVED) or f"; expected some of {', '.join(SAVED)}"
     raise ValueError(f"no algorithm with a value per vertex is named {name!r}{hint}")
 
@@ -70,9 +70,9 @@ def columns_of(verb: Verb, named: data.Named, device: Any) -> dict[str, Any]:
     answer = compute.on_host(verb.call(named.graph.to(device), arguments))
     saved = verb.saved(verb.named(named.graph, answer), named.graph)
     name = verb.name.replace("-", "_")
-    found: dict[str, Any] = {}
+    by_title: dict[str, Any] = {}
     for title, array in saved.items():
         single = name if len(saved) == 1 else f"{name}_{title}"
         values = named.graph.name(array) if title in OF_VERTICES else array
-        found |= dict(data.single_columns(single, values))
-    return found
+        by_title |= dict(data.single_columns(single, values))
+    return by_title

@@ -66,22 +66,22 @@ def run(verb: Verb, options: Namespace) -> int:
             start = perf_counter()
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
-    found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
-    lines = [verb.heading(found), *verb.view(found)]
+    answered = Answered(named, arguments, verb.named(named.graph, answer), options.top)
+    lines = [verb.heading(answered), *verb.view(answered)]
     if options.stats:
         with bar("counting edges"):
-            lines += ["", *statistics(verb, found, times)]
+            lines += ["", *statistics(verb, answered, times)]
     if getattr(options, "check", False):
         with bar("checking"):
-            verb.check(named.graph, arguments, found.answer)
+            verb.check(named.graph, arguments, answered.answer)
         lines.append("check: the answer is correct")
     if target is not None:
         with bar(f"writing {target}"):
-            if found.pairs is None:
-                data.write_table(target, verb.saved(found.answer, named.graph), named)
+            if answered.pairs is None:
+                data.write_table(target, verb.saved(answered.answer, named.graph), named)
             else:
-                ends = zip(("src", "dst"), map(named.graph.name, found.pairs))
-                columns = {title: found[name] for name, title in verb.answers.items()}
+                ends = zip(("src", "dst"), map(named.graph.name, answered.pairs))
+                columns = {title: answered[name] for name, title in verb.answers.items()}
                 vertex_table.write(vertex_table.check_file(target), {**dict(ends), **columns})
         lines.append(f"wrote {target}")
     print("\n".join(lines))
@@ -99,11 +99,11 @@ def on_host(answer: Any) -> Any:
     return moved(answer, "cpu")
 
 
-def statistics(verb: Verb, found: Answered, times: dict[str, float]) -> Iterator[str]:
+def statistics(verb: Verb, answered: Answered, times: dict[str, float]) -> Iterator[str]:
     """Lines with sizes, iterations, edges, times, TEPS, and the hardware and software."""
-    graph, edges = found.graph, (verb.edges or traversed)(found)
+    graph, edges = answered.graph, (verb.edges or traversed)(answered)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
-    if (iterations := verb.iterations(found)) is not None:
+    if (iterations := verb.iterations(answered)) is not None:
         rows["iterations"] = int(iterations)
     rows["edges traversed"] = edges
     rows |= {f"time to {name}" if name == "read" else f"time of {name}": f"{t:.6f} s" for name, t in times.items()}

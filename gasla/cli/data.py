@@ -145,28 +145,28 @@ def _directed(graph: Graph, options: Namespace) -> Graph:
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
     """Return the arguments of `gasla.io.read` for options that were given, and for more attributes."""
     tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
-    found = _columns(options.columns)
+    keywords = _columns(options.columns)
     if options.weight is not None:
-        if "weight" in found:
+        if "weight" in keywords:
             raise ValueError(
                 f"--weight {options.weight} and --columns {options.columns}: expected one column of weights"
             )
-        found["weight"] = _column(options.weight)
+        keywords["weight"] = _column(options.weight)
     if words := _attributes(options, attributes):
-        found["attributes"] = [_column(word) for word in words]
+        keywords["attributes"] = [_column(word) for word in words]
     if options.vertices is not None:
-        found["names"] = options.vertices == "names"
+        keywords["names"] = options.vertices == "names"
     if options.bipartite is not None:
-        found["bipartite"] = options.bipartite
+        keywords["bipartite"] = options.bipartite
     if options.undirected:
-        found["undirected"] = True
+        keywords["undirected"] = True
     if options.vertex_table is not None:
-        found["vertices"] = options.vertex_table
+        keywords["vertices"] = options.vertex_table
     if options.separator is not None:
-        found["separator"] = tabs.get(options.separator, options.separator)
+        keywords["separator"] = tabs.get(options.separator, options.separator)
     if options.on_bad_rows != "error":
-        found["on_bad_rows"] = options.on_bad_rows
-    return found
+        keywords["on_bad_rows"] = options.on_bad_rows
+    return keywords
 
 
 def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:

@@ -28,12 +28,12 @@ def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
     """Return the array in a .npy or text file: of numbers if it has two dimensions, else of integers."""
     kind = "numbers" if ndim == 2 else "integers"
     try:
-        found = np.load(path) if path.endswith(".npy") else np.loadtxt(path, float if ndim == 2 else int, ndmin=ndim)
+        array = np.load(path) if path.endswith(".npy") else np.loadtxt(path, float if ndim == 2 else int, ndmin=ndim)
     except ValueError as error:
         raise ValueError(f"{what}: {error}; expected {kind}, {rows}") from None
-    if found.ndim != ndim or found.dtype.kind not in ("biuf" if ndim == 2 else "iu"):
-        raise ValueError(f"{what}: {found.dtype}{found.shape}; expected {kind}, {rows}")
-    return found
+    if array.ndim != ndim or array.dtype.kind not in ("biuf" if ndim == 2 else "iu"):
+        raise ValueError(f"{what}: {array.dtype}{array.shape}; expected {kind}, {rows}")
+    return array
 
 
 def _features(graph: Named, path: str | None) -> Array:
@@ -64,15 +64,15 @@ def _locations(graph: Named, given: str | None) -> Array:
         return np.stack([attributes[name] for name in names], axis=1).astype(np.float64)
     if not given.endswith(".npy"):
         return _placed(graph, given)
-    found = numbers(given, f"--locations {given}", "two per vertex")
-    if found.shape != (graph.graph.n, 2):
-        raise ValueError(f"--locations {given}: shape {found.shape}; expected ({graph.graph.n}, 2)")
-    return found
+    locations = numbers(given, f"--locations {given}", "two per vertex")
+    if locations.shape != (graph.graph.n, 2):
+        raise ValueError(f"--locations {given}: shape {locations.shape}; expected ({graph.graph.n}, 2)")
+    return locations
 
 
 def _placed(graph: Named, path: str) -> Array:
     """Return the locations in a text file with lines of a vertex and two numbers, of some vertices."""
-    found = np.full((graph.graph.n, 2), np.nan)
+    locations = np.full((graph.graph.n, 2), np.nan)
     with open(path, encoding="utf-8", newline="") as file:
         content = file.read().splitlines()
     delimiter = next((sign for sign in ",;\t" if content and sign in content[0]), " ")
@@ -86,8 +86,8 @@ def _placed(graph: Named, path: str) -> Array:
                     f"--locations {path}, line {number}: {delimiter.join(row)!r}; expected a vertex and two numbers"
                 ) from None
         else:
-            found[graph.vertex(name)] = x, y
-    return found
+            locations[graph.vertex(name)] = x, y
+    return locations
 
 
 def _labels(_: Named, path: str | None) -> Array:

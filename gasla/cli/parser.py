@@ -18,10 +18,10 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with code 2."""
-        found = re.search(r"invalid choice: (['\"])(.*?)\1 \(choose from (.*)\)", message, re.DOTALL)
-        if found:
-            hint = meant(found[2], re.findall(r"[\w.-]+", found[3])) or f"; expected one of {found[3]}"
-            message = f"{message[: found.start()]}there is no {found[2]!r}{hint}"
+        match = re.search(r"invalid choice: (['\"])(.*?)\1 \(choose from (.*)\)", message, re.DOTALL)
+        if match:
+            hint = meant(match[2], re.findall(r"[\w.-]+", match[3])) or f"; expected one of {match[3]}"
+            message = f"{message[: match.start()]}there is no {match[2]!r}{hint}"
         self.exit(2, f"{self.prog}: {' '.join(message.split())} ({self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -52,9 +52,9 @@ class Parser(ArgumentParser):
             message = re.sub(words, ours, message)
         message = re.sub(rf"\bsrc={_VALUE},? (?:and )?dst={_VALUE}", _columns, message)
 
-        def named(found: re.Match[str]) -> str:
-            action = options.get(found[1])
-            return found[0] if action is None else _with_value(action, found[2])
+        def named(match: re.Match[str]) -> str:
+            action = options.get(match[1])
+            return match[0] if action is None else _with_value(action, match[2])
 
         message = re.sub(rf"\b([a-z]\w*)={_VALUE}", named, message)
         first, _, rest = message.partition(" is ")

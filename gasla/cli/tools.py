@@ -173,11 +173,11 @@ def run_demo(options: Namespace) -> int:
 
     if not options.no_map:
         data.check_picture(options.output, "the map", "or pass --no-map for the report only")
-    found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
-    print("\n".join(demo.report(found, options.top)))
+    findings = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
+    print("\n".join(demo.report(findings, options.top)))
     if not options.no_map:
         with bar("drawing the map"):
-            demo.draw_map(found, options.output)
+            demo.draw_map(findings, options.output)
         print(f"\nThe map is in {options.output}")
     return 0
 

@@ -119,8 +119,8 @@ class Verb(Command):
 
     def saved(self, answer: Mapping[str, Any], graph: gasla.Graph) -> dict[str, Array]:
         """Return the arrays to save, with one value per vertex, by title."""
-        found = {column: answer[name] for name, column in self.answers.items() if name in answer}
-        return {column: _per_vertex(array, self.shape, graph) for column, array in found.items()}
+        by_column = {column: answer[name] for name, column in self.answers.items() if name in answer}
+        return {column: _per_vertex(array, self.shape, graph) for column, array in by_column.items()}
 
 
 def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:

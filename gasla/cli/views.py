@@ -89,11 +89,11 @@ class Answered:
             values, dates = values.view(np.int64), values
         if some.any() and np.ptp(values[some]) > 0:
             is_float = values.dtype.kind == "f"
-            found, bounds = np.histogram(values[some], bins=10 if is_float else min(10, int(np.ptp(values[some]))))
+            counts, bounds = np.histogram(values[some], bins=10 if is_float else min(10, int(np.ptp(values[some]))))
             shown = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
             if dates is not None:
                 shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
-            yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], found.tolist(), "vertices")
+            yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], counts.tolist(), "vertices")
         yield title
         lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # whose negation fits
         yield from text.ranking(self.names, np.where(some, values, lowest), min(self.top, int(some.sum())), dates)
@@ -202,8 +202,8 @@ class Answered:
 
     def inside(self, name: str, what: str) -> str:
         """Return a heading with the number of vertices or edges in a mask."""
-        found = self[name]
-        return f"{found.sum():,} of {len(found):,} {what}{', among them' * bool(found.any())}"
+        is_inside = self[name]
+        return f"{is_inside.sum():,} of {len(is_inside):,} {what}{', among them' * bool(is_inside.any())}"
 
     def of_degree(self, what: str) -> str:
         """Return the words that vertices or edges are in a core or truss, such as "are in the 3-core"."""
@@ -212,9 +212,9 @@ class Answered:
 
     def positive(self, name: str, what: str) -> str:
         """Return a heading with the number of edges, or pairs, with a value above 0."""
-        found = self[name]
-        of = f"{len(found):,} {'stored edges' if self.pairs is None else 'pairs'}"
-        return f"{(found > 0).sum():,} of {of} {what}{', most' * bool(len(found))}"
+        scores = self[name]
+        of = f"{len(scores):,} {'stored edges' if self.pairs is None else 'pairs'}"
+        return f"{(scores > 0).sum():,} of {of} {what}{', most' * bool(len(scores))}"
 
     def counted(self, name: str, what: str, title: str) -> str:
         """Return the length of an array, and a title if it is not empty."""

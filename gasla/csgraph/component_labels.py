@@ -46,6 +46,6 @@ def connected_components(
     if is_strong and array_module(csgraph) is np:
         reason = "the order in which SciPy numbers strong components"
         return passthrough.by_scipy("connected_components", reason, passthrough.without_parallels(csgraph), **given)
-    found = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
-    count = int(found.count)
-    return (count, found.labels.astype(np.int32, copy=False)) if return_labels else count
+    components = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
+    count = int(components.count)
+    return (count, components.labels.astype(np.int32, copy=False)) if return_labels else count

@@ -53,13 +53,13 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
     """Compute the flow by gasla, and return it in SciPy's form."""
     graph = Graph(csgraph)
-    found, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
-    xp: Any = array_module(found.flow)
-    flow = xp.zeros(pairs.m, found.flow.dtype)
-    flow[: graph.m] = found.flow
+    solution, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
+    xp: Any = array_module(solution.flow)
+    flow = xp.zeros(pairs.m, solution.flow.dtype)
+    flow[: graph.m] = solution.flow
     lists = pairs.sorted_out
     values: Any = lists.by_position(flow - flow[pairs.reverse_edge_ids])
-    return _result()(found.value, type(csgraph)((values, lists.indices, lists.indptr), shape=csgraph.shape))
+    return _result()(solution.value, type(csgraph)((values, lists.indices, lists.indptr), shape=csgraph.shape))
 
 
 @functools.cache

@@ -143,8 +143,8 @@ def sources_of(indices: Any, n: int) -> np.ndarray:
     """Sources as in SciPy: negative ones count from the end, None means all vertices."""
     if indices is None:
         return np.arange(n, dtype=np.int32)
-    found = np.array(moved(indices, "cpu") if array_module(indices) is not np else indices, dtype=np.int64)
-    found[found < 0] += n
-    if np.any(found < 0) or np.any(found >= n):
+    sources = np.array(moved(indices, "cpu") if array_module(indices) is not np else indices, dtype=np.int64)
+    sources[sources < 0] += n
+    if np.any(sources < 0) or np.any(sources >= n):
         raise ValueError("indices out of range 0...N")
-    return found
+    return sources

@@ -101,12 +101,12 @@ def _written(given: Any, lap: Any) -> Any:
     return given
 
 
-def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:
+def _check_holds(dtype: np.dtype[Any], numbers: Any) -> None:
     """Raise ValueError if integers overflow a smaller type."""
-    bounds = np.iinfo(kind)
+    bounds = np.iinfo(dtype)
     for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
         if not bounds.min <= bound <= bounds.max:
-            raise ValueError(f"the Laplacian holds {bound}, which {kind} doesn't; pass dtype=np.int64")
+            raise ValueError(f"the Laplacian holds {bound}, which {dtype} doesn't; pass dtype=np.int64")
 
 
 def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
@@ -168,10 +168,10 @@ def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Produc
 
     def laplace(v: Any) -> Any:
         v = _scaled(1 / weights, v) if normed else v
-        found = _scaled(sums, v) - m @ v
+        product = _scaled(sums, v) - m @ v
         if symmetrized:
-            found = found - adjoint @ v
-        return _scaled(1 / weights, found) if normed else found
+            product = product - adjoint @ v
+        return _scaled(1 / weights, product) if normed else product
 
     return laplace, weights
 

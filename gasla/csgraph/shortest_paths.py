@@ -218,14 +218,14 @@ def yen(
     least = _least_length(graph)
     if not least >= 0:
         return _yen_by_scipy(NEGATIVE_OR_NAN, csgraph, source, sink, K, given)
-    found = k_shortest_paths(graph, int(source), int(sink), K)
+    paths = k_shortest_paths(graph, int(source), int(sink), K)
     xp: Any = module_of(graph.device)
-    lengths = xp.asarray([path.distance for path in found], dtype=np.float64)
+    lengths = xp.asarray([path.distance for path in paths], dtype=np.float64)
     if not return_predecessors:
         return lengths
-    require_room("the predecessors have", len(found) * graph.n, 4, graph.device, "a smaller K")
-    predecessors = xp.full((len(found), graph.n), NONE, np.int32)
-    for row, (_, path, _) in zip(predecessors, found):
+    require_room("the predecessors have", len(paths) * graph.n, 4, graph.device, "a smaller K")
+    predecessors = xp.full((len(paths), graph.n), NONE, np.int32)
+    for row, (_, path, _) in zip(predecessors, paths):
         row[path[1:]] = path[:-1]
     return lengths, predecessors
 
@@ -234,10 +234,10 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
     """SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none returned."""
     each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)  # SciPy makes room for K paths
     require_room("the result has", K, each, "cpu", "a smaller K")
-    found = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
+    result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
     if K:
-        return found
-    return tuple(values[:0] for values in found) if given["return_predecessors"] else found[:0]
+        return result
+    return tuple(values[:0] for values in result) if given["return_predecessors"] else result[:0]
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
@@ -355,9 +355,9 @@ def _as_lengths(levels: Any) -> Any:
 
 def _before(parents: Any, sources: list[int]) -> Any:
     """Predecessors in SciPy's form."""
-    found = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
-    found[sources] = NONE
-    return found
+    predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
+    predecessors[sources] = NONE
+    return predecessors
 
 
 def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:

@@ -76,11 +76,11 @@ def find_airport(airports: Airports, wanted: str) -> int:
     """
     text = wanted.strip().casefold()
     for column in (airports.iata, airports.city, airports.name):
-        found = [v for v, value in enumerate(column.tolist()) if text and value.casefold() == text]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            several = ", ".join(str(airports.iata[v] or airports.name[v]) for v in found)
+        matches = [v for v, value in enumerate(column.tolist()) if text and value.casefold() == text]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            several = ", ".join(str(airports.iata[v] or airports.name[v]) for v in matches)
             raise ValueError(f"airport {wanted!r} could be any of {several}; expected one of these codes")
     raise ValueError(f"airport {wanted!r} has no route or does not exist; expected an IATA code such as LHR, or a city")
 
@@ -112,20 +112,20 @@ def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Find
     return Findings(flights, rank, betweenness, component, start, end, level, legs)
 
 
-def report(found: Findings, top: int = 10) -> Iterator[str]:
+def report(findings: Findings, top: int = 10) -> Iterator[str]:
     """Yield the lines that `gasla demo` prints."""
-    airports = found.network.airports
-    n = found.rank.size
-    yield f"{n:,} airports and {found.network.matrix.nnz:,} routes between them, June 2014"
-    yield f"({found.network.without_route:,} more airports have no route). {CREDIT}"
+    airports = findings.network.airports
+    n = findings.rank.size
+    yield f"{n:,} airports and {findings.network.matrix.nnz:,} routes between them, June 2014"
+    yield f"({findings.network.without_route:,} more airports have no route). {CREDIT}"
     yield ""
-    yield from _leaders(airports, found.rank, found.betweenness, top)
+    yield from _leaders(airports, findings.rank, findings.betweenness, top)
     yield ""
-    yield from _journey(found)
+    yield from _journey(findings)
     yield ""
-    yield from _pieces(airports, found.component)
+    yield from _pieces(airports, findings.component)
     yield ""
-    yield from _levels(found)
+    yield from _levels(findings)
 
 
 def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> Iterator[str]:
@@ -137,22 +137,24 @@ def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> I
         yield f"{place:3} {left:36}  {betweenness[b]:6.2%}  {airports.iata[b]}  {airports.city[b]}"
 
 
-def _journey(found: Findings) -> Iterator[str]:
-    start, end = (f"{found.network.airports.city[v]} ({_code(found, v)})" for v in (found.origin, found.destination))
-    if not found.legs:
+def _journey(findings: Findings) -> Iterator[str]:
+    start, end = (
+        f"{findings.network.airports.city[v]} ({_code(findings, v)})" for v in (findings.origin, findings.destination)
+    )
+    if not findings.legs:
         yield (
             f"There is no route from {start} to {end}"
-            if found.origin != found.destination
+            if findings.origin != findings.destination
             else f"{start} is both origin and destination"
         )
         return
-    total = sum(leg.kilometers for leg in found.legs)
-    yield f"The shortest route from {start} to {end}: {total:,.0f} km, {_flights(len(found.legs))}"
-    for leg in found.legs:
-        names = (f"{_code(found, v)} {found.network.airports.city[v]}" for v in (leg.start, leg.end))
+    total = sum(leg.kilometers for leg in findings.legs)
+    yield f"The shortest route from {start} to {end}: {total:,.0f} km, {_flights(len(findings.legs))}"
+    for leg in findings.legs:
+        names = (f"{_code(findings, v)} {findings.network.airports.city[v]}" for v in (leg.start, leg.end))
         yield "    {:24} → {:24} {:>7,.0f} km".format(*names, leg.kilometers)
-    fewest = int(found.level[found.destination])
-    if fewest < len(found.legs):
+    fewest = int(findings.level[findings.destination])
+    if fewest < len(findings.legs):
         yield f"    ({_flights(fewest)} are enough on a longer route)"
 
 
@@ -165,13 +167,13 @@ def _pieces(airports: Airports, component: Array) -> Iterator[str]:
         yield f"    {sizes[piece]:6,} airports: {names}"
 
 
-def _levels(found: Findings) -> Iterator[str]:
-    yield f"Number of flights from {found.network.airports.city[found.origin]}"
-    counts = np.bincount(found.level[found.level > 0], minlength=2)
+def _levels(findings: Findings) -> Iterator[str]:
+    yield f"Number of flights from {findings.network.airports.city[findings.origin]}"
+    counts = np.bincount(findings.level[findings.level > 0], minlength=2)
     for level, count in enumerate(counts[1:].tolist(), 1):
         airports = "airport " if count == 1 else "airports"
         yield f"    {_flights(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
-    lost = int((found.level < 0).sum())
+    lost = int((findings.level < 0).sum())
     if lost:
         yield f"    {'never':>10}  {lost:6,} airports"
 
@@ -180,26 +182,26 @@ def _flights(count: int) -> str:
     return "1 flight" if count == 1 else f"{count} flights"
 
 
-def _code(found: Findings, v: int) -> str:
-    return str(found.network.airports.iata[v]) or "no code"
+def _code(findings: Findings, v: int) -> str:
+    return str(findings.network.airports.iata[v]) or "no code"
 
 
-def draw_map(found: Findings, path: str | Path, dpi: int = 150) -> None:
+def draw_map(findings: Findings, path: str | Path, dpi: int = 150) -> None:
     """Draw the network, its most important airports and the chosen route; needs Matplotlib."""
     from gasla.demo.worldmap import Captions, Places, draw
 
-    flights, airports = found.network, found.network.airports
+    flights, airports = findings.network, findings.network.airports
     a, b = flights.matrix.nonzero()
     start, end = np.unique(np.sort(np.stack([a, b]), axis=0), axis=1)
-    stops = [found.origin, *(leg.end for leg in found.legs)] if found.legs else []
-    total = sum(leg.kilometers for leg in found.legs)
+    stops = [findings.origin, *(leg.end for leg in findings.legs)] if findings.legs else []
+    total = sum(leg.kilometers for leg in findings.legs)
     captions = Captions(
         title="The airports that hold the world together",
-        subtitle=f"{found.rank.size:,} airports and {flights.matrix.nnz:,} routes of June 2014, along great circles",
+        subtitle=f"{findings.rank.size:,} airports and {flights.matrix.nnz:,} routes of June 2014, along great circles",
         size="size: PageRank",
         heat="color: betweenness, fraction of all shortest paths",
         route=f"the shortest route: {' → '.join(airports.city[stops].tolist())}, {total:,.0f} km" if stops else "",
         credit=f"{CREDIT} · drawn by gasla",
     )
-    places = Places(airports.longitude, airports.latitude, airports.city, found.rank, found.betweenness)
+    places = Places(airports.longitude, airports.latitude, airports.city, findings.rank, findings.betweenness)
     draw(places, start, end, captions, path, route=stops, dpi=dpi)

@@ -279,7 +279,7 @@ def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None
         if v in named or (too_near and v not in route):
             continue
         away = 4 + 6 * float(places.size[v] / places.size.max())
-        found: list[tuple[int, int, Any, Any]] = []
+        choices: list[tuple[int, int, Any, Any]] = []
         for side, lift in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]:
             text = _name(axes, places.name[v], (x[v], y[v]), (side, lift), away, v in route)
             room = text.get_window_extent(figure.canvas.get_renderer()).expanded(1.04, 1.1)
@@ -287,11 +287,11 @@ def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None
                 text.remove()
             else:
                 hidden = ((dots > room.min) & (dots < room.max)).all(axis=1).sum()
-                found.append((hidden, len(found), text, room))
-        for _, _, text, _ in sorted(found)[1:]:
+                choices.append((hidden, len(choices), text, room))
+        for _, _, text, _ in sorted(choices)[1:]:
             text.remove()
-        if found:
-            taken.append(min(found)[3])
+        if choices:
+            taken.append(min(choices)[3])
             named.append(v)
 
 

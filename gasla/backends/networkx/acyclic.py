@@ -38,10 +38,10 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
     """Nodes by the longest path that ends at each; within a generation, in the order in which they become ready."""
     if not len(G):
         return iter(())
-    found = _generations(G)
-    if found is None:
+    generations = _generations(G)
+    if generations is None:
         raise NotImplementedError("a cycle, before which NetworkX gives the generations that there are")
-    levels = np.asarray(moved(found.levels, "cpu"), np.int64)
+    levels = np.asarray(moved(generations.levels, "cpu"), np.int64)
     out = G.plain().out
     order = ranks(levels, lambda: (out.owners(), out.indices), np.flatnonzero(levels == 0), latest=True)
     by_rank = np.argsort(order)
@@ -71,10 +71,10 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
     while True:
         path.append(vertex)
         row = slice(int(back.indptr[vertex]), int(back.indptr[vertex + 1]))
-        found = lengths[back.indices[row]] + back_values[row]
-        if not len(found) or not found.max() >= 0:
+        totals = lengths[back.indices[row]] + back_values[row]
+        if not len(totals) or not totals.max() >= 0:
             return path[::-1], values
-        vertex = int(back.indices[row][np.argmax(found)])
+        vertex = int(back.indices[row][np.argmax(totals)])
 
 
 @register(DIRECTED, by_name("weight"), only("topo_order", None), least=20_000)

@@ -24,8 +24,8 @@ def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterab
     """Return the edges of the tree, from parents to children."""
     start = _start(G, source)
     limit = depth(depth_limit)
-    found = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
-    return zip(G.called(found.parents[1:]), G.called(found.order[1:]))
+    visited = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
+    return zip(G.called(visited.parents[1:]), G.called(visited.order[1:]))
 
 
 @register(*CONDITIONS, least=20_000)

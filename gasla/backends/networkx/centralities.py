@@ -42,7 +42,7 @@ def betweenness_centrality(
     if n == 0:
         return dict.fromkeys(G.names, 0.0)
     graph = lengths(G, weight, least=1).to(G.device)
-    found = gasla.betweenness_centrality(
+    values = gasla.betweenness_centrality(
         graph,
         sources=None if drawn is None else G.numbered(drawn),
         normalized=bool(normalized),
@@ -50,8 +50,8 @@ def betweenness_centrality(
         endpoints=bool(endpoints),
     )
     if G.is_directed() and not normalized and graph.has_symmetric_values:
-        found = found * 2  # gasla treats symmetric graphs as undirected
-    scores = G.by_name(found)
+        values = values * 2  # gasla treats symmetric graphs as undirected
+    scores = G.by_name(values)
     if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
         scores[drawn[0]] = float("nan")  # as in NetworkX
     return scores
@@ -65,13 +65,13 @@ def edge_betweenness_centrality(
     drawn = None if k is None else seed.sample(G.names, k)
     graph = lengths(G, weight, least=1).to(G.device)
     sources = None if drawn is None else G.numbered(drawn)
-    found = gasla.edge_betweenness_centrality(graph, sources=sources, normalized=bool(normalized), weighted=True)
-    found = moved(found, "cpu")
+    values = gasla.edge_betweenness_centrality(graph, sources=sources, normalized=bool(normalized), weighted=True)
+    values = moved(values, "cpu")
     if G.is_directed() and graph.m and graph.is_symmetric and graph.has_symmetric_values:  # undirected, for gasla
         if drawn is not None and len(drawn) < len(G):
             raise NotImplementedError("nodes are drawn, and all edges lead both ways")
-        found = found / 2 if normalized else found
-    return _by_edge(G, found, weight)
+        values = values / 2 if normalized else values
+    return _by_edge(G, values, weight)
 
 
 def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
@@ -116,7 +116,7 @@ def harmonic_centrality(
     ids = G.numbered(asked)
     some = None if sources is None else G.numbered(origins)
     if len(asked) < len(origins):
-        found = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=some), "cpu")
+        values = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=some), "cpu")
     else:
-        found = moved(gasla.harmonic_centrality(graph, distance=kind, sources=some), "cpu")[ids]
-    return {name: score or 0 for name, score in zip(asked, found.tolist())}
+        values = moved(gasla.harmonic_centrality(graph, distance=kind, sources=some), "cpu")[ids]
+    return {name: score or 0 for name, score in zip(asked, values.tolist())}

@@ -25,8 +25,8 @@ def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -
         raise nx.NetworkXUnfeasible(f"{wanted} is not an independent set of G")
     graph = G.plain().to(G.device)
     number = 0 if seed is None else seed.getrandbits(63)
-    found = gasla.maximal_independent_set(graph, ids.tolist() or None, seed=number)
-    return G.called(np.flatnonzero(moved(found, "cpu")))
+    is_chosen = gasla.maximal_independent_set(graph, ids.tolist() or None, seed=number)
+    return G.called(np.flatnonzero(moved(is_chosen, "cpu")))
 
 
 @register(UNDIRECTED, SIMPLE, least=20_000, choice="NetworkX takes edges one after another")
@@ -73,8 +73,8 @@ def condensation(G: Converted, scc: Any = None) -> Any:
     if not len(G):
         made.graph["mapping"] = {}
         return made
-    found = gasla.strongly_connected_components(G.plain().to(G.device))
-    labels, count = np.asarray(moved(found.labels, "cpu"), np.int64), int(found.count)
+    components = gasla.strongly_connected_components(G.plain().to(G.device))
+    labels, count = np.asarray(moved(components.labels, "cpu"), np.int64), int(components.count)
     made.graph["mapping"] = mapping = dict(zip(G.names, labels.tolist()))
     made.add_nodes_from((label, {"members": set()}) for label in range(count))
     for name, label in mapping.items():

@@ -76,8 +76,8 @@ def _levels(
     out = graph.out
     graph = graph.with_values(np.where(out.owners() == out.indices, 2, 1) * graph.values)
     number = 0 if seed is None else seed.getrandbits(63)
-    found = find(graph.to(G.device), seed=number, **options)
-    return [np.asarray(moved(labels, "cpu"), np.int64) for labels in found.levels]
+    result = find(graph.to(G.device), seed=number, **options)
+    return [np.asarray(moved(labels, "cpu"), np.int64) for labels in result.levels]
 
 
 MOVES = "NetworkX moves nodes in a random order"

@@ -17,8 +17,8 @@ def _labels(G: Converted) -> tuple[int, Array]:
     """Return the number of weak components, and the component of each node, in the order of their first nodes."""
     if not len(G):
         return 0, np.zeros(0, np.int32)
-    found = gasla.connected_components(G.plain().to(G.device))
-    return int(found.count), moved(found.labels, "cpu")
+    components = gasla.connected_components(G.plain().to(G.device))
+    return int(components.count), moved(components.labels, "cpu")
 
 
 def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
@@ -84,8 +84,8 @@ def is_strongly_connected(G: Converted) -> bool:
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
     """Yield the nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
     if len(G):
-        found = gasla.strongly_connected_components(G.plain().to(G.device))
-        yield from sets(G, moved(found.labels, "cpu"))
+        components = gasla.strongly_connected_components(G.plain().to(G.device))
+        yield from sets(G, moved(components.labels, "cpu"))
 
 
 @register(least=20_000)

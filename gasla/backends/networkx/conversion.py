@@ -115,8 +115,8 @@ class Converted:
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
         """Return the attributes of every edge."""
-        found = chain.from_iterable(row.values() for row in rows)
-        return chain.from_iterable(keys.values() for keys in found) if self._multigraph else found
+        each = chain.from_iterable(row.values() for row in rows)
+        return chain.from_iterable(keys.values() for keys in each) if self._multigraph else each
 
     # The interface that NetworkX needs before it calls a backend, and in functions that are composed of others.
 
@@ -146,8 +146,8 @@ class Converted:
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
         """Return those of the given nodes that are in the graph, as in NetworkX's `nbunch_iter`."""
-        found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
-        return found
+        names: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
+        return names
 
     def number_of_edges(self) -> int:
         """Return the number of edges, parallel ones included."""
@@ -198,8 +198,8 @@ class Converted:
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
         """Return an attribute of every entry of `edges`."""
-        found = self.each(name)
-        return found if callable(name) else self.edges.combined(found, combine)
+        each_value = self.each(name)
+        return each_value if callable(name) else self.edges.combined(each_value, combine)
 
     def _by_function(self, weight: Callable[..., Any]) -> Array:
         """Return the weight of every entry by a function, called once each, or 0 where it hides an edge."""
@@ -217,12 +217,12 @@ class Converted:
             given = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
         except Exception as error:
             raise NotImplementedError("a function of weights raises an error, where it may not be called") from error
-        found = _numbers([0 if x is None else x for x in given], "a function")
-        if isinstance(found, str):
-            raise NotImplementedError(found)
-        _require_exact(found, "a function")
-        self._called[weight] = found, np.fromiter((x is None for x in given), np.bool_, len(given))
-        return found
+        numbers = _numbers([0 if x is None else x for x in given], "a function")
+        if isinstance(numbers, str):
+            raise NotImplementedError(numbers)
+        _require_exact(numbers, "a function")
+        self._called[weight] = numbers, np.fromiter((x is None for x in given), np.bool_, len(given))
+        return numbers
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
         """Return an attribute of every edge.
@@ -237,26 +237,26 @@ class Converted:
         key = (name, default)
         if key not in self._values and self.data is not None:
             self._keep(name, default, self.data)
-        found = self._values.get(key, f"the graph was converted without its edges' {name!r}")
-        if isinstance(found, str):
-            raise NotImplementedError(found)
+        values = self._values.get(key, f"the graph was converted without its edges' {name!r}")
+        if isinstance(values, str):
+            raise NotImplementedError(values)
         if not large:
-            _require_exact(found, name)
-        return found
+            _require_exact(values, name)
+        return values
 
     def integers(self, name: Any, default: Any = 1) -> tuple[Array, Array]:
         """Return which values of an attribute are integers, and these as int64, limited to its range."""
-        found = self.each(name, default, large=True)
+        values = self.each(name, default, large=True)
         if not callable(name) and (name, default) in self._integers:
             return self._integers[name, default]
-        is_whole = np.full(len(found), found.dtype.kind in "bi")
-        return is_whole, np.where(is_whole, found, 0).astype(np.int64)
+        is_whole = np.full(len(values), values.dtype.kind in "bi")
+        return is_whole, np.where(is_whole, values, 0).astype(np.int64)
 
     def _keep(self, name: Any, default: Any, edges: Iterable[dict[Any, Any]]) -> None:
         """Keep an attribute of every edge as an array, and integers among floats once more, exactly."""
         given = [data.get(name, default) for data in edges]
-        found = self._values[name, default] = _numbers(given, name)
-        if isinstance(found, str) or found.dtype.kind != "f":
+        values = self._values[name, default] = _numbers(given, name)
+        if isinstance(values, str) or values.dtype.kind != "f":
             return
         is_whole = np.fromiter((isinstance(x, int | np.integer) for x in given), np.bool_, len(given))
         if is_whole.any():
@@ -297,8 +297,8 @@ class Converted:
                 raise NotImplementedError("a function of weights, of edges the other way")
             return make()
 
-        found: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
-        return found
+        made: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
+        return made
 
     def backwards(self) -> Array:
         """For each entry of the in-lists, its position in the out-lists."""
@@ -311,8 +311,8 @@ class Converted:
             places[here] = there
             return places
 
-        found: Array = self.once("backwards", make)
-        return found
+        edge_ids: Array = self.once("backwards", make)
+        return edge_ids
 
     def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
         """Return whether sums of an attribute are whole numbers, in which case NetworkX's are as well."""
@@ -322,11 +322,11 @@ class Converted:
         """Numbers of edges at each node: of undirected ones loops count twice, of directed ones those out of it."""
         edges = self._back if reverse else self.edges
         if self.edges.copies is None:
-            found = edges.graph.out_degrees.astype(np.int64)
+            counts = edges.graph.out_degrees.astype(np.int64)
         else:
             ends = edges.graph.out.owners() if not reverse else self.edges.graph.out.indices
-            found = np.bincount(ends, self.edges.copies, len(self)).astype(np.int64)
-        return found if self._directed else found + self._loops()
+            counts = np.bincount(ends, self.edges.copies, len(self)).astype(np.int64)
+        return counts if self._directed else counts + self._loops()
 
     def all_degrees(self) -> Array:
         """Numbers of edges at each node, in both directions."""
@@ -378,21 +378,21 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
     if not given:
         return np.zeros(0, np.int64)
     try:
-        found = np.array(given)
+        numbers = np.array(given)
     except (ValueError, OverflowError):  # lists of unequal lengths, for example
-        found = np.array(None)
-    if found.ndim != 1 or found.dtype.kind not in "bif":
+        numbers = np.array(None)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "bif":
         odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
         kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
     if odd_types := {*map(type, given)} - EVEN:  # narrow NumPy numbers overflow or round in NetworkX's sums
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
-    return found
+    return numbers
 
 
-def _require_exact(found: Array, name: Any) -> None:
+def _require_exact(numbers: Array, name: Any) -> None:
     """Refuse numbers of 2**53 and more: their sums are rounded, otherwise than in Python."""
-    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
+    if numbers.dtype.kind != "b" and bool((np.abs(numbers[np.isfinite(numbers)].astype(np.float64)) >= EXACT).any()):
         raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
 
 
@@ -513,11 +513,11 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     G = kind(**result.graph) if all(isinstance(key, str) for key in result.graph) else kind()
     G.graph.update(result.graph)
     G.add_nodes_from(result.names if result.node_data is None else zip(result.names, result.node_data))
-    found = _entries_of(result)
+    entries = _entries_of(result)
     for u, row in zip(result.names, _split(result.edges.graph, result)):
         own = G._adj[u]
         for v in row:
-            entry = next(found)
+            entry = next(entries)
             own[v] = entry if result.is_directed() or v == u or u not in G._adj[v] else G._adj[v][u]
     if result.is_directed():
         for v, row in zip(result.names, _split(result.plain(reverse=True), result)):

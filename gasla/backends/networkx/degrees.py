@@ -39,11 +39,11 @@ def strengths(G: Converted, kind: str, weight: Any) -> Array:
     """Weighted degrees: 'in', 'out' or 'in+out' of a directed graph; a loop of an undirected one counts twice."""
     values, tails, heads = each_edge(G, weight)
     n, ends = len(G), ({"out": [tails], "in": [heads]}.get(kind, [tails, heads]) if G.is_directed() else [tails])
-    found = np.sum([np.bincount(side, values, n) for side in ends], axis=0)
+    sums = np.sum([np.bincount(side, values, n) for side in ends], axis=0)
     if not G.is_directed():
         loops = tails == heads
-        found = found + np.bincount(tails[loops], values[loops], n)
-    return found.astype(np.int64) if values.dtype.kind in "bi" else found
+        sums = sums + np.bincount(tails[loops], values[loops], n)
+    return sums.astype(np.int64) if values.dtype.kind in "bi" else sums
 
 
 def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
@@ -61,12 +61,12 @@ def _around(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     values = np.ones(len(heads), np.int64) if weight is None else each_edge(G, weight)[0]
-    found = np.zeros(len(G))
+    sums = np.zeros(len(G))
     if "out" in kind or not G.is_directed():
-        found += np.bincount(tails, values * degrees[heads], len(G))
+        sums += np.bincount(tails, values * degrees[heads], len(G))
     if "in" in kind and G.is_directed():
-        found += np.bincount(heads, values * degrees[tails], len(G))
-    return found
+        sums += np.bincount(heads, values * degrees[tails], len(G))
+    return sums
 
 
 @register(
@@ -87,8 +87,8 @@ def average_neighbor_degree(
         raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
     total = _around(G, source, strengths(G, target, None), weight)
     degrees = strengths(G, source, weight)
-    found = np.divide(total, degrees, out=np.zeros(len(G)), where=degrees != 0).tolist()
-    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+    means = np.divide(total, degrees, out=np.zeros(len(G)), where=degrees != 0).tolist()
+    return {name: means[G.numbers[name]] for name in G.nbunch_iter(nodes)}
 
 
 @register(WEIGHT, WEIGHTED_MULTIGRAPH, ALL_NODES, least=20_000)
@@ -109,8 +109,8 @@ def average_degree_connectivity(
     if bool((some[norm == 0] > 0).any()):
         raise NotImplementedError(f"{weight!r} of some edges sums to 0")
     order = np.argsort(first)
-    found = zip(some[order].tolist(), total[order].tolist(), norm[order].tolist())
-    return {degree: sum_ / times if times else 0 for degree, sum_, times in found}
+    by_degree = zip(some[order].tolist(), total[order].tolist(), norm[order].tolist())
+    return {degree: sum_ / times if times else 0 for degree, sum_, times in by_degree}
 
 
 KINDS = when(
@@ -125,7 +125,7 @@ def degree_assortativity_coefficient(
 ) -> float:
     """Return the correlation of the degrees at both ends of edges."""
     kinds = [strengths(G, kind, weight) for kind in ("in", "out") if kind in (x, y)]
-    values = [set(found.tolist()) for found in kinds]
+    values = [set(column.tolist()) for column in kinds]
     numbers = {degree: i for i, degree in enumerate(set.union(*values) if G.is_directed() else values[0])}
     return _correlation(G, [_coded(strengths(G, kind, weight).tolist(), numbers) for kind in (x, y)], numbers)
 
@@ -142,8 +142,8 @@ def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
     if count > 4096:
         raise NotImplementedError(f"{count} different values, of whose pairs NetworkX makes a dense matrix")
     kinds = sides[0][tails] * count + sides[1][heads]
-    found = np.bincount(kinds, minlength=count * count).reshape(count, count).astype(np.float64)
-    return found / found.sum()
+    counts = np.bincount(kinds, minlength=count * count).reshape(count, count).astype(np.float64)
+    return counts / counts.sum()
 
 
 def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -> float:
@@ -190,8 +190,8 @@ def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any
         numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in met).keys()))}
     except TypeError as error:
         raise NotImplementedError(f"{attribute!r} of a node cannot be hashed") from error
-    found = np.array([numbers.get(value, 0) for value in values], np.int64)
-    M = _mixing(G, [found, found], len(numbers))
+    codes = np.array([numbers.get(value, 0) for value in values], np.int64)
+    M = _mixing(G, [codes, codes], len(numbers))
     M = M / M.sum() if M.sum() != 1.0 else M
     squares = (M @ M).sum()
     return float((M.trace() - squares) / (1 - squares))
@@ -204,8 +204,8 @@ def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any =
     if not all(type(value) in (int, float) and value == value for value in values):
         raise NotImplementedError(f"{attribute!r} of a node is missing or no number")
     numbers = {value: i for i, value in enumerate(set(values))}
-    found = _coded(values, numbers)
-    return _correlation(G, [found, found], numbers)
+    codes = _coded(values, numbers)
+    return _correlation(G, [codes, codes], numbers)
 
 
 @register(DIRECTED, SIMPLE, least=10_000)
@@ -235,12 +235,12 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
     out = G.plain().out
     both = np.bincount(out.owners()[mutual(G) | (out.owners() == out.indices)], minlength=len(G))
     degrees = G.all_degrees()
-    found = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
+    shares = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
     if nodes in G:
-        if (share := found[G.numbers[nodes]]) is None:
+        if (share := shares[G.numbers[nodes]]) is None:
             raise nx.NetworkXError("Not defined for isolated nodes.")
         return share
-    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+    return {name: shares[G.numbers[name]] for name in G.nbunch_iter(nodes)}
 
 
 @register(least=20_000)
@@ -266,5 +266,5 @@ def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, s
     nodes = len(G) - np.cumsum(np.bincount(degrees))
     edges = len(tails) // 2 - np.cumsum(np.bincount(np.minimum(degrees[tails], degrees[heads]))) // 2
     edges = np.append(edges, np.zeros(max(len(nodes) - len(edges), 0), np.int64))
-    found = zip(nodes[nodes > 1].tolist(), edges.tolist())
-    return {k: 2 * some / (many * (many - 1)) for k, (many, some) in enumerate(found)}
+    by_degree = zip(nodes[nodes > 1].tolist(), edges.tolist())
+    return {k: 2 * some / (many * (many - 1)) for k, (many, some) in enumerate(by_degree)}

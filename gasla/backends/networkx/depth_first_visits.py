@@ -33,9 +33,9 @@ def dfs_edges(
     G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the edges of a depth-first search."""
-    found = _search(G, source)
-    children = found.preorder[found.parents[found.preorder] != found.preorder]
-    yield from zip(G.called(found.parents[children]), G.called(children))
+    visited = _search(G, source)
+    children = visited.preorder[visited.parents[visited.preorder] != visited.preorder]
+    yield from zip(G.called(visited.parents[children]), G.called(children))
 
 
 def _nodes(order: str) -> Callable[..., Iterator[Any]]:

@@ -201,11 +201,11 @@ def _is_converted(G: Any) -> bool:
 
 def _size(G: Any, enough: int) -> int:
     """Nodes + adjacency entries, counted until there are enough."""
-    found = len(G)
+    size = len(G)
     rows = iter(G._adj.values())
-    while found < enough and (some := list(islice(rows, 1000))):
-        found += sum(map(len, some))
-    return found
+    while size < enough and (some := list(islice(rows, 1000))):
+        size += sum(map(len, some))
+    return size
 
 
 def by_name(parameter: str) -> Condition:
@@ -221,9 +221,9 @@ def number(parameter: str) -> Condition:
     """Condition: a number or None."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
-        found = given[parameter]
-        is_number = isinstance(found, int | float) and found == found
-        return None if found is None or is_number else f"{parameter} is no number"
+        value = given[parameter]
+        is_number = isinstance(value, int | float) and value == value
+        return None if value is None or is_number else f"{parameter} is no number"
 
     return condition
 
@@ -232,8 +232,8 @@ def only(parameter: str, *values: Any) -> Condition:
     """Condition: one of some values."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
-        found = given[parameter]
-        if any(found is value or (type(found) is type(value) and found == value) for value in values):
+        argument = given[parameter]
+        if any(argument is value or (type(argument) is type(value) and argument == value) for value in values):
             return None
         if values == (None,):
             return f"{parameter} is given"

@@ -32,10 +32,10 @@ def _smallest(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[fl
     """Return the smallest eigenvalue besides 0, and its eigenvector."""
     start = 0 if seed is None else int(seed.randint(2**31 - 1))
     try:
-        found = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
+        embedding = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
     except RuntimeError as error:
         raise NotImplementedError(str(error)) from None
-    return float(found.values[0]), np.asarray(moved(found.vectors, "cpu"))[:, 0]
+    return float(embedding.values[0]), np.asarray(moved(embedding.vectors, "cpu"))[:, 0]
 
 
 @register(UNDIRECTED, by_name("weight"), METHOD, least=500, choice=WITHIN)

@@ -32,10 +32,10 @@ for theirs in (nx.k_core, nx.k_shell, nx.k_crust):
 @register(SIMPLE, GIVEN, least=10_000)
 def k_corona(G: Converted, k: Any, core_number: Cores | None = None) -> Any:
     """Return the subgraph of the nodes of core number k with exactly k neighbors in the k-core."""
-    found = cores(G) if core_number is None else core_number
-    out, numbers = G.plain().out, np.array([found[name] for name in G.names])
+    by_name = cores(G) if core_number is None else core_number
+    out, numbers = G.plain().out, np.array([by_name[name] for name in G.names])
     inner = np.bincount(out.owners()[numbers[out.indices] >= k], minlength=len(G)).tolist() if len(G) else []
-    return induced(G, (name for name in found if found[name] == k == inner[G.numbers[name]]))
+    return induced(G, (name for name in by_name if by_name[name] == k == inner[G.numbers[name]]))
 
 
 @register(UNDIRECTED, SIMPLE, when("k is no integer", lambda given: type(given["k"]) is not int), least=10_000)

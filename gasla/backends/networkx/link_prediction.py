@@ -38,8 +38,8 @@ def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoke
     graph = G.plain().to(G.device)
     while some := list(islice(pairs, BLOCK)):
         ends = np.array([G.numbered(pair) for pair in some], np.int32).T
-        found = moved(measure(graph, pairs=(moved(ends[0], G.device), moved(ends[1], G.device))), "cpu")
-        for (u, v), score in zip(some, spoken(found, ends)):
+        scores = moved(measure(graph, pairs=(moved(ends[0], G.device), moved(ends[1], G.device))), "cpu")
+        for (u, v), score in zip(some, spoken(scores, ends)):
             yield u, v, score
 
 
@@ -54,9 +54,9 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
             yield u, v
 
 
-def _sums(found: Any, ends: Any) -> Iterable[Any]:
+def _sums(scores: Any, ends: Any) -> Iterable[Any]:
     """Sums; an empty sum is the integer 0."""
-    for score in found.tolist():
+    for score in scores.tolist():
         if score == float("inf"):  # the pair (v, v) with a neighbor of degree 1, whose logarithm is 0
             raise ZeroDivisionError("float division by zero")
         yield score or 0
@@ -67,9 +67,9 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
     """Common neighbors over all neighbors of a pair."""
     degrees = G.degrees()
 
-    def spoken(found: Any, ends: Any) -> Iterable[Any]:
+    def spoken(scores: Any, ends: Any) -> Iterable[Any]:
         have = (degrees[ends[0]] + degrees[ends[1]] > 0).tolist()
-        return (score if some else 0 for score, some in zip(found.tolist(), have))
+        return (score if some else 0 for score, some in zip(scores.tolist(), have))
 
     return _scored(G, ebunch, gasla.jaccard, spoken)
 
@@ -90,7 +90,7 @@ def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
 def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
     """Return the product of the degrees of a pair."""
 
-    def whole(found: Any, ends: Any) -> Iterable[Any]:
-        return found.astype(np.int64).tolist()
+    def whole(scores: Any, ends: Any) -> Iterable[Any]:
+        return scores.astype(np.int64).tolist()
 
     return _scored(G, ebunch, gasla.preferential_attachment, whole)

@@ -77,10 +77,10 @@ def pagerank(
     shares = {what: _shares(G, numbers, what) for what, numbers in given.items()}
     graph = _weights(G, weight)
     with unwarned(gasla.ConvergenceWarning):  # an exception says it, as NetworkX's
-        found = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
-    if not found.converged:
+        result = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
+    if not result.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    return G.by_name(found.ranks)
+    return G.by_name(result.ranks)
 
 
 @register(
@@ -109,10 +109,10 @@ def hits(
     if len(G) < 3 or graph.m == 0:
         raise NotImplementedError("a graph too small for ARPACK, which NetworkX asks")
     with unwarned(gasla.ConvergenceWarning):
-        found = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
-    if not found.converged:
+        result = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
+    if not result.converged:
         raise NotImplementedError(f"scores that have not settled after {max_iter} iterations")
-    return G.by_name(found.hubs), G.by_name(found.authorities)
+    return G.by_name(result.hubs), G.by_name(result.authorities)
 
 
 @register(
@@ -140,12 +140,12 @@ def eigenvector_centrality(
     if graph.value_range is not None and not graph.value_range[1] >= 1:
         raise NotImplementedError(f"every {weight!r} is below 1: gasla multiplies them, and takes other steps")
     with unwarned(gasla.ConvergenceWarning):
-        found = gasla.eigenvector_centrality(
+        result = gasla.eigenvector_centrality(
             graph, max_iter=max_iter, tol=tol, nstart=start, weighted=True, dtype=dtype
         )
-    if not found.converged:
+    if not result.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    scores = G.by_name(found.scores)
+    scores = G.by_name(result.scores)
     return scores if nstart is None else {name: scores[name] for name in nstart}
 
 
@@ -176,7 +176,7 @@ def katz_centrality(
     start = np.zeros(len(G)) if nstart is None else _numbers(G, nstart, "nstart")
     graph = _weights(G, weight)
     with unwarned(gasla.ConvergenceWarning):
-        found = gasla.katz_centrality(
+        result = gasla.katz_centrality(
             graph,
             alpha=alpha,
             beta=_worth(G, beta),
@@ -187,9 +187,9 @@ def katz_centrality(
             weighted=True,
             dtype=dtype,
         )
-    if not found.converged:
+    if not result.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    scores = G.by_name(found.scores)
+    scores = G.by_name(result.scores)
     return scores if nstart is None else {name: scores[name] for name in nstart}
 
 

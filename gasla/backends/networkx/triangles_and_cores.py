@@ -44,13 +44,13 @@ def _proper(G: Converted) -> tuple[Array, Array]:
     return tails[are], heads[are]
 
 
-def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
+def _of(G: Converted, nodes: Any, values: list[Any]) -> Any:
     """Select the values of all nodes, of some, or of one."""
     if nodes is None:
-        return dict(zip(G.names, found))
+        return dict(zip(G.names, values))
     if nodes in G:
-        return found[G.numbers[nodes]]
-    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+        return values[G.numbers[nodes]]
+    return {name: values[G.numbers[name]] for name in G.nbunch_iter(nodes)}
 
 
 @register(
@@ -67,11 +67,11 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
     """Return the fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
     if weight is None:
         mode: Any = "directed" if G.is_directed() else "undirected"
-        found = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
+        shares = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
     else:
         closed, pairs = _closed(G, weight)
-        found = closed / np.maximum(pairs, 1)
-    return [share or 0 for share in found.tolist()]
+        shares = closed / np.maximum(pairs, 1)
+    return [share or 0 for share in shares.tolist()]
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
@@ -120,8 +120,8 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
     possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # no squares, although some are possible
-    found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
-    return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
+    shares = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
+    return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(shares, possible.tolist())])
 
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
@@ -159,6 +159,6 @@ def core_number(G: Converted) -> dict[Any, int]:
 def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
     """Return the greedy coloring of nodes by decreasing degree."""
     degrees = G.degrees()
-    found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
+    colors = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
     order = np.argsort(-degrees, kind="stable")
-    return dict(zip(G.called(order), moved(found, "cpu")[order].tolist()))
+    return dict(zip(G.called(order), moved(colors, "cpu")[order].tolist()))

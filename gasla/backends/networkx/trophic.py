@@ -53,22 +53,22 @@ def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, 
 def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
     """Return the level of every node: 1 without incoming edges, else 1 more than the mean of the nodes before it."""
     levels, basal = _levels(G, weight, True)
-    found: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
-    found.update(zip(G.called(np.flatnonzero(~basal)), levels[~basal].tolist()))
-    return found
+    by_name: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
+    by_name.update(zip(G.called(np.flatnonzero(~basal)), levels[~basal].tolist()))
+    return by_name
 
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_differences(G: Converted, weight: Any = "weight") -> dict[tuple[Any, Any], float]:
     """Return the difference of the levels of both ends of every edge."""
-    tails, heads, found = _differences(G, weight)
-    return dict(zip(zip(G.called(tails), G.called(heads)), found.tolist()))
+    tails, heads, differences = _differences(G, weight)
+    return dict(zip(zip(G.called(tails), G.called(heads)), differences.tolist()))
 
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibalism: bool = False) -> float:
     """Return the standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
-    found = _differences(G, weight, bool(cannibalism))[2]
-    if not len(found):
+    differences = _differences(G, weight, bool(cannibalism))[2]
+    if not len(differences):
         raise NotImplementedError("no edges, of which NumPy has no standard deviation")
-    return float(np.std(found))
+    return float(np.std(differences))

@@ -28,17 +28,17 @@ def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
     matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
-        found = parents[order]
-        found[0] = -1
-        return Queue(order, found)
+        queue_parents = parents[order]
+        queue_parents[0] = -1
+        return Queue(order, queue_parents)
     n, first = len(G), matrix.indptr[-1]  # an additional vertex with edges to all sources
     indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
     indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
     larger = csr_array((np.ones(len(indices)), indices, indptr), shape=(n + 1, n + 1))
     order, parents = breadth_first_order(larger, n)
-    found = parents[order[1:]]
-    found[: len(sources)] = -1
-    return Queue(order[1:], found)
+    queue_parents = parents[order[1:]]
+    queue_parents[: len(sources)] = -1
+    return Queue(order[1:], queue_parents)
 
 
 def _matrix(graph: Graph) -> csr_array:
@@ -46,16 +46,16 @@ def _matrix(graph: Graph) -> csr_array:
     return csr_array((np.ones(len(out.indices)), out.indices, out.indptr), shape=(graph.n, graph.n))
 
 
-def layers(found: Queue) -> list[Array]:
+def layers(visited: Queue) -> list[Array]:
     """Return the nodes of a queue, grouped by distance from the sources."""
-    places = np.zeros(int(found.order.max()) + 1, np.int64)
-    places[found.order] = np.arange(len(found.order))
-    begins = places[found.parents]  # positions of parents in the queue, which ascend
-    begins[found.parents < 0] = -1
-    bounds = [0, int((found.parents < 0).sum())]
+    places = np.zeros(int(visited.order.max()) + 1, np.int64)
+    places[visited.order] = np.arange(len(visited.order))
+    begins = places[visited.parents]  # positions of parents in the queue, which ascend
+    begins[visited.parents < 0] = -1
+    bounds = [0, int((visited.parents < 0).sum())]
     while bounds[-1] < len(begins):
         bounds.append(int(np.searchsorted(begins, bounds[-1])))
-    return [found.order[first:last] for first, last in pairwise(bounds)]
+    return [visited.order[first:last] for first, last in pairwise(bounds)]
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
@@ -82,33 +82,33 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     reached[sources] = False
     later = np.flatnonzero(reached)
     order = np.concatenate([sources, later[np.argsort(keys[later], kind="stable")]])
-    found = np.full(len(keys), -1, np.int64)
-    found[order] = np.arange(len(order))
+    rank_of = np.full(len(keys), -1, np.int64)
+    rank_of[order] = np.arange(len(order))
     sorted_keys = keys[order]
     starts = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1]))
     ends = np.append(starts[1:], len(order))
     tied = ends - starts > np.where(starts == 0, len(sources), 1)
     if not tied.any():
-        return found
+        return rank_of
     tails, heads = edges()
-    by_head = np.argsort(found[heads], kind="stable")  # groups the edges by head, in the order of the rows
+    by_head = np.argsort(rank_of[heads], kind="stable")  # groups the edges by head, in the order of the rows
     tails, heads = tails[by_head], heads[by_head]
-    places = found[heads]
+    places = rank_of[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
         group = np.arange(first, last)
         along = keys[tails[group]] == keys[heads[group]]  # edges of length 0
         before, within = group[~along], group[along]
-        begun = _arrived(tails[before], heads[before], by_head[before], found, latest) if start else sources
+        begun = _arrived(tails[before], heads[before], by_head[before], rank_of, latest) if start else sources
         if len(begun) < end - start:
             begun = _followed(begun.tolist(), tails[within], heads[within], by_head[within])
-        found[begun] = np.arange(start, end)
-    return found
+        rank_of[begun] = np.arange(start, end)
+    return rank_of
 
 
-def _arrived(tails: Array, heads: Array, places: Array, found: Array, latest: bool) -> Array:
+def _arrived(tails: Array, heads: Array, places: Array, ranks: Array, latest: bool) -> Array:
     """Vertices in the order of the first edges that reach them, or of the last."""
-    rows = np.lexsort((places, found[tails]))
+    rows = np.lexsort((places, ranks[tails]))
     once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
     settled = once[np.argsort(at)]
     return settled[::-1] if latest else settled

@@ -89,8 +89,8 @@ def times(count: float, once: Count) -> Count:
     """`count` repetitions."""
 
     def repeated(work: Work, reaches: list[Reach]) -> Floor:
-        found = once(work, reaches)
-        return Floor(count * found.seconds, found.cause)
+        floor = once(work, reaches)
+        return Floor(count * floor.seconds, floor.cause)
 
     return repeated
 
@@ -111,24 +111,24 @@ def searched(fields: int, all_at_once: bool = False) -> Count:
     """
 
     def search(work: Work, reaches: list[Reach]) -> Floor:
-        found = max(reaches, key=lambda reach: reach.depth) if all_at_once else reaches[0]
+        deepest = max(reaches, key=lambda reach: reach.depth) if all_at_once else reaches[0]
         size = fields * (len(reaches) if all_at_once and fields == 4 else 1) * work.n
-        return work.floor(size + found.vertices * (8 + SECTOR), found.vertices, found.depth)
+        return work.floor(size + deepest.vertices * (8 + SECTOR), deepest.vertices, deepest.depth)
 
     return search
 
 
 def relaxed(work: Work, reaches: list[Reach]) -> Floor:
     """Shortest paths: every edge, its weight and the distance at its end are read once; one barrier per level."""
-    return work.floor(8 * work.m + 4 * (len(reaches) + 1) * work.n, work.m, max(found.depth for found in reaches))
+    return work.floor(8 * work.m + 4 * (len(reaches) + 1) * work.n, work.m, max(reach.depth for reach in reaches))
 
 
 def dependencies(work: Work, reaches: list[Reach]) -> Floor:
     """Betweenness: from every source, a search and two passes over all edges with 8-byte values at their ends."""
     total, cause = 0.0, ""
-    for found in reaches:
-        sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
-        total, cause = total + LEVELS(work, [found]).seconds + sums.seconds, sums.cause
+    for reach in reaches:
+        sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * reach.depth, vector=8 * work.n)
+        total, cause = total + LEVELS(work, [reach]).seconds + sums.seconds, sums.cause
     return Floor(total, cause)
 
 

@@ -119,9 +119,9 @@ def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
     return [(source, peer.bfs(source)) for source in sources]
 
 
-def levels_of(found: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
+def levels_of(trees: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
     """Return the results of `searches` as rows of levels."""
-    return np.stack([depths(dense(parents), source) for source, parents in found])
+    return np.stack([depths(dense(parents), source) for source, parents in trees])
 
 
 def depths(parents: Any, source: int) -> Any:

@@ -215,9 +215,9 @@ class GraphBLAS:
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
         best = np.zeros((self.n, SIMILAR))
         for row, (first, last) in enumerate(pairwise(indptr.tolist())):
-            found = scores[first:last]
-            found = -np.sort(-(found if len(found) <= SIMILAR else np.partition(found, -SIMILAR)[-SIMILAR:]))
-            best[row, : len(found)] = found
+            similar = scores[first:last]
+            similar = -np.sort(-(similar if len(similar) <= SIMILAR else np.partition(similar, -SIMILAR)[-SIMILAR:]))
+            best[row, : len(similar)] = similar
         return best
 
     def _over_either(self, common: Matrix) -> Matrix:
@@ -374,9 +374,9 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
         grandparent = Vector.from_dense(new)
 
 
-def _at_edges(found: Matrix, A: csr_array) -> np.ndarray:
+def _at_edges(matrix: Matrix, A: csr_array) -> np.ndarray:
     """Return the entry of a matrix at each stored edge, by rows, or 0 if missing."""
-    rows, columns, values = found.to_coo()
+    rows, columns, values = matrix.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)
     order = np.argsort(keys)

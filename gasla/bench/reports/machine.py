@@ -54,7 +54,7 @@ def spin() -> Spin:
     """Run the arithmetic on one thread per usable core, on Linux with pinned threads."""
     count = cores.usable()
     places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    barrier, found = Barrier(count), list[tuple[float, float]]()
+    barrier, times = Barrier(count), list[tuple[float, float]]()
 
     def work(number: int) -> None:
         if len(places) == count:
@@ -62,14 +62,14 @@ def spin() -> Spin:
         barrier.wait()
         wall, own = time.perf_counter(), time.thread_time()
         hashlib.pbkdf2_hmac("sha256", b"", b"", WORK)
-        found.append((time.perf_counter() - wall, time.thread_time() - own))
+        times.append((time.perf_counter() - wall, time.thread_time() - own))
 
     threads = [Thread(target=work, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return Spin(max(max(1 - own / wall, 0.0) for wall, own in found), max(own for _, own in found))
+    return Spin(max(max(1 - own / wall, 0.0) for wall, own in times), max(own for _, own in times))
 
 
 def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
@@ -86,12 +86,12 @@ def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, 
     for attempt in range(ATTEMPTS):
         before, jiffies = _quiet(), _jiffies()
         yield from measure()
-        found = disturbance(before, spin(), _stolen(jiffies, _jiffies()))
-        notes.append({"measured": what, "stolen": round(found.stolen, 4), "slowed": round(found.slowed, 4)})
-        if not found.is_much:
+        noise = disturbance(before, spin(), _stolen(jiffies, _jiffies()))
+        notes.append({"measured": what, "stolen": round(noise.stolen, 4), "slowed": round(noise.slowed, 4)})
+        if not noise.is_much:
             return
         then = "measuring again" if attempt + 1 < ATTEMPTS else "times may be too high"
-        print(f"{what}: the machine was busy with other work ({found}); {then}", file=sys.stderr, flush=True)
+        print(f"{what}: the machine was busy with other work ({noise}); {then}", file=sys.stderr, flush=True)
 
 
 def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
@@ -112,12 +112,12 @@ _fastest = float("inf")  # seconds of the fastest spin in this process
 
 def _quiet() -> Spin:
     """Return a spin; a second one after a pause if other processes were active."""
-    found = spin()
+    state = spin()
     for _ in range(ATTEMPTS - 1):
-        if found.stolen > STOLEN:
+        if state.stolen > STOLEN:
             time.sleep(PAUSE)
-            found = spin()
-    return found
+            state = spin()
+    return state
 
 
 def _jiffies() -> list[int]:

@@ -46,14 +46,14 @@ def draw(report: Report, path: Path) -> None:
     from gasla.demo.worldmap import picture_format
     from gasla.output import replacing
 
-    found = list(panels(report.cells))
-    across = 2 if len(found) == 4 else min(COLUMNS, max(1, len(found)))
-    rows = -(-len(found) // across) or 1
+    each_panel = list(panels(report.cells))
+    across = 2 if len(each_panel) == 4 else min(COLUMNS, max(1, len(each_panel)))
+    rows = -(-len(each_panel) // across) or 1
     width, height = max(7.5, 4.6 * across), 2.5 + 3.1 * rows
     figure = Figure(figsize=(width, height), facecolor=PAPER, layout=None)
-    space = 0.54 if any(len(bars) > MANY for _, bars in found) else 0.42
+    space = 0.54 if any(len(bars) > MANY for _, bars in each_panel) else 0.42
     figure.subplots_adjust(0.75 / width, 1.15 / height, 1 - 0.2 / width, 1 - 1.35 / height, wspace=0.22, hspace=space)
-    for place, (title, bars) in enumerate(found, 1):
+    for place, (title, bars) in enumerate(each_panel, 1):
         panel(figure.add_subplot(rows, across, place, facecolor=PAPER), title, bars)
     write_around(figure, report, width, height)
     with replacing(path) as stream:

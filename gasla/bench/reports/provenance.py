@@ -35,7 +35,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         The commit, for copies of a checkout without git.
     """
     in_git = not commit and bool(_git("ls-files", HERE.name))  # False if installed inside another checkout
-    found = {
+    facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
         "uncommitted_changes": in_git and bool(_git("status", "--porcelain", "--untracked-files=no")),
@@ -45,9 +45,9 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
         "threads": threads(),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": {"gasla": gasla.__version__} | {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {"gasla": gasla.__version__} | {name: facts for name in PACKAGES if (facts := _version(name))},
     }
-    return found | {"cpu": dict, "gpu": _gpu}[device]()
+    return facts | {"cpu": dict, "gpu": _gpu}[device]()
 
 
 def _gpu() -> dict[str, Any]:

@@ -59,8 +59,8 @@ class Report(NamedTuple):
     def disturbed(self) -> dict[str, Disturbance]:
         """Return the measurements, by name, during which the machine was busy with other work, at the last attempt."""
         notes = self.provenance.get("machine", [])
-        found = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
-        return {what: each for what, each in found.items() if each.is_much}
+        disturbances = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
+        return {what: each for what, each in disturbances.items() if each.is_much}
 
     def write(self, path: Path, **more: Any) -> None:
         """Write the report, and further entries, as JSON; of several cells of an algorithm on a graph the last."""

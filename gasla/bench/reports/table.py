@@ -55,29 +55,29 @@ def number(value: float | None) -> str:
 
 def introduction(report: Report) -> Iterator[str]:
     """Lines on the hardware, the software and the ceilings."""
-    found = report.provenance
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if name != "gasla")
-    gasla = found["versions"].get("gasla", "from a source tree")
-    commit = f" ({found['commit'][:10]})" if found["commit"] else ""
-    if "gpu" in found:
-        yield f"{found['gpu']}, driver {found['driver'] or found['cuda_driver']}, CUDA {found['cuda_runtime']}"
-    yield f"{found['cpu']}, {found['threads']} threads, Python {found['python']}"
+    facts = report.provenance
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items() if name != "gasla")
+    gasla = facts["versions"].get("gasla", "from a source tree")
+    commit = f" ({facts['commit'][:10]})" if facts["commit"] else ""
+    if "gpu" in facts:
+        yield f"{facts['gpu']}, driver {facts['driver'] or facts['cuda_driver']}, CUDA {facts['cuda_runtime']}"
+    yield f"{facts['cpu']}, {facts['threads']} threads, Python {facts['python']}"
     yield f"gasla {gasla}{commit}, {versions}"
     if report.ceilings:
         yield from ceilings(report.ceilings)
 
 
-def ceilings(found: Ceilings) -> Iterator[str]:
+def ceilings(measured: Ceilings) -> Iterator[str]:
     """Lines on the ceilings of the machine, by array size."""
 
     def rates(kind: str, scale: float) -> str:
-        return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(found, kind).items())
+        return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(measured, kind).items())
 
-    yield f"ceilings ({found.device}), by array size:"
+    yield f"ceilings ({measured.device}), by array size:"
     yield f"    streaming copy, GB/s             {rates('copy', 1e9)}"
     yield f"    random 4-byte reads, G/s         {rates('gather', 1e9)}"
     yield f"    atomic additions, G/s            {rates('atomics', 1e9)}"
-    yield f"    barrier of all threads, us       {number(1e6 * found.barrier)}"
+    yield f"    barrier of all threads, us       {number(1e6 * measured.barrier)}"
 
 
 def size(count: int) -> str:

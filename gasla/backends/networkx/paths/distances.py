@@ -121,8 +121,8 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
         return
     graph = lengths(G, weight).to(G.device)
     for first in range(0, len(sources), MANY):
-        found = gasla.multi_source_shortest_paths(graph, sources[first : first + MANY])
-        yield np.asarray(moved(found, "cpu"), np.float64)
+        distances = gasla.multi_source_shortest_paths(graph, sources[first : first + MANY])
+        yield np.asarray(moved(distances, "cpu"), np.float64)
 
 
 @register(least=500)
@@ -149,7 +149,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
 
 def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
     """Return the distance to the farthest node of each of some."""
-    found: list[Any] = []
+    eccentricities: list[Any] = []
     for rows in rows_of(G, ids, weight):
         farthest = rows.max(axis=1)
         if not np.isfinite(farthest).all():
@@ -157,16 +157,16 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
             why = strongly if G.is_directed() else "because the graph is not connected"
             raise nx.NetworkXError(f"Found infinite path length {why}")
         whole = weight is None or G.are_whole(weight)
-        found += [far or 0 for far in (farthest.astype(np.int64) if whole else farthest).tolist()]
-    return found
+        eccentricities += [far or 0 for far in (farthest.astype(np.int64) if whole else farthest).tolist()]
+    return eccentricities
 
 
 @register(only("sp", None), least=500)
 def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     """Return the distance to the farthest node, of every node, or of some, or of one."""
     names = list(G.nbunch_iter(v))
-    found = dict(zip(names, _eccentricities(G, G.numbered(names), weight)))
-    return found[v] if v in G else found
+    by_name = dict(zip(names, _eccentricities(G, G.numbered(names), weight)))
+    return by_name[v] if v in G else by_name
 
 
 for theirs in (nx.diameter, nx.radius, nx.periphery):
@@ -178,8 +178,8 @@ def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = N
     """Return the nodes of the smallest eccentricity."""
     if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
         e = eccentricity(G)  # NetworkX has another algorithm for trees, which needs their adjacency
-    found: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
-    return found
+    vertices: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
+    return vertices
 
 
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
@@ -190,12 +190,12 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
     if undirected and not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     sums = [rows.sum(axis=1) for rows in rows_of(G, list(range(len(G))), weight)]
-    found = np.concatenate(sums) if sums else np.zeros(0)
-    if not np.isfinite(found).all():
+    totals = np.concatenate(sums) if sums else np.zeros(0)
+    if not np.isfinite(totals).all():
         raise nx.NetworkXNoPath(
             f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
         )
-    nearest = np.flatnonzero(found == found.min()) if len(found) else found.astype(np.int64)
+    nearest = np.flatnonzero(totals == totals.min()) if len(totals) else totals.astype(np.int64)
     if undirected and is_tree(G):  # NetworkX walks from the first node
         nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
     return G.called(nearest)
@@ -236,8 +236,8 @@ def global_efficiency(G: Converted) -> float:
 def _whole(rows: Array) -> Array:
     """Whole distances as integers; as Python's where a sum of squares, or of products with degrees, may leave int64."""
     is_small = rows.size == 0 or float(rows.max() * rows.shape[1]) ** 2 * rows.size < 2**61
-    found: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
-    return found
+    integers: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
+    return integers
 
 
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
@@ -296,12 +296,12 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
         raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
     ids = list(range(len(G))) if nodelist is None else G.numbered(nodelist)
     require_room("the matrix has", len(ids) ** 2, 8, "cpu", "a part of the graph, or distances from some nodes")
-    found = np.empty((len(ids), len(ids)))
+    matrix = np.empty((len(ids), len(ids)))
     first = 0
     for rows in rows_of(G, ids, weight):
-        found[first : first + len(rows)] = rows[:, ids]
+        matrix[first : first + len(rows)] = rows[:, ids]
         first += len(rows)
-    return found
+    return matrix
 
 
 LARGE = 512  # number of neighbors from which searches are faster than products of dense matrices

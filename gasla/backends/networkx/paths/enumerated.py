@@ -19,10 +19,10 @@ def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
     """Yield lists of nodes in the order of a search, which finds the first ones up to a limit."""
     done, limit = 0, FIRST
     while True:
-        found = search(G.plain(), limit=limit)
-        for i in range(done, len(found)):
-            yield G.called(found[i])
-        if len(found) < limit:
+        paths = search(G.plain(), limit=limit)
+        for i in range(done, len(paths)):
+            yield G.called(paths[i])
+        if len(paths) < limit:
             return
         done, limit = limit, limit * GROWTH
 

@@ -50,12 +50,12 @@ def _solved(
         raise NotImplementedError("float capacities, by whose rounding cuts may differ")
     graph = flowG.plain().with_values(capacities if whole else np.maximum(given, 0).astype(np.float64))
     try:
-        found = solve(graph.to(flowG.device), source, target)
+        solution = solve(graph.to(flowG.device), source, target)
     except UnboundedFlowError:
         raise nx.NetworkXUnbounded(UNBOUNDED) from None
     except ValueError as error:
         raise NotImplementedError(str(error)) from None
-    return int(found.value) if whole else float(found.value) or 0, found
+    return int(solution.value) if whole else float(solution.value) or 0, solution
 
 
 def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
@@ -115,10 +115,10 @@ def maximum_flow(
     cutoff: Any = MISSING,
 ) -> tuple[float | int, dict[Any, dict[Any, float | int]]]:
     """Return the value of a maximum flow, and for each node the flow to each neighbor: one of many, not NetworkX's."""
-    value, found = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
+    value, solution = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
     out = flowG.plain().out
     heads, ends = flowG.called(out.indices), out.indptr.tolist()
-    flows = [along or 0 for along in moved(found.flow, "cpu").tolist()]  # NetworkX's zeros are integers
+    flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # NetworkX's zeros are integers
     rows = (dict(zip(heads[first:last], flows[first:last])) for first, last in pairwise(ends))
     return value, dict(zip(flowG.names, rows))
 
@@ -135,8 +135,8 @@ def minimum_cut(
     cutoff: Any = MISSING,
 ) -> tuple[float | int, tuple[set[Any], set[Any]]]:
     """Return the capacity of a minimum cut, the nodes that cannot reach the target around it, and those that can."""
-    value, found = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
-    near = moved(found.source_side, "cpu")
+    value, solution = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
+    near = moved(solution.source_side, "cpu")
     return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
 
 

@@ -31,26 +31,26 @@ def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) 
 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
     """Return the nodes within a number of edges, in order, and their distances."""
-    found = queue(G, [source], reverse)
-    far = levels(G, source, limit, reverse)[found.order]
+    visited = queue(G, [source], reverse)
+    far = levels(G, source, limit, reverse)[visited.order]
     if limit is not None:
         last = int(np.searchsorted(np.where(far < 0, limit + 1, far), limit, side="right"))
-        found, far = Queue(found.order[:last], found.parents[:last]), far[:last]
-    return found, far
+        visited, far = Queue(visited.order[:last], visited.parents[:last]), far[:last]
+    return visited, far
 
 
 def _lengths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
-    found, far = _within(G, source, depth(cutoff), reverse)
-    return dict(zip(G.called(found.order), far.tolist()))
+    visited, far = _within(G, source, depth(cutoff), reverse)
+    return dict(zip(G.called(visited.order), far.tolist()))
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
     """Return the path from the source to each node, or from each node to the target."""
     limit = depth(cutoff)
-    found = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
+    visited = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]
     paths = {first: [first]}
-    lengthen(paths, G.called(found.order[1:]), G.called(found.parents[1:]), reverse)
+    lengthen(paths, G.called(visited.order[1:]), G.called(visited.parents[1:]), reverse)
     return paths
 
 
@@ -93,8 +93,8 @@ all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, numb
 def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
     """Return the nodes before each one on paths of fewest edges from a node."""
     vertex = numbered(G, source, f"Source {source} not in G")
-    found, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
-    pred = dict(zip(G.called(found.order), _before(G, found, far)))
+    visited, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
+    pred = dict(zip(G.called(visited.order), _before(G, visited, far)))
     seen = dict(zip(pred, far.tolist())) if return_seen else {}
     if target is not None:
         before = pred.get(target, [])
@@ -102,16 +102,16 @@ def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = Non
     return (pred, seen) if return_seen else pred
 
 
-def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
+def _before(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
     """For each node of a queue, its predecessors one level nearer, in the order of the queue."""
     out = G.plain().out
     place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
-    place[found.order], level[found.order] = np.arange(len(found.order)), far
+    place[visited.order], level[visited.order] = np.arange(len(visited.order)), far
     tails = out.owners()
     lead = (level[tails] + 1 == level[out.indices]) & (place[tails] >= 0)
     tails, heads = tails[lead], out.indices[lead]
     by_place = np.lexsort((place[tails], place[heads]))
-    names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(found.order))
+    names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(visited.order))
     ends = np.cumsum(counts).tolist()
     with without_collecting():
         return [names[end - count : end] for end, count in zip(ends, counts.tolist())]
@@ -152,10 +152,10 @@ def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
 
 
 def _back(before: Array, vertex: int) -> list[int]:
-    found = [vertex]
-    while before[found[-1]] != found[-1]:
-        found.append(int(before[found[-1]]))
-    return found
+    path = [vertex]
+    while before[path[-1]] != path[-1]:
+        path.append(int(before[path[-1]]))
+    return path
 
 
 def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
@@ -170,8 +170,8 @@ def first_of(heads: Array, are_new: Array) -> Array:
     """Return the first position of each new vertex."""
     places = np.flatnonzero(are_new[heads])
     _, at = np.unique(heads[places], return_index=True)
-    found: Array = places[np.sort(at)]
-    return found
+    firsts: Array = places[np.sort(at)]
+    return firsts
 
 
 compose(

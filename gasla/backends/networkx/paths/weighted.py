@@ -50,10 +50,10 @@ class Search:
 
     def order(self) -> Array:
         """Nodes in the heap's order."""
-        found = self.ranks()
-        reached = np.flatnonzero(found >= 0)
+        ranks = self.ranks()
+        reached = np.flatnonzero(ranks >= 0)
         order = np.empty(len(reached), np.int64)
-        order[found[reached]] = reached
+        order[ranks[reached]] = reached
         return order
 
     def number(self, distance: float) -> Any:
@@ -63,19 +63,19 @@ class Search:
     def lengths(self) -> dict[Any, Any]:
         """Distances by name, in order."""
         order = self.order()
-        found = self.distances[order]
-        far = (found.astype(np.int64) if self.is_whole else found).tolist()
+        distances = self.distances[order]
+        far = (distances.astype(np.int64) if self.is_whole else distances).tolist()
         far[: len(self.sources)] = [0] * len(self.sources)
         return dict(zip(self.G.called(order), far))
 
     def parents(self) -> Array:
         """Return the node that first reached each node at its distance, or -1 for sources."""
         tails, heads = self.tight()
-        found, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
+        by_vertex, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
         last = np.argsort(-by_rank[tails], kind="stable")  # where positions repeat, the last value stays
-        found[heads[last]] = tails[last]
-        found[self.sources] = -1
-        return found
+        by_vertex[heads[last]] = tails[last]
+        by_vertex[self.sources] = -1
+        return by_vertex
 
     def paths(self) -> dict[Any, list[Any]]:
         """Paths by the name of their last node: first the sources, then the other nodes in order."""
@@ -95,10 +95,10 @@ class Search:
 
     def path(self, target: int) -> list[Any]:
         """Return the path to one node."""
-        before, found = self.parents(), [target]
-        while before[found[-1]] >= 0:
-            found.append(int(before[found[-1]]))
-        return self.G.called(found[::-1])
+        before, vertices = self.parents(), [target]
+        while before[vertices[-1]] >= 0:
+            vertices.append(int(before[vertices[-1]]))
+        return self.G.called(vertices[::-1])
 
 
 def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reverse: bool = False) -> Search:
