@@ -109,15 +109,17 @@ def index_dtype(largest: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if largest < 2**31 else np.int64)
 
 
-def converted(array: Any, kind: np.dtype[Any]) -> Any:
+def converted(array: Any, dtype: np.dtype[Any]) -> Any:
     """Return an array converted to another type; the array itself if it has that type.
 
     CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing, so PTX instructions are used.
     """
-    if array.dtype == kind or _HALF not in (array.dtype, kind) or array_module(array) is np:
-        return array.astype(kind, copy=False)
+    if array.dtype == dtype or _HALF not in (array.dtype, dtype) or array_module(array) is np:
+        return array.astype(dtype, copy=False)
     to_half, widened_half = _half_kernels()
-    return to_half(array).view(_HALF) if kind == _HALF else widened_half(array.view(np.uint16)).astype(kind, copy=False)
+    return (
+        to_half(array).view(_HALF) if dtype == _HALF else widened_half(array.view(np.uint16)).astype(dtype, copy=False)
+    )
 
 
 def as_bits(array: Any) -> Any:

@@ -83,12 +83,12 @@ def mapped(array: Array) -> Any:
     if array.size == 0:
         return cupy.empty(array.shape, array.dtype)
     key = array.ctypes.data, array.shape, array.dtype, current_device()
-    found = _views.get(key)
-    if found is None:
+    view = _views.get(key)
+    if view is None:
         whole = cupy.cuda.UnownedMemory(memory.address, memory.size, memory, current_device())
         place = cupy.cuda.MemoryPointer(whole, array.ctypes.data - memory.address)
-        found = _views.setdefault(key, cupy.ndarray(array.shape, array.dtype, place))
-    return found
+        view = _views.setdefault(key, cupy.ndarray(array.shape, array.dtype, place))
+    return view
 
 
 def on_host(array: Any) -> Array | None:
@@ -101,8 +101,8 @@ def on_host(array: Any) -> Array | None:
     if not isinstance(memory, PinnedBytes) or not array.flags.c_contiguous:
         return None
     first = array.data.ptr - memory.address
-    found: Array = np.asarray(memory)[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
-    return found
+    view: Array = np.asarray(memory)[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    return view
 
 
 def _memory_of(array: Any) -> PinnedBytes | None:

@@ -117,15 +117,15 @@ def once(most: int | None = None, typed: bool = False) -> Callable[[Function], F
         @wraps(make)
         def result(*given: Any, **named: Any) -> Any:
             key = (given, *map(type, given), *named.items()) if typed else (given, *named.items())
-            found = made.get(key, _MISSING)
-            if found is _MISSING:
+            value = made.get(key, _MISSING)
+            if value is _MISSING:
                 with only_one(made, key):
-                    found = made.get(key, _MISSING)
-                    if found is _MISSING:
-                        found = made[key] = make(*given, **named)
+                    value = made.get(key, _MISSING)
+                    if value is _MISSING:
+                        value = made[key] = make(*given, **named)
                         if most is not None and len(made) > most:
                             made.popitem(last=False)
-            return found
+            return value
 
         result.cache_clear = made.clear  # type: ignore[attr-defined]
         return result  # type: ignore[return-value]

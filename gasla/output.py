@@ -31,11 +31,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     'all of it'
     """
     try:
-        found = os.stat(path)
+        state = os.stat(path)
     except FileNotFoundError:
-        found = None
-    if found is None or stat.S_ISREG(found.st_mode):
-        with placing(Path(os.path.realpath(path)), found, str(path)) as stream:
+        state = None
+    if state is None or stat.S_ISREG(state.st_mode):
+        with placing(Path(os.path.realpath(path)), state, str(path)) as stream:
             yield stream
     else:
         with _name_in_errors(str(path)), open(path, "wb") as stream:

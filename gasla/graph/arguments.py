@@ -256,9 +256,9 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         numbers = _as_numbers(name, given)
     numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
     if numbers.shape != (graph.n,):
-        found = f"has shape {numbers.shape}" if numbers.ndim else f"is {numbers.item()!r}"
+        described = f"has shape {numbers.shape}" if numbers.ndim else f"is {numbers.item()!r}"
         raise ValueError(
-            f"{name} {found}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
+            f"{name} {described}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
             f"number, such as {_as_dict(graph, given)}, with 0 for all others"
         )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))
@@ -297,19 +297,19 @@ def new_edges(graph: Graph) -> tuple[Any, Any]:
     return change.src, change.dst
 
 
-def check_previous(graph: Graph, name: str, given: Any, kind: np.dtype[Any]) -> Any:
+def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) -> Any:
     """Check that an array of a previous result, given as `start`, has the type and length that the function returns."""
     xp = module_of(graph.device)
-    if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != kind:
+    if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != dtype:
         is_array = hasattr(given, "dtype") and hasattr(given, "shape")
-        found = f"{type(given).__module__} {given.dtype}{given.shape}" if is_array else type(given).__name__
+        described = f"{type(given).__module__} {given.dtype}{given.shape}" if is_array else type(given).__name__
         raise TypeError(
-            f"{name} is {found}; expected a {xp.__name__} array of {graph.n} {kind}, as this function returns it"
+            f"{name} is {described}; expected a {xp.__name__} array of {graph.n} {dtype}, as this function returns it"
         )
     return given
 
 
 def check_source(name: str, given: Any, source: int) -> None:
     """Raise ValueError for a previous result whose distance at `source` is not 0."""
-    if (found := given[source].item()) != 0:
-        raise ValueError(f"{name} has {found} at the source {source}; expected 0: it is the result for another source")
+    if (value := given[source].item()) != 0:
+        raise ValueError(f"{name} has {value} at the source {source}; expected 0: it is the result for another source")

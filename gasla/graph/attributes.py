@@ -121,10 +121,10 @@ class Attributes:
                 self.require(name)
                 del columns[name], types[name]
                 continue
-            found = checked(self.of, name, data, count, device)
-            if isinstance(found, TimeColumn):
-                time_types[name], found = found.type, found.numbers
-            columns[name], types[name] = found, found.dtype
+            column = checked(self.of, name, data, count, device)
+            if isinstance(column, TimeColumn):
+                time_types[name], column = column.type, column.numbers
+            columns[name], types[name] = column, column.dtype
         return Attributes(self.of, columns, types, time_types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
@@ -178,14 +178,14 @@ def _dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
     if column.dtype.kind not in "mMO":
         return None
     try:
-        found = time_column(data)
+        times = time_column(data)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{of} attribute {name!r}: {error}") from error
-    if found is not None and (found.numbers == NAT).any():
+    if times is not None and (times.numbers == NAT).any():
         raise ValueError(
-            f"{of} attribute {name!r} has no date at {int((found.numbers == NAT).argmax())}; expected one in each"
+            f"{of} attribute {name!r} has no date at {int((times.numbers == NAT).argmax())}; expected one in each"
         )
-    return found
+    return times
 
 
 def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -> Array:

@@ -114,9 +114,9 @@ def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new
             continue
         in_order = built.edge_ids_known and built.edge_ids is None
         listed = values.__dict__.get(by_list, values.each if in_order else None)
-        made.__dict__[name], found = _merged(built, listed, of_new, stays, ends, made.n)
-        if found is not None:
-            made_values.__dict__[by_list] = found
+        made.__dict__[name], merged_values = _merged(built, listed, of_new, stays, ends, made.n)
+        if merged_values is not None:
+            made_values.__dict__[by_list] = merged_values
 
 
 def _merged(
@@ -202,8 +202,8 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
         return empty, empty, None if held is None else xp.zeros(0, held.dtype)
     wanted = "(src, dst)" if held is None else "(src, dst, weights), as the graph has values"
     if not isinstance(given, tuple | list) or len(given) != (2 if held is None else 3):
-        found = f"{len(given)} items" if isinstance(given, tuple | list) else type(given).__name__
-        raise TypeError(f"insert is {found}; expected {wanted}")
+        described = f"{len(given)} items" if isinstance(given, tuple | list) else type(given).__name__
+        raise TypeError(f"insert is {described}; expected {wanted}")
     src, dst = as_ids("the src of insert", given[0]), as_ids("the dst of insert", given[1])
     if len(src) != len(dst):
         raise ValueError(f"insert has {len(src)} sources and {len(dst)} targets; expected as many of each")
@@ -218,14 +218,14 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
     return src.astype(graph.id_dtype), dst.astype(graph.id_dtype), values
 
 
-def _as_held(weights: Array, kind: np.dtype[Any], name: str = "weights") -> Array:
+def _as_held(weights: Array, dtype: np.dtype[Any], name: str = "weights") -> Array:
     """Weights converted to the type of the graph's values. Raise TypeError if that changes them."""
-    held = weights.astype(kind)
-    both_whole = weights.dtype.kind in "iu" and kind.kind in "iu"
-    fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, kind, "same_kind")
-    if not fits or (kind.kind in "biu" and any_true(array_module(held).not_equal(held, weights))):
+    held = weights.astype(dtype)
+    both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"
+    fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")
+    if not fits or (dtype.kind in "biu" and any_true(array_module(held).not_equal(held, weights))):
         raise TypeError(
-            f"insert has {name} of type {weights.dtype} and the graph values of type {kind}, which can't hold them; "
+            f"insert has {name} of type {weights.dtype} and the graph values of type {dtype}, which can't hold them; "
             f"convert the {name}, or make the graph with values of a wider type"
         )
     return held

@@ -84,11 +84,11 @@ class TimeType(NamedTuple):
         if width is not None and width < 0:
             raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
         both = [
-            found
-            for found, count in _NANOSECONDS.items()
+            chosen
+            for chosen, count in _NANOSECONDS.items()
             if count <= min(map(_NANOSECONDS.__getitem__, (self.unit, unit)))
         ]
-        fine = next((found for found in both if not width or width % _NANOSECONDS[found] == 0), "ns")
+        fine = next((chosen for chosen in both if not width or width % _NANOSECONDS[chosen] == 0), "ns")
         scale, per = (_NANOSECONDS[each] // _NANOSECONDS[fine] for each in (unit, self.unit))
         back = 0 if width is None else width // _NANOSECONDS[fine]
         most = 2**62 // scale
@@ -129,25 +129,25 @@ class TimeType(NamedTuple):
         return [self._nanoseconds(f"{name}[{i}]", one) for i, one in enumerate(given)]
 
     def _nanoseconds(self, name: str, given: Any) -> Fraction:
-        found = _moment(name, given, self.zone) if self.counts_from_1970 else length(given)
-        if found is None:
+        moment = _moment(name, given, self.zone) if self.counts_from_1970 else length(given)
+        if moment is None:
             what = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
             error = ValueError if isinstance(given, str | int | float | np.number) else TypeError
             raise error(f"{name} is {given!r}; expected {what}, as the times are {self}")
-        return found
+        return moment
 
 
 def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
     """Return the types that a file states for columns of attributes; ValueError or TypeError for anything else."""
-    found = {name: TimeType(*kind) for name, kind in dict(given).items() if isinstance(kind, list) and len(kind) == 3}
-    for name, kind in found.items():
+    parsed = {name: TimeType(*kind) for name, kind in dict(given).items() if isinstance(kind, list) and len(kind) == 3}
+    for name, kind in parsed.items():
         is_zone = kind.zone is None or isinstance(kind.zone, str)
         is_whole = name in columns and columns[name].dtype == np.int64
         if not is_whole or kind.kind not in get_args(_Kind) or kind.unit not in _NANOSECONDS or not is_zone:
             raise ValueError(f"{name!r} is {[*kind]}; expected a kind, a unit and a zone")
-    if len(found) < len(given):
+    if len(parsed) < len(given):
         raise ValueError(f"{given!r}; expected a kind, a unit and a zone for each name")
-    return found
+    return parsed
 
 
 class TimeColumn:
@@ -235,10 +235,10 @@ def time_column(data: Any) -> TimeColumn | None:
     array = np.asarray(data, f"M8[{unit}]" if zone and unit in _NANOSECONDS else None)
     kind: Any = None
     if array.dtype == object and array.ndim == 1:
-        found = _of_objects(array.tolist())
-        if found is None:
+        column = _of_objects(array.tolist())
+        if column is None:
             return None
-        array, kind, own = found
+        array, kind, own = column
         zone = zone or own
     if array.dtype.kind not in "mM":
         return None
@@ -307,10 +307,10 @@ def _with_plain_unit(array: Array) -> Array:
     plain = unit if unit in _NANOSECONDS else "D"
     if unit not in ("Y", "M", "W", *_NANOSECONDS) or (unit in "YM" and array.dtype.kind == "m"):
         raise TypeError(f"got {array.dtype}; expected a unit from days to nanoseconds, such as .astype('m8[s]')")
-    found = array.astype(f"{array.dtype.kind}8[{plain}]")
-    if (plain, step) != (unit, 1) and not np.array_equal(found.astype(array.dtype), array, equal_nan=True):
-        raise ValueError(f"got {array.dtype} that {found.dtype} does not hold; expected dates nearer to 1970")
-    return found
+    plain_dates = array.astype(f"{array.dtype.kind}8[{plain}]")
+    if (plain, step) != (unit, 1) and not np.array_equal(plain_dates.astype(array.dtype), array, equal_nan=True):
+        raise ValueError(f"got {array.dtype} that {plain_dates.dtype} does not hold; expected dates nearer to 1970")
+    return plain_dates
 
 
 def of_arrow(column: Any, pa: Any) -> TimeColumn | None:
@@ -343,8 +343,8 @@ def of_text(text: Any) -> Any:
     """
     if not isinstance(text, str):
         return None
-    if re.fullmatch(r"-?P(T?\d+(\.\d+)?[DHMS])+", text) and (found := length(text)) is not None:
-        return np.timedelta64(int(found), "ns")
+    if re.fullmatch(r"-?P(T?\d+(\.\d+)?[DHMS])+", text) and (nanoseconds := length(text)) is not None:
+        return np.timedelta64(int(nanoseconds), "ns")
     if not re.match(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", text):
         return None
     return _read(text, date.fromisoformat, time.fromisoformat, datetime.fromisoformat, np.datetime64)
@@ -487,10 +487,10 @@ class Clock(NamedTuple):
         """Return the units of a window that is a duration, or None for other windows."""
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
-        found = self.lengths.number("window", window)
-        if found < 0:
+        number = self.lengths.number("window", window)
+        if number < 0:
             raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
-        return found
+        return number
 
     def bounds(self, window: Any) -> tuple[int | None, int | None]:
         """Return the first and the last time of a window, of which one end may be a duration from the other."""
@@ -498,22 +498,22 @@ class Clock(NamedTuple):
             expected = "(start, end), of which each is a date, a duration from the other or None, or one duration"
             raise TypeError(f"window is {window!r}; expected {expected}")
         spans = [length(end) if self.type.counts_from_1970 else None for end in window]
-        found = [
+        ends = [
             None if end is None or span is not None else self.type.number(f"window[{i}]", end, up=i == 0)
             for i, (end, span) in enumerate(zip(window, spans))
         ]
         for i, span in enumerate(spans):
             if span is not None:
-                if (other := found[1 - i]) is None:
+                if (other := ends[1 - i]) is None:
                     raise TypeError(f"window is {window!r}; expected a date for the end that {window[i]!r} counts from")
-                found[i] = other + (
+                ends[i] = other + (
                     self.lengths.number(f"window[{i}]", window[i]) if i else -self.lengths.number("", window[i])
                 )
-        if found[0] is not None and found[1] is not None and found[0] > found[1] and not any(spans):
+        if ends[0] is not None and ends[1] is not None and ends[0] > ends[1] and not any(spans):
             first, last = (self.type._nanoseconds("", end) for end in window)
             if first > last:
                 raise ValueError(f"window is {window!r}; expected a start that is not after the end")
-        return found[0], found[1]
+        return ends[0], ends[1]
 
 
 def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:

@@ -39,7 +39,7 @@ def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[
 
 def first_edge(values: Any, test: Callable[[Array], Array]) -> tuple[int, Any]:
     """Return the number of the first edge whose value passes a test, as some value does, and the value."""
-    return min(found for found in of_parts(values, partial(_first_of_part, test)) if found is not None)
+    return min(edge for edge in of_parts(values, partial(_first_of_part, test)) if edge is not None)
 
 
 def _first_of_part(test: Callable[[Array], Array], values: Array, numbers: Array | None) -> tuple[int, Any] | None:
@@ -97,8 +97,8 @@ class Values:
             return (0, 0), 0
         from gasla.gpu.runtime.min_max import summary
 
-        *bounds, found = summary(self.each)
-        return (bounds[0], bounds[1]), found
+        *bounds, checksum = summary(self.each)
+        return (bounds[0], bounds[1]), checksum
 
     @once_property
     def _words(self) -> tuple[np.ndarray, np.ndarray]:

@@ -79,12 +79,12 @@ def _made_on_host(method: Method) -> Method:
         if not graph.is_streamed:
             return method(graph, *given, **named)
         host = graph.to("cpu")
-        found = method(host, *map(_for_host, given), **{name: _for_host(one) for name, one in named.items()})
-        if found is host:
+        answer = method(host, *map(_for_host, given), **{name: _for_host(one) for name, one in named.items()})
+        if answer is host:
             return graph
-        result = found._copied("gpu", stream="compressed" if graph.lists.packs else True)
-        result.origin = None if found.origin is None else found.origin.to("gpu")
-        result.change = None if found.change is None else Change(*(moved(part, "gpu") for part in found.change))
+        result = answer._copied("gpu", stream="compressed" if graph.lists.packs else True)
+        result.origin = None if answer.origin is None else answer.origin.to("gpu")
+        result.change = None if answer.change is None else Change(*(moved(part, "gpu") for part in answer.change))
         return result
 
     return cast(Method, made)
@@ -881,8 +881,8 @@ class Graph(Whole):
             raise ValueError(f"src has {len(ends[0])} entries and dst has {len(ends[1])}; expected equal lengths")
         for name, ids in zip(("src", "dst"), ends, strict=True):
             check_range(name, ids, self.n)
-        found = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in ends))
-        return int(found[0]) if one else found
+        edges = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in ends))
+        return int(edges[0]) if one else edges
 
     def has_edge(self, u: Any, v: Any) -> bool:
         """Return whether there is an edge u -> v. A stored zero is an edge.
@@ -915,13 +915,13 @@ class Graph(Whole):
 
     def _one_vertex(self, name: str, given: Any) -> int:
         """Return the number of a vertex; more than one vertex is an error."""
-        found = self.vertex(given)
-        if not isinstance(found, int):
+        vertex = self.vertex(given)
+        if not isinstance(vertex, int):
             raise ValueError(
                 f"{name} is {given!r}; expected one vertex; graph.out holds all neighbors, and primitives.has_edges "
                 "looks up many edges"
             )
-        return found
+        return vertex
 
     @property
     def is_streamed(self) -> bool:
@@ -1164,11 +1164,11 @@ class Graph(Whole):
         (array([0. , 1.5, 3.5]), array([  0.,  90., 150.]))
         """
         self.edge_attributes.require(attribute)
-        found = self._weighted.get(attribute)
-        if found is None:
+        graph = self._weighted.get(attribute)
+        if graph is None:
             made = self.with_values(self.edge_attributes.numbers(attribute))
-            found = self.__dict__.setdefault("_weighted", {}).setdefault(attribute, made)
-        return found
+            graph = self.__dict__.setdefault("_weighted", {}).setdefault(attribute, made)
+        return graph
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
@@ -1303,8 +1303,8 @@ class Graph(Whole):
                 raise ValueError(f"vertex has {bad}; expected 0 to {self.n - 1}, or -1 for no vertex")
         if self.naming is None:
             return ids if ids.ndim else int(ids)
-        found = called(self.naming, ids.reshape(-1).astype(np.int64, copy=False))
-        return found.reshape(ids.shape) if ids.ndim else found.tolist()[0]
+        names = called(self.naming, ids.reshape(-1).astype(np.int64, copy=False))
+        return names.reshape(ids.shape) if ids.ndim else names.tolist()[0]
 
     def named(self, *results: Any, **columns: Any) -> Any:
         """A table of results with one row per vertex, in the order of vertex numbers, and a column of vertex names.
@@ -1712,8 +1712,8 @@ class Graph(Whole):
     @property
     def edition(self) -> Edition:
         """A token for the current edges and values; `notice_values` replaces it when values were written to."""
-        found: Edition | None = self._known.get("edition")
-        return found or self._known.setdefault("edition", Edition())
+        known: Edition | None = self._known.get("edition")
+        return known or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
         """Sources and targets of the edges inserted since `edition`. Return None if anything else changed, too."""
@@ -1804,13 +1804,13 @@ class Graph(Whole):
         >>> g.kept("leaves", lambda graph: int((graph.out_degrees == 0).sum()))
         1
         """
-        found = self._known.get(kind)
-        if found is None:
+        value = self._known.get(kind)
+        if value is None:
             made = make(self)
             if self.device == "gpu":
                 finish("gpu")  # another thread may find it, on another stream
-            found = self._known.setdefault(kind, made)
-        return found
+            value = self._known.setdefault(kind, made)
+        return value
 
     def known(self, kind: Hashable) -> Any:
         """Return the value that `kept` has cached under this key, or None."""

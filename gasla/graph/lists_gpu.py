@@ -196,12 +196,12 @@ def _find_properties(indptr: Array, indices: Array, values: Array | None = None)
     """Return the `_PROPERTIES`, computed by the kernel: see kernels/primitive/lists.cuh."""
     import cupy
 
-    n, m, found = len(indptr) - 1, len(indices), cupy.zeros(len(_PROPERTIES), np.uint64)
+    n, m, facts = len(indptr) - 1, len(indices), cupy.zeros(len(_PROPERTIES), np.uint64)
     sizes = indptr.dtype.itemsize, indices.dtype.itemsize, 4 if values is None else values.dtype.itemsize
     blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
     bits = np.uint64(0) if values is None else values
-    _kernel(*sizes, current_device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
-    return [int(fact) for fact in found.tolist()]
+    _kernel(*sizes, current_device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), facts)
+    return [int(fact) for fact in facts.tolist()]
 
 
 @cache

@@ -45,5 +45,5 @@ class MappedFiles:
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    found = os.stat(path)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    stat = os.stat(path)
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -290,8 +290,8 @@ class Lists:
     def are_both_ways(self, values: Array) -> bool:
         """Return whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
         lists = self.given
-        found: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
-        return found
+        is_symmetric: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
+        return is_symmetric
 
     def reversed(self) -> Lists:
         """Return the lists with every edge reversed; arrays are shared, and edge numbers stay."""

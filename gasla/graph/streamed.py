@@ -129,8 +129,8 @@ _packed: weakref.WeakValueDictionary[tuple[Any, ...], PackedIds] = weakref.WeakV
 def packed_ids(host: Array, n: int) -> PackedIds:
     """Packed ids; one object while it lives, because both directions of a symmetric graph have the same ids."""
     key = address(host), len(host), host.dtype, n, current_device()
-    found = _packed.get(key)
-    return found if found is not None else _packed.setdefault(key, PackedIds(host, n))
+    packed = _packed.get(key)
+    return packed if packed is not None else _packed.setdefault(key, PackedIds(host, n))
 
 
 class PackedAdjacency(StreamedAdjacency):
@@ -193,8 +193,8 @@ def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
     return finished_property(made)
 
 
-def _numbers_of_edges(lists: StreamedLists, found: Any) -> Any:
-    return mapped(pinned(found, lists.offset_dtype))
+def _numbers_of_edges(lists: StreamedLists, numbers: Any) -> Any:
+    return mapped(pinned(numbers, lists.offset_dtype))
 
 
 class StreamedLists(Lists):
@@ -311,13 +311,13 @@ class StreamedLists(Lists):
         if known is None or array.dtype == kind:
             return super().as_type(array, kind)
         key = address(array), kind
-        found = self._converted.get(key)  # runs of several programs may have it
-        return found if found is not None else self._converted.setdefault(key, lent(converted(known, kind)))
+        values = self._converted.get(key)  # runs of several programs may have it
+        return values if values is not None else self._converted.setdefault(key, lent(converted(known, kind)))
 
     def ones(self, count: int, kind: Any) -> Array:
         key = count, np.dtype(kind)
-        found = self._converted.get(key)
-        return found if found is not None else self._converted.setdefault(key, lent(np.ones(count, kind)))
+        values = self._converted.get(key)
+        return values if values is not None else self._converted.setdefault(key, lent(np.ones(count, kind)))
 
     def reversed(self) -> Lists:
         return StreamedLists(self.host.reversed(), self.packs)
@@ -374,10 +374,10 @@ class StreamedValues(Values):
 
     def _lend(self, name: str) -> Array | None:
         """Return an array of the host's values, which the host from then on holds in page-locked memory only."""
-        found = getattr(self.host, name)
-        if found is None:
+        array = getattr(self.host, name)
+        if array is None:
             return None
-        self.host.__dict__[name] = pinned(found)
+        self.host.__dict__[name] = pinned(array)
         return mapped(self.host.__dict__[name])
 
     @finished_property

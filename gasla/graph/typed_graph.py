@@ -483,6 +483,6 @@ def _labels(name: str, given: Any, count: int, of: str) -> tuple[Array, Array]:
     if not {*map(type, each)} <= {str, np.str_}:
         bad = next(place for place, label in enumerate(each) if not isinstance(label, str))
         raise TypeError(f"{name}[{bad}] is {each[bad]!r}; expected a string")
-    found = sorted({*each})
-    places = {label: place for place, label in enumerate(found)}
-    return np.array(found, object), np.fromiter(map(places.__getitem__, each), np.int64, count)
+    distinct = sorted({*each})
+    places = {label: place for place, label in enumerate(distinct)}
+    return np.array(distinct, object), np.fromiter(map(places.__getitem__, each), np.int64, count)

@@ -230,9 +230,9 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
     return given
 
 
-def is_value_type(kind: np.dtype[Any]) -> bool:
+def is_value_type(dtype: np.dtype[Any]) -> bool:
     """Return whether values of edges and vertices may have this type."""
-    return kind in _VALUE_DTYPES
+    return dtype in _VALUE_DTYPES
 
 
 def as_values(data: Any, m: int) -> Array | None:
@@ -259,8 +259,8 @@ def same_device(**arrays: Any) -> Device:
     """Return the common device of the arrays. Raise TypeError if they are on different devices."""
     devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
     if len(set(devices.values())) > 1:
-        found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
-        raise TypeError(f"got {found}; expected all of them on one device")
+        described = ", ".join(f"{name} on the {device}" for name, device in devices.items())
+        raise TypeError(f"got {described}; expected all of them on one device")
     return next(iter(devices.values()))
 
 

@@ -18,11 +18,11 @@ from gasla.graph.edge_values import of_parts
 from gasla.graph.graph import Graph, as_graph
 
 P = ParamSpec("P")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 HALF = 32  # bits: sums of upper and of lower halves are exact in 64 bits
 
 
-def takes_weight(function: Callable[P, Found]) -> Callable[P, Found]:
+def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
     """Let a function of a graph also take `weight`: an edge attribute, "weight" for the values, or None for neither.
 
     A function with the parameter `weighted` gets it as well; others read the values of the graph that is given to them.
@@ -30,7 +30,7 @@ def takes_weight(function: Callable[P, Found]) -> Callable[P, Found]:
     has_choice = "weighted" in signature(function).parameters
 
     @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> Found:
+    def called(*args: P.args, **kwargs: P.kwargs) -> Result:
         if "weight" not in kwargs:
             return function(*args, **kwargs)
         given: Any = kwargs
@@ -60,17 +60,17 @@ def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
     return graph.weighted_by(weight), True
 
 
-def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which values of type `kind` are summed.
+def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which values of type `dtype` are summed.
 
     Examples
     --------
     >>> sum_type(np.dtype("i1")), sum_type(np.dtype("?")), sum_type(np.dtype("u8")), sum_type(np.dtype("f4"))
     (dtype('int64'), dtype('int64'), dtype('uint64'), dtype('float64'))
     """
-    if kind.kind == "f":
+    if dtype.kind == "f":
         return np.dtype(np.float64)
-    return np.dtype(np.uint64 if kind == np.dtype(np.uint64) else np.int64)
+    return np.dtype(np.uint64 if dtype == np.dtype(np.uint64) else np.int64)
 
 
 def exact_total(values: Any, *, magnitudes: bool = False) -> int:
@@ -114,11 +114,11 @@ def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     return kind
 
 
-def _check_fits(function: str, what: str, total: int, kind: np.dtype[Any]) -> None:
-    bounds = np.iinfo(kind)
+def _check_fits(function: str, what: str, total: int, dtype: np.dtype[Any]) -> None:
+    bounds = np.iinfo(dtype)
     if not bounds.min <= total <= bounds.max:
         raise ValueError(
-            f"{function} adds up weights whose {what} is {total}; expected below 2**{64 if kind.kind == 'u' else 63}, "
+            f"{function} adds up weights whose {what} is {total}; expected below 2**{64 if dtype.kind == 'u' else 63}, "
             "so that integer sums are exact: pass floats, graph.with_values(graph.values.astype(np.float64))"
         )
 
@@ -175,8 +175,8 @@ def mean_size(sample: Any) -> float:
     return float((sizes / max(len(sizes), 1)).sum())
 
 
-def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
-    """Return whether the length of a simple path may overflow the float type `kind`.
+def may_overflow(graph: Graph, dtype: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
+    """Return whether the length of a simple path may overflow the float type `dtype`.
 
     `bounds` is the result of `weight_range`, if the caller has it: on a GPU that takes a kernel and a synchronization.
     """
@@ -184,4 +184,4 @@ def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | No
         return False
     largest = float(max(map(abs, map(float, bounds or weight_range(graph)))))
     with np.errstate(over="ignore"):
-        return not largest * graph.n < float(np.finfo(kind).max)
+        return not largest * graph.n < float(np.finfo(dtype).max)

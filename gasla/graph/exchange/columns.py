@@ -193,11 +193,11 @@ def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
 
     ValueError if others are usual as well.
     """
-    found = _pairs(titles)
-    own = [pair for pair in found if tuple(titles[place] for place in pair) == OWN]
-    if len({*found}) > 1 and not own:
+    pairs = _pairs(titles)
+    own = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
+    if len({*pairs}) > 1 and not own:
         raise _unclear_ends(titles, "more than two columns are called like ends of edges")
-    return next(iter(own or found), None)
+    return next(iter(own or pairs), None)
 
 
 def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
@@ -208,9 +208,9 @@ def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
     places: dict[str, list[int]] = {}
     for place, title in enumerate(titles):
         places.setdefault(_bare(title), []).append(place)
-    found = [(a, b) for u, v in _PAIRS for a in places.get(u, ()) for b in places.get(v, ()) if u != "head" or a < b]
-    exact = [pair for pair in found if tuple(titles[place].casefold() for place in pair) in _PAIRS]
-    return exact if len(exact) == 1 else found
+    pairs = [(a, b) for u, v in _PAIRS for a in places.get(u, ()) for b in places.get(v, ()) if u != "head" or a < b]
+    exact = [pair for pair in pairs if tuple(titles[place].casefold() for place in pair) in _PAIRS]
+    return exact if len(exact) == 1 else pairs
 
 
 def _bare(title: str) -> str:
@@ -270,8 +270,8 @@ def place_of(titles: Sequence[str], what: str, column: Column) -> int:
         return typed[0]
     if (count := list(titles).count(column)) != 1:
         hint = meant(column, titles)
-        found = "does not exist" if count == 0 else f"exists {count} times; pass its position"
-        raise ValueError(f"{what}: column {column!r} {found}; there are {known}{hint}")
+        problem = "does not exist" if count == 0 else f"exists {count} times; pass its position"
+        raise ValueError(f"{what}: column {column!r} {problem}; there are {known}{hint}")
     return list(titles).index(column)
 
 
@@ -370,8 +370,8 @@ def undirected_rows(table: Any) -> Array | bool:
         return False
     pc = arrow("pyarrow.compute")
     words = pc.utf8_lower(_decoded(table.column(place)).cast(arrow().large_string()))  # not views, as in polars
-    found = {*words.unique().to_pylist()} - {None}
-    if not found or not found <= {*WAYS}:
+    distinct = {*words.unique().to_pylist()} - {None}
+    if not distinct or not distinct <= {*WAYS}:
         return False
     _require_all(table.column_names[place], words)
     is_undirected: Array = pc.is_in(words, arrow().array(_BOTH_WAYS, words.type)).to_numpy()

@@ -182,9 +182,9 @@ def _read_attributes(
 
     A warning names those that are numbers in some places only and, of a file, those that are no numbers at all.
     """
-    found: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
+    both: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     left: list[str] = []
-    for columns, names, of, lists in zip(found, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)):
+    for columns, names, of, lists in zip(both, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)):
         for name in names:
             if (dates := _dates(lists[name], of, name)) is not None:
                 columns[name] = dates
@@ -203,7 +203,7 @@ def _read_attributes(
             UserWarning,
             stacklevel=5,
         )
-    return found
+    return both
 
 
 def _odd(values: list[Any]) -> str:
@@ -231,10 +231,10 @@ def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
     if not values or any(value is None for value in values):
         return None
     try:
-        found = time_column(np.fromiter(values, object, len(values)))
+        column = time_column(np.fromiter(values, object, len(values)))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{of} attribute {name!r}: {error}") from error
-    return None if found is None or (found.numbers == NAT).any() else found
+    return None if column is None or (column.numbers == NAT).any() else column
 
 
 def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
@@ -272,15 +272,15 @@ def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) ->
     for i, value in enumerate(values):
         if not _is_number(value):
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
-    found = np.array(values)
-    if found.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
+    numbers = np.array(values)
+    if numbers.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
         try:  # NumPy converts integers below and above 2**63 to float64
-            found = np.array(values, np.uint64)
+            numbers = np.array(values, np.uint64)
         except OverflowError:
-            found = np.array(values, object)
-    if found.dtype == object:
+            numbers = np.array(values, object)
+    if numbers.dtype == object:
         raise TypeError(f"{attribute} has integers of more than 64 bits; expected int64 or float64, or {instead}")
-    return found
+    return numbers
 
 
 def both_ways(edges: Edges, undirected: Any = True) -> Edges:

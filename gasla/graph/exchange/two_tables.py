@@ -76,9 +76,9 @@ def vertices_of(table: Any, vertex: Column | None) -> Vertices:
 
 def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
     """Return the position of the column of ids: the one with the likeliest title, or the only one that can hold ids."""
-    found = _titled(titles) or [*kinds.whole, *kinds.texts]
-    if len(found) == 1:
-        return int(found[0])
+    places = _titled(titles) or [*kinds.whole, *kinds.texts]
+    if len(places) == 1:
+        return int(places[0])
     raise ValueError(
         f"nothing says which column holds the ids of vertices; there are {titles_listed(titles)}; pass vertex=, the "
         "name or position of a column"
@@ -92,8 +92,8 @@ def has_ids(titles: Sequence[str]) -> bool:
 
 def _titled(titles: Sequence[str]) -> list[int]:
     """Return the positions of the columns with the likeliest title of ids."""
-    if found := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
-        return found
+    if places := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
+        return places
     words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
     best = next((known for known in _TITLES if known in words), None)
     return [place for place, word in enumerate(words) if word == best]
@@ -139,8 +139,8 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
 
 def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
     """The side that a table of vertices has a column of ids for, and its title; `firsts` are a name of each side."""
-    found = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
-    return found[0] if len(found) == 1 else None
+    sides = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
+    return sides[0] if len(sides) == 1 else None
 
 
 def firsts_of(names: Any, sides: Any) -> list[str]:
@@ -157,8 +157,10 @@ def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertice
             f"the vertices are called {firsts[0]!r} and {firsts[1]!r}, and their table has the columns "
             f"{titles_listed(titles)}; expected ids in a column with the title of a side, as the edges have it"
         )
-    found = vertices_of(table, own[1])
-    return found._replace(ids=arrow().array([f"{own[1]} {each}" for each in found.ids.to_pylist()], "large_string"))
+    vertices = vertices_of(table, own[1])
+    return vertices._replace(
+        ids=arrow().array([f"{own[1]} {each}" for each in vertices.ids.to_pylist()], "large_string")
+    )
 
 
 def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
@@ -185,16 +187,16 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
 
 def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
     """Return an attribute of the vertices of both sides; a side without it has NaN, or NaT."""
-    found: list[Any] = [part.attributes.get(name) for part in parts]
-    kinds = {column.type if isinstance(column, TimeColumn) else None for column in found if column is not None}
+    columns: list[Any] = [part.attributes.get(name) for part in parts]
+    kinds = {column.type if isinstance(column, TimeColumn) else None for column in columns if column is not None}
     if len(kinds) > 1:
         raise TypeError(f"column {name!r} holds {' and '.join(map(str, kinds))} in two tables; rename one")
     kind = kinds.pop()
     if kind is not None:
         return TimeColumn(
-            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(found, counts)]), kind
+            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(columns, counts)]), kind
         )
-    return np.concatenate([np.full(count, np.nan) if x is None else x for x, count in zip(found, counts)])
+    return np.concatenate([np.full(count, np.nan) if x is None else x for x, count in zip(columns, counts)])
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:

@@ -137,24 +137,24 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
         number = None
     is_inside = number is not None and 0 <= number < graph.n
     if names is None or isinstance(given, Number):
-        found = None
+        vertex = None
     else:
-        found = names.find(given) if number is None or names.have_integers else None
+        vertex = names.find(given) if number is None or names.have_integers else None
     if number is None:
-        if found is None:
+        if vertex is None:
             raise _not_a_vertex(names, given, name)
-        number = found
-    elif found is not None and found != number and is_inside and not is_scalar:
+        number = vertex
+    elif vertex is not None and vertex != number and is_inside and not is_scalar:
         assert names is not None
         raise ValueError(
             f"{name} is {number}, the number of the vertex named {names.called(number)!r} and the name of "
-            f"vertex {found}; pass graph.vertex({number}) for the name, or numpy.int64({number}) for the number"
+            f"vertex {vertex}; pass graph.vertex({number}) for the name, or numpy.int64({number}) for the number"
         )
     elif not is_inside:
-        if found is None:
+        if vertex is None:
             unnamed = ", and no vertex has that name" if names is not None and names.have_integers else ""
             raise ValueError(f"{name} {reprlib.repr(number)} is outside a graph of {graph.n} vertices{unnamed}")
-        number = found
+        number = vertex
     return Number(number) if names is not None and names.have_integers else number
 
 
@@ -163,9 +163,9 @@ def called(names: Names, ids: Array) -> Array:
     is_none = ids < 0
     if not is_none.any():
         return names.each[ids]
-    found = np.empty(ids.shape, object)
-    found[~is_none] = names.each[ids[~is_none]]
-    return found
+    each_name = np.empty(ids.shape, object)
+    each_name[~is_none] = names.each[ids[~is_none]]
+    return each_name
 
 
 def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:

@@ -33,7 +33,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
     >>> columns_of(2, None, (), {"rank": [0.5, 0.5], "run": "first"})
     {'vertex': array([0, 1]), 'rank': array([0.5, 0.5]), 'run': array(['first', 'first'], dtype=object)}
     """
-    found = {"vertex": np.arange(n) if names is None else names}
+    by_title = {"vertex": np.arange(n) if names is None else names}
     given = [pair for result in results for pair in _fields(n, None, result)]
     given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
     for title, value in given:
@@ -42,10 +42,10 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
                 f"a dict of columns has the key {title!r}, of type {type(title).__name__}; expected text, the name of "
                 "the column: {'level': levels}"
             )
-        if title in found:
+        if title in by_title:
             raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
-        found[title] = _column(n, title, value)
-    return found
+        by_title[title] = _column(n, title, value)
+    return by_title
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
@@ -103,8 +103,8 @@ def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
 def _in_zone(values: Any, zone: Any) -> Any:
     if isinstance(values, TimeColumn) or values.dtype.kind != "M" or values.dtype == np.dtype("M8[D]"):
         return values
-    found = time_column(values)
-    return found if found is None else TimeColumn(found.numbers, found.type._replace(zone=zone))
+    column = time_column(values)
+    return column if column is None else TimeColumn(column.numbers, column.type._replace(zone=zone))
 
 
 def as_table(columns: Columns, kind: str) -> Any:
@@ -211,5 +211,5 @@ def words(values: Array | TimeColumn) -> list[Any]:
         return [iso(next(dates)) if is_there else "" for is_there in is_date]
     if values.dtype.kind in "mM":
         return ["" if np.isnat(value) else iso(value) for value in values]
-    found: list[Any] = values.tolist() if values.dtype == object else values.astype(str).tolist()
-    return found
+    texts: list[Any] = values.tolist() if values.dtype == object else values.astype(str).tolist()
+    return texts

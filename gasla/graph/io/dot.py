@@ -49,9 +49,9 @@ class _Parser:
 
     def take(self, *signs: str) -> bool:
         """Pass over the next token if it is one of these signs."""
-        found = self.now[0] == "sign" and self.now[1] in signs
-        self.place += found
-        return found
+        is_next = self.now[0] == "sign" and self.now[1] in signs
+        self.place += is_next
+        return is_next
 
     def need(self, sign: str) -> None:
         """Pass over a sign. Raise FormatError if it is not there."""
@@ -86,11 +86,11 @@ class _Parser:
     def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
         """Read statements in braces. Return the vertices that they name."""
         self.need("{")
-        defaults, found = {of: dict(each) for of, each in defaults.items()}, []
+        defaults, records = {of: dict(each) for of, each in defaults.items()}, []
         while not self.take("}"):
-            found += self.statement(is_directed, defaults)
+            records += self.statement(is_directed, defaults)
             self.take(";", ",")
-        return found
+        return records
 
     def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
         """Read one statement. Return the vertices that it names."""
@@ -131,13 +131,13 @@ class _Parser:
 
     def attributes(self) -> dict[str, Any]:
         """Read lists of attributes in brackets."""
-        found = {}
+        values = {}
         while self.take("["):
             while not self.take("]"):
                 name = self.name()
-                found[name] = number_or_text(self.name()) if self.take("=") else True
+                values[name] = number_or_text(self.name()) if self.take("=") else True
                 self.take(";", ",")
-        return found
+        return values
 
 
 def _tokens(path: Path, text: str) -> Iterator[tuple[str, str, int]]:

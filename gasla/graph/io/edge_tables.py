@@ -132,9 +132,9 @@ def read(
             raise
         header = _header(path, layout, columns)
         chosen = _chosen(path, header.titles, columns, header.kinds)
-        found = {bad.line: bad for bad in _bad_rows(path, layout, header, chosen, names) if bad.line is not None}
-        graph = _of_text(path, layout._replace(left_out=frozenset(found)), columns, names)
-        warn_of_bad_rows(path, len(found), next(iter(found.values()), error))
+        bad_rows = {bad.line: bad for bad in _bad_rows(path, layout, header, chosen, names) if bad.line is not None}
+        graph = _of_text(path, layout._replace(left_out=frozenset(bad_rows)), columns, names)
+        warn_of_bad_rows(path, len(bad_rows), next(iter(bad_rows.values()), error))
         return graph
 
 
@@ -252,7 +252,7 @@ def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | Non
         )
     is_text = graph.names is not None and isinstance(graph.names[0], str)
     tables = vertices if firsts and isinstance(vertices, list | tuple) else [vertices]
-    found = [
+    sides = [
         _vertices(Path(table), vertex, is_text, firsts)
         if isinstance(table, str | os.PathLike)
         else _of_table(table, vertex, firsts)
@@ -260,7 +260,7 @@ def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | Non
     ]
     columns = graph.edge_attributes.columns(), graph.vertex_attributes.columns()
     edges = Edges(graph.n, *graph.edges(), graph.values, graph.names, *columns)
-    made = Graph._of_edges(two_tables.with_sides(edges, found) if firsts else two_tables.joined(edges, found[0], names))
+    made = Graph._of_edges(two_tables.with_sides(edges, sides) if firsts else two_tables.joined(edges, sides[0], names))
     return made if own is None else made.weighted_by(own)
 
 
@@ -448,8 +448,8 @@ def _are_narrow(path: Path, format: str, ends: list[str]) -> bool:
     """
     largest = arrow("pyarrow.compute").max
     tables = (table for table in _groups(path, format, ends) if table.num_rows)
-    found = [largest(column).as_py() for table in tables for column in table.columns]
-    return bool(found) and all(known is not None and known < WIDE for known in found)
+    largest_ids = [largest(column).as_py() for table in tables for column in table.columns]
+    return bool(largest_ids) and all(known is not None and known < WIDE for known in largest_ids)
 
 
 def _by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part]:
@@ -457,13 +457,13 @@ def _by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part
         if table.num_rows == 0:
             continue
         try:
-            found = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
+            edges = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
             columns = attributes_of(table, chosen.attributes)
             attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
         except (ValueError, TypeError) as error:
             what = "row group" if format == "parquet" else "batch"
             raise FormatError(path, None, f"{what} {group}: {error}") from error
-        yield Part(found.src, found.dst, found.weights, max(n, found.n), states_n=n > 0, attributes=attributes)
+        yield Part(edges.src, edges.dst, edges.weights, max(n, edges.n), states_n=n > 0, attributes=attributes)
 
 
 def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
@@ -546,9 +546,9 @@ def _with_times(table: Any, chosen: Chosen) -> Any:
     """Return the table with attributes whose texts are all times or durations converted."""
     for title in chosen.attributes:
         if arrow().types.is_string(table[title].type) and table[title].null_count == 0:
-            found = times_of_texts(table[title].to_pylist())
-            if found is not None:
-                table = table.set_column(table.column_names.index(title), title, found.to_arrow(arrow()))
+            times = times_of_texts(table[title].to_pylist())
+            if times is not None:
+                table = table.set_column(table.column_names.index(title), title, times.to_arrow(arrow()))
     return table
 
 
@@ -708,11 +708,11 @@ def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Ite
         try:
             for title in chosen.titles:
                 texts = _trimmed(table[title])
-                found = _integers(texts)
-                if found is None and title not in chosen.ends:
-                    found = texts.cast("float64")
-                if found is not None:
-                    table = table.set_column(table.column_names.index(title), title, found)
+                numbers = _integers(texts)
+                if numbers is None and title not in chosen.ends:
+                    numbers = texts.cast("float64")
+                if numbers is not None:
+                    table = table.set_column(table.column_names.index(title), title, numbers)
             edges = edges_of(table, 0, 1, chosen.weight, names=False)
         except (ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
             raise next(_bad_rows(path, layout, header, chosen, False), FormatError(path, None, str(error))) from error
@@ -724,8 +724,8 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     if _needs_rewriting(layout):
         places = {title: header.titles.index(title) for title in chosen.titles}
-        found = islice(rows(path, layout), int(header.is_there), None)
-        while some := [row for _, row in islice(found, _ROWS)]:
+        each_row = islice(rows(path, layout), int(header.is_there), None)
+        while some := [row for _, row in islice(each_row, _ROWS)]:
             if any(len(row) != len(header.titles) for row in some):
                 raise next(_bad_rows(path, layout, header, chosen, False))
             texts = {title: [row[place] or None for row in some] for title, place in places.items()}

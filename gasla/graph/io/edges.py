@@ -50,10 +50,10 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bi
         if not is_numbered and not states_n and (doubt := are_sparse(n, m)):
             raise FormatError(path, None, doubt)
 
-    found = parts(path, skips_bad_rows, bipartite)
-    first = next(found)
+    each_part = parts(path, skips_bad_rows, bipartite)
+    first = next(each_part)
     states_n = first.states_n
-    return graph_of_parts(chain([first], found), require)
+    return graph_of_parts(chain([first], each_part), require)
 
 
 def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
@@ -176,8 +176,8 @@ def _look(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header
                 what = "says that the columns hold two kinds of vertices, which this reader would number alike"
                 remedy = "gasla.io.read of a file tells them apart; pass bipartite=False if they are one kind"
                 raise FormatError(path, number, f"{what}; {remedy}")
-            found = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
-            said = (number, int(found[1]), int(found[2])) if found else said
+            match = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
+            said = (number, int(match[1]), int(match[2])) if match else said
         elif words:
             columns = len(uncommented(line, _COMMENTS).split())
             if columns not in (2, 3):

@@ -103,7 +103,7 @@ class WeightType:
             self._least = min(self._least, int(weights.min())) if weights.dtype.kind == "i" else self._least
 
     @property
-    def found(self) -> np.dtype[Any] | None:
+    def dtype(self) -> np.dtype[Any] | None:
         """The type, or None if parts have no weights."""
         if len(self._kinds) <= 1:
             return next(iter(self._kinds), self._of_nothing)
@@ -123,10 +123,10 @@ class FormatError(ValueError):
         return type(self), (self.path, self.line, self.said)
 
     @classmethod
-    def of_count(cls, path: Path, line: int | None, promised: int, found: int) -> FormatError:
+    def of_count(cls, path: Path, line: int | None, promised: int, count: int) -> FormatError:
         """Return the error for a file with more or fewer edges than its header says."""
-        hint = "is the file truncated?" if found < promised else "expected the same number"
-        return cls(path, line, f"the header says {promised} edges, and {found} follow; {hint}")
+        hint = "is the file truncated?" if count < promised else "expected the same number"
+        return cls(path, line, f"the header says {promised} edges, and {count} follow; {hint}")
 
 
 class TooLarge(FormatError, MemoryError):
@@ -146,7 +146,7 @@ class TooLarge(FormatError, MemoryError):
         )
 
 
-def require_version(path: Path, what: str, found: Any, known: int) -> None:
+def require_version(path: Path, what: str, version: Any, known: int) -> None:
     """Raise FormatError for a file of a format that a later gasla has introduced, or of no known one.
 
     Examples
@@ -155,10 +155,10 @@ def require_version(path: Path, what: str, found: Any, known: int) -> None:
     Traceback (most recent call last):
     gasla.graph.io.files.FormatError: a.npz: has version 2 of the npz format, and this gasla reads version 1; ...
     """
-    if type(found) is int and 1 <= found <= known:
+    if type(version) is int and 1 <= version <= known:
         return
-    reads = f"has version {found!r} of the {what} format, and this gasla reads version {known}"
-    hint = "upgrade gasla" if type(found) is int and found > known else "is the file damaged?"
+    reads = f"has version {version!r} of the {what} format, and this gasla reads version {known}"
+    hint = "upgrade gasla" if type(version) is int and version > known else "is the file damaged?"
     raise FormatError(path, None, f"{reads}; {hint}")
 
 
@@ -384,16 +384,16 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
         weights.append(None if part.weights is None else part.weights.copy())  # not a view of a part's records
     require_memory(n, m)
     require(n, m)
-    ids, weight = index_dtype(max(n, m)), kind.found  # SciPy would keep int64
+    ids, weight = index_dtype(max(n, m)), kind.dtype  # SciPy would keep int64
     # no name here holds the arrays, so that `_sorted` can free them
     return _sorted(
         n, _joined(sources, m, ids), _joined(targets, m, ids), None if weight is None else _joined(weights, m, weight)
     )
 
 
-def _joined(parts: list[Any], length: int, kind: np.dtype[Any]) -> Array:
+def _joined(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
     """Return the arrays one after the other; the list is empty afterwards."""
-    whole, end = np.empty(length, kind), length
+    whole, end = np.empty(length, dtype), length
     while parts:
         part = parts.pop()
         whole[end - len(part) : end] = part

@@ -87,11 +87,11 @@ def _description(path: Path) -> Description:
         )
         raise FormatError(path, None, f"{why}; {_EXPECTED}")
     try:
-        found = parsed_json(file, file.read_bytes())
-        if found["format"] != FORMAT:
-            raise ValueError(f"has format {found['format']!r}")
-        require_version(file, "folder", found["version"], VERSION)
-        about = Description(**{name: found[name] for name in Description._fields})
+        entries = parsed_json(file, file.read_bytes())
+        if entries["format"] != FORMAT:
+            raise ValueError(f"has format {entries['format']!r}")
+        require_version(file, "folder", entries["version"], VERSION)
+        about = Description(**{name: entries[name] for name in Description._fields})
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError) as error:

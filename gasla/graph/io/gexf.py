@@ -71,14 +71,16 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
 
 def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
     """Return the attributes of a node or an edge, and the defaults of those that it lacks."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
-        found[title] = "several values" if title in found else _value(path, where, title, kind, value.get("value", ""))
+        values[title] = (
+            "several values" if title in values else _value(path, where, title, kind, value.get("value", ""))
+        )
     for title, kind, default in keys.values():
-        if default is not None and title not in found:
-            found[title] = _value(path, where, title, kind, default)
-    return found
+        if default is not None and title not in values:
+            values[title] = _value(path, where, title, kind, default)
+    return values
 
 
 def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:

@@ -76,16 +76,16 @@ def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], 
 
 def _direct(graphs: list[ElementTree.Element]) -> None:
     """Make all edges of a graph, and of those within its nodes, directed or not; undirected ones may lead both ways."""
-    found = []
+    edges = []
     for graph in graphs:
         for edge in _children(graph, "edge"):
             is_directed = edge.attrib.pop("directed", str(graph.get("edgedefault") == "directed").lower()) == "true"
-            found.append((graph, edge, is_directed))
-    if found:
+            edges.append((graph, edge, is_directed))
+    if edges:
         graphs[0].set("edgedefault", "undirected")
-    if any(is_directed for _, _, is_directed in found):
+    if any(is_directed for _, _, is_directed in edges):
         graphs[0].set("edgedefault", "directed")
-        for graph, edge, is_directed in found:
+        for graph, edge, is_directed in edges:
             source, target = edge.get("source", ""), edge.get("target", "")
             if not is_directed and source != target:
                 ElementTree.SubElement(graph, edge.tag, source=target, target=source).extend(edge)

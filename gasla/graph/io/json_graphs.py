@@ -71,22 +71,22 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
         content = content["graph"]
     if isinstance(content, dict):
         directed = bool(content.get("directed", content.get("options", {}).get("type") != "undirected"))
-        found = content.get("elements", content)
+        lists = content.get("elements", content)
     else:
-        directed, found = True, content
-    if isinstance(found, list):  # elements of Cytoscape.js, each with its group
-        if any(not isinstance(element, dict) for element in found):
+        directed, lists = True, content
+    if isinstance(lists, list):  # elements of Cytoscape.js, each with its group
+        if any(not isinstance(element, dict) for element in lists):
             raise FormatError(path, None, f"is a list of other things; {_EXPECTED}")
-        is_edge = [element.get("group") == "edges" or "source" in element.get("data", {}) for element in found]
-        each = ([e for e, edge in zip(found, is_edge) if edge == wanted] for wanted in (False, True))
+        is_edge = [element.get("group") == "edges" or "source" in element.get("data", {}) for element in lists]
+        each = ([e for e, edge in zip(lists, is_edge) if edge == wanted] for wanted in (False, True))
         return *each, directed  # type: ignore[return-value]
-    if not isinstance(found, dict):
-        raise FormatError(path, None, f"is {found!r:.60}; {_EXPECTED}")
-    nodes, links = found.get("nodes"), found.get("links", found.get("edges"))
+    if not isinstance(lists, dict):
+        raise FormatError(path, None, f"is {lists!r:.60}; {_EXPECTED}")
+    nodes, links = lists.get("nodes"), lists.get("links", lists.get("edges"))
     if isinstance(nodes, dict):  # of JGF
         nodes = [{"id": name, **(node or {})} for name, node in nodes.items()]
     if not isinstance(nodes, list) or not isinstance(links, list):
-        raise FormatError(path, None, f"has the keys {', '.join(map(repr, found))[:60]}; {_EXPECTED}")
+        raise FormatError(path, None, f"has the keys {', '.join(map(repr, lists))[:60]}; {_EXPECTED}")
     return nodes, links, directed
 
 

@@ -76,9 +76,9 @@ def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
     for weight in ("i8", "f8"):
-        found = read_table(StringIO(text), [*fields[:2], ("weight", weight), fields[3]], "%")
-        if found is not None:
-            return found
+        columns = read_table(StringIO(text), [*fields[:2], ("weight", weight), fields[3]], "%")
+        if columns is not None:
+            return columns
     return None
 
 

@@ -114,14 +114,14 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array has version {version} of the .npy format; expected 1.0 or 2.0")
     read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version[0]]
-    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(file)
-    return found
+    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(file)
+    return header
 
 
 def _small(archive: zipfile.ZipFile, name: str) -> Array:
     with archive.open(f"{name}.npy") as file:
-        found: Array = np.lib.format.read_array(file, allow_pickle=False)
-        return found
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
 
 
 def how_to_convert(path: Path) -> str:

@@ -60,9 +60,9 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
     """Return the graph in a Matrix Market file; symmetric files give both directions of each edge."""
     if not bipartite:
         return graph_of_parts(parts(path))
-    found = parts(path, True)
-    first = next(found)
-    graph = graph_of_parts(chain([first], found))
+    each_part = parts(path, True)
+    first = next(each_part)
+    graph = graph_of_parts(chain([first], each_part))
     rows = first.m  # of the matrix
     return graph.with_vertex_attributes({SIDES: sides(graph.n, rows)})
 

@@ -138,11 +138,11 @@ def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
     return kind
 
 
-def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
-    data = file.read(count * kind.itemsize)
-    if len(data) < count * kind.itemsize:
+def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
+    data = file.read(count * dtype.itemsize)
+    if len(data) < count * dtype.itemsize:
         raise ValueError("an array ends early")
-    return np.frombuffer(data, kind)
+    return np.frombuffer(data, dtype)
 
 
 @contextmanager
@@ -164,11 +164,11 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     """Return the arrays of the archive that may belong to a matrix."""
     with _translated(path), np.load(stream, allow_pickle=False) as archive:
         kept = [name for name in archive if name.startswith(_KEPT)]
-        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in archive}
-        for name, array in found.items():
+        arrays = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in archive}
+        for name, array in arrays.items():
             if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what does not begin as an array
                 raise ValueError(f"{name} is no array")
-        return found
+        return arrays
 
 
 def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:

@@ -95,22 +95,22 @@ def read(path: Path) -> Graph:
 
 
 def _parse(path: Path, content: bytes) -> Records:
-    found, section = _Lines(path), ""
+    read_lines, section = _Lines(path), ""
     for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
         words = [quoted or word for quoted, word in _WORD.findall(text)]
         if not words or text.startswith("%"):
             continue
         if words[0].startswith("*"):
-            section = found.begin(line, words)
+            section = read_lines.begin(line, words)
         elif section in _SECTIONS:
-            found.add(line, section, words)
+            read_lines.add(line, section, words)
         else:
             raise FormatError(path, line, f"{text.strip()[:60]!r}; expected `*Vertices COUNT`")
     if section not in _SECTIONS:
         raise FormatError(path, None, "has no line `*Vertices COUNT`; expected one")
-    record_files.weighted_by_default(found.edges)
-    records = Records([*zip(range(found.n), found.places)], found.edges, found.undirected)
-    return record_files.named_by(path, records, found.labels) if any(found.labels) else records
+    record_files.weighted_by_default(read_lines.edges)
+    records = Records([*zip(range(read_lines.n), read_lines.places)], read_lines.edges, read_lines.undirected)
+    return record_files.named_by(path, records, read_lines.labels) if any(read_lines.labels) else records
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

@@ -60,7 +60,7 @@ def _value(value: Any) -> Any:
     """An integer of more than 64 bits as a float, the text of a date or duration as such; anything else unchanged."""
     if type(value) is int:
         return float(value) if abs(value) >= 2**64 else value
-    return value if (found := of_text(value)) is None else found
+    return value if (number := of_text(value)) is None else number
 
 
 def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -86,13 +86,13 @@ def check_separator(separator: str | None) -> None:
 
 def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
     """Return the character that divides the first rows into the same number of columns, two or more."""
-    found = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
-    if "," in found and ";" in found:
+    signs = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
+    if "," in signs and ";" in signs:
         raise FormatError(
             path, line, f"{sample[0].strip()[:60]!r} contains both ',' and ';'; pass separator=',' or separator=';'"
         )
-    if found:
-        return found[0]
+    if signs:
+        return signs[0]
     return "," if is_csv else SPACES
 
 
@@ -116,8 +116,8 @@ def first_rows(path: Path, layout: Layout, first: int, last: int) -> list[list[s
 
     The file is closed at once: Ctrl-C while Python frees a generator that was left would be lost.
     """
-    with closing(rows(path, layout)) as found:
-        return [row for _, row in islice(found, first, last)]
+    with closing(rows(path, layout)) as each_row:
+        return [row for _, row in islice(each_row, first, last)]
 
 
 def _divided(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:

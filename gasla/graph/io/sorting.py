@@ -136,7 +136,7 @@ class _Spool:
     @property
     def kind(self) -> np.dtype[Any] | None:
         """The type of the weights, or None if there are none."""
-        return self._weight_type.found
+        return self._weight_type.dtype
 
     @property
     def attributes(self) -> list[str]:
@@ -312,13 +312,13 @@ def _write(file: IO[bytes], array: Array) -> None:
     file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
-def _write_header(file: IO[bytes], length: int, kind: np.dtype[Any]) -> None:
-    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (length,)}
+def _write_header(file: IO[bytes], length: int, dtype: np.dtype[Any]) -> None:
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
     np.lib.format.write_array_header_1_0(file, about)
 
 
-def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
-    return np.frombuffer(file.read(count * kind.itemsize), kind)
+def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
+    return np.frombuffer(file.read(count * dtype.itemsize), dtype)
 
 
 def default_memory() -> int:

@@ -58,8 +58,8 @@ def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[st
             return column[edges.old_ids]
         keys, xp = edges.new_ids, array_module(column)
         stays = xp.flatnonzero(xp.greater_equal(keys, 0))
-        (found,) = reduce_by(monoid, keys[stays], (column[stays],), into.m)
-        return as_symmetric(into.out, found, monoid, lists.out, column)
+        (reduced,) = reduce_by(monoid, keys[stays], (column[stays],), into.m)
+        return as_symmetric(into.out, reduced, monoid, lists.out, column)
 
     return attributes.mapped(make)
 
@@ -74,10 +74,10 @@ def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: 
         keys = xp.where(xp.less_equal(src, dst), made.origin.new_edges, back[made.origin.new_edges])
         if each[name] is None:
             (first,) = reduce_by(least, keys, (xp.arange(lists.m),), into.m)
-            found = column[xp.minimum(first, lists.m - 1)]
+            merged = column[xp.minimum(first, lists.m - 1)]
         else:
-            (found,) = reduce_by(each[name], keys, (column,), into.m)
-        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), found, found[back])
+            (merged,) = reduce_by(each[name], keys, (column,), into.m)
+        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), merged, merged[back])
         return upper
 
     return attributes.mapped(make)

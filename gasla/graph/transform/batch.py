@@ -53,9 +53,9 @@ class Batch(NamedTuple):
         shape = getattr(result, "shape", None)
         if not shape or shape[0] != starts[-1]:
             each = {"vertex": "vertices", "edge": "edges"}[of]
-            found = type(result).__name__ if shape is None else f"an array of shape {shape}"
+            described = type(result).__name__ if shape is None else f"an array of shape {shape}"
             raise ValueError(
-                f"result is {found}; expected an array of {starts[-1]} entries, one for each of the {each}"
+                f"result is {described}; expected an array of {starts[-1]} entries, one for each of the {each}"
             )
         return [result[first:last] for first, last in zip(starts[:-1].tolist(), starts[1:].tolist())]
 

@@ -40,8 +40,8 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
     indptr = running_sums(lengths)
     places = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
     kind = index_dtype(len(places))
-    found = Adjacency(indptr.astype(kind), targets[places]).transposed().transposed()
-    return Adjacency(found.indptr, found.indices), totals[places[found.edge_ids]]
+    adjacency = Adjacency(indptr.astype(kind), targets[places]).transposed().transposed()
+    return Adjacency(adjacency.indptr, adjacency.indices), totals[places[adjacency.edge_ids]]
 
 
 @compiled

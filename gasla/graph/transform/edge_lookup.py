@@ -15,10 +15,10 @@ def first_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
     """Return the smallest number of the edges of each pair, as int64, or -1 where there is none."""
     xp, ascending = array_module(src), lists.sorted_out
     first, last = _places(ascending, src, dst)
-    found = xp.full(len(src), -1, np.int64)
+    ids = xp.full(len(src), -1, np.int64)
     some = first < last
-    found[some] = _numbers(ascending, first[some])
-    return found
+    ids[some] = _numbers(ascending, first[some])
+    return ids
 
 
 def all_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
@@ -38,8 +38,8 @@ def all_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
 
 
 def _numbers(lists: Adjacency, places: Array) -> Array:
-    found = places if lists.edge_ids is None else lists.edge_ids[places]
-    return found.astype(np.int64, copy=False)
+    numbers = places if lists.edge_ids is None else lists.edge_ids[places]
+    return numbers.astype(np.int64, copy=False)
 
 
 def _places(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:

@@ -66,16 +66,16 @@ def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) ->
     from gasla.graph.transform import symmetrize_cpu  # here, because it imports the compiler
 
     both = symmetrize_cpu.merged(lists.sorted_out)
-    found = None
+    merged_weights = None
     if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
         canonical, slots = symmetrize_cpu.paired(both, lists.sorted_out)
-        (found,) = reduce_by(combine, slots, (weights,), len(canonical))
+        (merged_weights,) = reduce_by(combine, slots, (weights,), len(canonical))
         del slots
-        found = found[canonical]
+        merged_weights = merged_weights[canonical]
     edges = partial(_edges_of_both, lists)
     same = IdMap(lists.device, lists.n, lists.n)
     made = Lists(lists.n, lists.device, both)
-    return Derived(made, found, Origin(same, LazyIdMap(lists.device, lists.m, made.m, edges)))
+    return Derived(made, merged_weights, Origin(same, LazyIdMap(lists.device, lists.m, made.m, edges)))
 
 
 def _edges_of_both(lists: Lists) -> IdMap:
@@ -91,16 +91,16 @@ def _grouped_both(lists: Lists, weights: Array | None, combine: Monoid | None) -
     ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), turned])
     ends = xp.concatenate([src, dst[turned]]), xp.concatenate([dst, src[turned]])
     same = IdMap(lists.device, lists.n, lists.n)
-    found = _merged(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same)
-    became, back = found.origin.new_edges[: lists.m], found.origin.new_edges[lists.m :]
+    merged = _merged(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same)
+    became, back = merged.origin.new_edges[: lists.m], merged.origin.new_edges[lists.m :]
     both = None
     if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
         is_up = xp.less(src[turned], dst[turned])
         one = became.copy()
         one[turned] = xp.where(is_up, became[turned], back)
-        (both,) = reduce_by(combine, one, (weights,), found.lists.m)
+        (both,) = reduce_by(combine, one, (weights,), merged.lists.m)
         both[xp.where(is_up, back, became[turned])] = both[one[turned]]
-    return Derived(found.lists, both, Origin(same, ExplicitIdMap(lists.device, ids[found.origin.edges], became)))
+    return Derived(merged.lists, both, Origin(same, ExplicitIdMap(lists.device, ids[merged.origin.edges], became)))
 
 
 def _between_two(lists: Lists, src: Array, dst: Array) -> Array:
@@ -131,17 +131,17 @@ def _merged(
     begins = xp.flatnonzero(fresh).astype(lists.offset_dtype)
     del fresh, starts
     whole = len(begins) == m
-    found = rows.by_position(weights) if whole else _values(weights, combine, ids, begins)
+    merged_values = rows.by_position(weights) if whole else _values(weights, combine, ids, begins)
     indptr = rows.indptr
     if not whole:
         indptr = xp.searchsorted(begins, indptr).astype(index_dtype(len(begins)))
     kept = Adjacency(indptr, indices if whole else indices[begins])
     if weights is not None and combine is not None and not whole:
-        found = as_symmetric(kept, found, combine, rows, weights)
+        merged_values = as_symmetric(kept, merged_values, combine, rows, weights)
     made = Lists(lists.n, lists.device, kept)
     members = ids if selected is None else selected[ids]
     numbers = IdMap(lists.device, before or m, made.m, members, None if whole else begins)
-    return Derived(made, found, Origin(vertices, numbers))
+    return Derived(made, merged_values, Origin(vertices, numbers))
 
 
 def _grouped(
@@ -189,15 +189,15 @@ def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Arr
     return ones
 
 
-def number_groups(n: int, kind: np.dtype[Any], labels: Array) -> tuple[Array, int]:
+def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, int]:
     """The group of each of n vertices, numbered without gaps in the order of labels, and the number of groups."""
     xp = array_module(labels)
     if n == 0:
-        return labels.astype(kind), 0
+        return labels.astype(dtype), 0
     there = xp.zeros(n, bool)
     there[labels] = True
-    numbers = xp.cumsum(there, dtype=kind)
-    return xp.subtract(numbers, 1)[labels].astype(kind, copy=False), int(numbers[-1])
+    numbers = xp.cumsum(there, dtype=dtype)
+    return xp.subtract(numbers, 1)[labels].astype(dtype, copy=False), int(numbers[-1])
 
 
 def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
@@ -242,6 +242,6 @@ def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: A
     if uses_product(combine, (weights,)):
         indptr = array_module(ids).append(begins, len(ids)).astype(ids.dtype)
         return reductions.by_product(combine, indptr, ids, weights)
-    found = identities(combine, (weights,), len(begins))
-    reduce_runs(combine, run_numbers(begins, len(ids), begins.dtype), (weights[ids],), found)
-    return found[0]
+    totals = identities(combine, (weights,), len(begins))
+    reduce_runs(combine, run_numbers(begins, len(ids), begins.dtype), (weights[ids],), totals)
+    return totals[0]

@@ -64,9 +64,9 @@ class IdMap:
             return self._became
         if self._members is None:
             return self._arange(self.counts[0])
-        found = module_of(self.device).full(self.counts[0], -1, self._members.dtype)
-        found[self._members] = self._places()
-        return found
+        new = module_of(self.device).full(self.counts[0], -1, self._members.dtype)
+        new[self._members] = self._places()
+        return new
 
     def map_names(self, names: Names) -> Names | None:
         """Return the names of the new vertices, or None if vertices were merged."""
@@ -131,8 +131,8 @@ class LazyIdMap(IdMap):
     @property
     def nbytes(self) -> int:
         """Bytes held now, without those of the previous graph."""
-        found: IdMap | None = vars(self).get("_found")
-        return 0 if found is None else found.nbytes
+        map_: IdMap | None = vars(self).get("_found")
+        return 0 if map_ is None else map_.nbytes
 
 
 class ExplicitIdMap(IdMap):
@@ -251,10 +251,10 @@ def derived(
     return Derived(made, values, Origin(vertices, IdMap(lists.device, lists.m, made.m, selected)))
 
 
-def run_numbers(begins: Array, count: int, kind: np.dtype) -> Array:
+def run_numbers(begins: Array, count: int, dtype: np.dtype) -> Array:
     """For each of `count` positions, the number of its run, given where runs begin (the first at 0)."""
     xp = array_module(begins)
-    steps = xp.zeros(count, kind)
+    steps = xp.zeros(count, dtype)
     steps[begins[1:]] = 1
-    made: Array = xp.cumsum(steps, dtype=kind) if count else steps
+    made: Array = xp.cumsum(steps, dtype=dtype) if count else steps
     return made

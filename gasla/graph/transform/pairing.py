@@ -25,9 +25,9 @@ def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
     """`reverse_edge_ids` after the `missing` edges have been added."""
     xp, m = array_module(partners), len(partners)
     own = xp.arange(m, made.m, dtype=made.offset_dtype)  # numbers of the added edges
-    found: Array = xp.concatenate([partners.astype(made.offset_dtype), own])
-    found[alone], found[m : m + len(alone)] = own[: len(alone)], alone
-    return found
+    partner_ids: Array = xp.concatenate([partners.astype(made.offset_dtype), own])
+    partner_ids[alone], partner_ids[m : m + len(alone)] = own[: len(alone)], alone
+    return partner_ids
 
 
 def origin(lists: Lists, m: int) -> Origin:
@@ -38,15 +38,15 @@ def origin(lists: Lists, m: int) -> Origin:
     return Origin(IdMap(lists.device, lists.n, lists.n), ExplicitIdMap(lists.device, first, became))
 
 
-def as_held(fill: Any, kind: np.dtype[Any]) -> Any:
+def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:
     """`fill` converted to the type of a graph's values; TypeError if that changes it, except by rounding of floats."""
     given = np.asarray(fill)
     if given.ndim == 0 and given.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
-            held = given.astype(kind)
-        if bool(np.isfinite(held) == np.isfinite(given)) if kind.kind == "f" else held.item() == given.item():
+            held = given.astype(dtype)
+        if bool(np.isfinite(held) == np.isfinite(given)) if dtype.kind == "f" else held.item() == given.item():
             return held
     raise TypeError(
-        f"fill is {fill!r}, which the graph's values of type {kind} can't hold; pass a fill of that type, or make the "
+        f"fill is {fill!r}, which the graph's values of type {dtype} can't hold; pass a fill of that type, or make the "
         "graph with values of a wider one"
     )

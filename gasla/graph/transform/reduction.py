@@ -65,12 +65,12 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
         raise TypeError("values is an empty tuple; expected an array, or a tuple of arrays")
     given = tuple(map(imported, (values,) if single else values))
     for part in given:
-        found = array_module(part).asarray(part)
-        if found.shape != ids.shape:
-            raise ValueError(f"there are {len(ids)} keys and values of shape {found.shape}; expected a value for each")
-        if device_of(found) != device_of(ids):
+        array = array_module(part).asarray(part)
+        if array.shape != ids.shape:
+            raise ValueError(f"there are {len(ids)} keys and values of shape {array.shape}; expected a value for each")
+        if device_of(array) != device_of(ids):
             raise TypeError(
-                f"keys are on the {device_of(ids)} and values on the {device_of(found)}; expected one device"
+                f"keys are on the {device_of(ids)} and values on the {device_of(array)}; expected one device"
             )
     parts = tuple(part for part in (as_values(part, len(ids)) for part in given) if part is not None)
     require_closed(monoid, tuple(part.dtype for part in parts), "monoid")

@@ -27,25 +27,25 @@ Parts = tuple[Array, ...]  # one array per item of a tuple type, or a single arr
 @np.errstate(all="ignore")  # NaN and overflow are ordinary values here
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     """For each key from 0 to `count` - 1, its values reduced; the identity for keys without values."""
-    found = identities(monoid, parts, count)
+    totals = identities(monoid, parts, count)
     if has_ufunc_loop(monoid, parts):
-        monoid.op.function.at(found[0], keys, parts[0])  # type: ignore[attr-defined]
-        return found
+        monoid.op.function.at(totals[0], keys, parts[0])  # type: ignore[attr-defined]
+        return totals
     indptr, rows, order = lists_on(keys).group(keys, keys, count)
     if uses_product(monoid, parts):
         return (reductions.by_product(monoid, indptr, order, parts[0]),)
-    reduce_runs(monoid, rows, tuple(part[order] for part in parts), found)
-    return found
+    reduce_runs(monoid, rows, tuple(part[order] for part in parts), totals)
+    return totals
 
 
 @np.errstate(all="ignore")
-def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None:
+def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> None:
     """Write the reduced values of each run of equal `rows`, which ascend, to ``found[row]``.
 
     Parts may have leading dimensions, for the items of vectors.
     """
     if has_ufunc_loop(monoid, parts):
-        monoid.op.function.at(found[0], rows, parts[0])  # type: ignore[attr-defined]
+        monoid.op.function.at(totals[0], rows, parts[0])  # type: ignore[attr-defined]
         return
     xp, single = array_module(rows), len(parts) == 1
     place = _places(rows)
@@ -53,7 +53,7 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None
         alone = xp.equal(place, 0)
         alone[:-1] &= xp.equal(place[1:], 0)
         done = xp.flatnonzero(alone)
-        for result, part in zip(found, parts, strict=True):
+        for result, part in zip(totals, parts, strict=True):
             result[..., rows[done]] = part[..., done]
         if len(done) == len(rows):
             return

@@ -38,8 +38,8 @@ def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
         from gasla.graph.transform import subgraph_cpu  # here, because it imports the compiler
 
         if subgraph_cpu.is_for(given):
-            found, selected = subgraph_cpu.cut(given, chosen, number)
-            made = Lists(count, "cpu", *((None, found) if lists.rows is None else (found, None)))
+            adjacency, selected = subgraph_cpu.cut(given, chosen, number)
+            made = Lists(count, "cpu", *((None, adjacency) if lists.rows is None else (adjacency, None)))
             origin = Origin(numbers, IdMap("cpu", lists.m, made.m, selected))
             return Derived(made, _of(values, selected), origin)
     src, dst, ids = _leaving_from(lists, chosen)

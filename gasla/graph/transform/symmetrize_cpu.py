@@ -71,13 +71,13 @@ def _pair(thread, threads, control, indptr, indices, starts, targets, cursor, ca
         cursor[v] = indptr[v]
         for place in range(np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])):
             other = np.uint64(indices[place])
-            found = place
+            first_place = place
             if other < v:
-                found = np.uint64(cursor[other])
+                first_place = np.uint64(cursor[other])
                 cursor[other] += 1
             if other <= v:
                 cursor[v] += 1
-            canonical[place] = found
+            canonical[place] = first_place
             while k < k_end and np.uint64(targets[k]) == other:
-                slots[k] = found
+                slots[k] = first_place
                 k += np.uint64(1)
