@@ -28,27 +28,27 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
     >>> bounds(where(i > 5, i.astype(np.int8), 7), {"i": (1, 1000)})
     (-128, 127)
     """
-    found: dict[Expr, Bounds] = {}
+    by_node: dict[Expr, Bounds] = {}
     for e in in_order(expr):
-        found[e] = _bounds(e, [found[arg] for arg in e.args], known)
-    return found[expr]
+        by_node[e] = _bounds(e, [by_node[arg] for arg in e.args], known)
+    return by_node[expr]
 
 
 def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
     """Return the bounds of one node, from those of its arguments."""
     whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
-    found = whole
+    limits = whole
     if e.op == "constant" and e.payload == e.payload:
-        found = e.payload.item(), e.payload.item()
+        limits = e.payload.item(), e.payload.item()
     elif e.op == "symbol":
-        found = known.get(e.payload, whole)
+        limits = known.get(e.payload, whole)
     elif e.op == "add" and is_whole_number:
-        found = sum(low for low, _ in given), sum(high for _, high in given)
+        limits = sum(low for low, _ in given), sum(high for _, high in given)
     elif e.op == "where":
-        found = min(low for low, _ in given[1:]), max(high for _, high in given[1:])
+        limits = min(low for low, _ in given[1:]), max(high for _, high in given[1:])
     elif e.op == "cast" and is_whole_number and e.args[0].dtype.kind in "biu":
-        found = given[0]
-    return found if whole[0] <= found[0] and found[1] <= whole[1] else whole  # otherwise integers may wrap
+        limits = given[0]
+    return limits if whole[0] <= limits[0] and limits[1] <= whole[1] else whole  # otherwise integers may wrap
 
 
 def _of_type(kind: Type) -> Bounds:

@@ -285,12 +285,12 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
     """Return the unique node with this operation, type, arguments and payload."""
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
     with _making:
-        found = _NODES.get(key)
-        if found is None:
-            found = object.__new__(Symbol if op == "symbol" else Expr)
-            found.op, found.type, found.args, found.payload = op, type, args, payload
-            _NODES[key] = found
-        return found
+        made = _NODES.get(key)
+        if made is None:
+            made = object.__new__(Symbol if op == "symbol" else Expr)
+            made.op, made.type, made.args, made.payload = op, type, args, payload
+            _NODES[key] = made
+        return made
 
 
 def _after_fork() -> None:
@@ -482,11 +482,11 @@ def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
     """Return the nodes under some expressions that depend on the lane of the loop around them."""
-    found: set[Expr] = set()
+    vary: set[Expr] = set()
     for e in in_order(exprs):
-        if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not found.isdisjoint(e.args)):
-            found.add(e)
-    return found
+        if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not vary.isdisjoint(e.args)):
+            vary.add(e)
+    return vary
 
 
 def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
@@ -504,17 +504,17 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
     """The distinct nodes of some expressions in topological order, including or excluding those `within` loops."""
-    found: dict[int, Expr] = {}
+    visited: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:
         expr = pending[-1]
-        waiting = [arg for arg in reversed(expr.args) if id(arg) not in found and (within or expr.op not in LOOPS)]
-        if id(expr) in found or not waiting:
+        waiting = [arg for arg in reversed(expr.args) if id(arg) not in visited and (within or expr.op not in LOOPS)]
+        if id(expr) in visited or not waiting:
             pending.pop()
-            found[id(expr)] = expr
+            visited[id(expr)] = expr
         else:
             pending += waiting
-    return list(found.values())
+    return list(visited.values())
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:

@@ -166,9 +166,9 @@ def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawRep
 def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
     """Check the laws of each item's monoid."""
     for i, (part, item) in enumerate(monoid.each(kind)):
-        found, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
-        report.holds.extend(prefix + law for law in found.holds)
-        for to, violations in ((report.failures, found.failures), (report.caveats, found.caveats)):
+        part_report, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
+        report.holds.extend(prefix + law for law in part_report.holds)
+        for to, violations in ((report.failures, part_report.failures), (report.caveats, part_report.caveats)):
             to.extend(replace(violation, law=prefix + violation.law) for violation in violations)
 
 
@@ -178,13 +178,13 @@ def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawRepo
     every = _join(ordinary, _values(kind, True)) if given is None else given
     for law in laws:
         on_ordinary = _counterexample(law, ordinary)
-        found = on_ordinary or _counterexample(law, every)
-        if found is None:
+        counterexample = on_ordinary or _counterexample(law, every)
+        if counterexample is None:
             report.holds.append(law.text)
         elif law.is_needed and (on_ordinary or law.must_hold_on_extremes):
-            report.failures.append(found)
+            report.failures.append(counterexample)
         else:
-            report.caveats.append(found)
+            report.caveats.append(counterexample)
 
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
@@ -287,13 +287,13 @@ def _given(values: Any, kind: Type) -> Values:
     if not 0 < len(each) <= MOST or len(columns) != len(kinds):
         raise ValueError(f"values is {reprlib.repr(values)}; expected 1 to {MOST} values of type {kind}")
     try:
-        found = tuple(np.array(column, item) for column, item in zip(columns, kinds, strict=True))
-        are_same = all(item.tolist() == [*column] for column, item in zip(columns, found, strict=True))
+        columns_of_items = tuple(np.array(column, item) for column, item in zip(columns, kinds, strict=True))
+        are_same = all(item.tolist() == [*column] for column, item in zip(columns, columns_of_items, strict=True))
     except (TypeError, ValueError, OverflowError):
         are_same = False
     if not are_same:
         raise ValueError(f"values is {reprlib.repr(values)}; expected numbers that {kind} can hold")
-    return found
+    return columns_of_items
 
 
 def _products(semiring: Semiring, given: Values) -> Values:
@@ -301,8 +301,8 @@ def _products(semiring: Semiring, given: Values) -> Values:
     one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
     products = tuple(np.broadcast_to(part, one.shape) for part in _pack(semiring.multiply(*pairs)))
-    found: dict[tuple[Any, ...], None] = dict.fromkeys(zip(*(part.tolist() for part in products), strict=True))
-    return tuple(np.array(column, part.dtype) for column, part in zip(zip(*[*found][:MOST]), products))
+    distinct: dict[tuple[Any, ...], None] = dict.fromkeys(zip(*(part.tolist() for part in products), strict=True))
+    return tuple(np.array(column, part.dtype) for column, part in zip(zip(*[*distinct][:MOST]), products))
 
 
 def _values(kind: Type, extreme: bool) -> Values:

@@ -227,14 +227,14 @@ class Monoid:
         if value is None:
             return None
         try:
-            found = type.type(value)
+            converted = type.type(value)
         except (OverflowError, TypeError, ValueError):
-            found = None
-        if found is None or (type.kind != "f" and found != value):  # the fraction was lost
+            converted = None
+        if converted is None or (type.kind != "f" and converted != value):  # the fraction was lost
             raise ValueError(
                 f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
             )
-        return found
+        return converted
 
     def combine(self, x: Any, y: Any) -> Any:
         """

@@ -58,14 +58,14 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     True
     """
     x, y = (Symbol(name, as_type(type)) for name in "xy")
-    found = []
+    parts = []
     for part, *places in zip(*map(scalars, (monoid.combination(type), x, y)), strict=True):
         own = {place: Symbol(name, place.type) for place, name in zip(places, "xy", strict=True)}
         part = rebuilt(part, lambda e, _, own=own: own.get(e))  # type: ignore[misc]
         if any(all(symbol is not known for known in own.values()) for symbol in free_symbols(part)):
             return None
-        found.append(part)
-    return tuple(found)
+        parts.append(part)
+    return tuple(parts)
 
 
 def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
@@ -126,18 +126,18 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
     >>> grows_with(n | 3, [n], "bits"), grows_with(n + 1, [n], "bits")
     (True, False)
     """
-    found: dict[Expr, str] = {}
+    by_node: dict[Expr, str] = {}
     for e in in_order(expr):
-        ways = [found[arg] for arg in e.args]
+        ways = [by_node[arg] for arg in e.args]
         if any(e is symbol for symbol in symbols):
-            found[e] = UP
+            by_node[e] = UP
         elif set(ways) <= {FREE}:
-            found[e] = FREE
+            by_node[e] = FREE
         elif e.op == "where" and ways[0] == FREE:
-            found[e] = _one_way(ways)
+            by_node[e] = _one_way(ways)
         else:
-            found[e] = _RULES[order](e, ways)
-    return found[expr] in (FREE, UP)
+            by_node[e] = _RULES[order](e, ways)
+    return by_node[expr] in (FREE, UP)
 
 
 def _one_way(ways: list[str]) -> str:

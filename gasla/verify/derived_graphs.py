@@ -37,27 +37,27 @@ def condensation(
     Traceback (most recent call last):
     gasla.verify.VerificationError: edge 0 → 0 of the condensation is superfluous, or a duplicate
     """
-    edges, found = edges_of(graph), edges_of(condensed)
+    edges, made = edges_of(graph), edges_of(condensed)
     new = _new_vertices(condensed, edges.n)
     strong_components(graph, new, condensed.n)
     if labels is not None:
         require(np.asarray(labels) == new, lambda v: f"vertex {v} became vertex {new[v]}; expected its label")
     across = new[edges.src] != new[edges.dst]
-    pairs, place = np.unique(new[edges.src[across]] * found.n + new[edges.dst[across]], return_inverse=True)
-    given = found.src.astype(np.int64) * found.n + found.dst
+    pairs, place = np.unique(new[edges.src[across]] * made.n + new[edges.dst[across]], return_inverse=True)
+    given = made.src.astype(np.int64) * made.n + made.dst
     order = np.argsort(given, kind="stable")
     right = np.isin(given, pairs)
     right[order[1:]] &= given[order[1:]] != given[order[:-1]]
-    require(right, lambda e: f"edge {found.src[e]} → {found.dst[e]} of the condensation is superfluous, or a duplicate")
+    require(right, lambda e: f"edge {made.src[e]} → {made.dst[e]} of the condensation is superfluous, or a duplicate")
     missing = ~np.isin(pairs, given)
-    require(~missing, lambda p: f"edge {pairs[p] // found.n} → {pairs[p] % found.n} is missing from the condensation")
+    require(~missing, lambda p: f"edge {pairs[p] // made.n} → {pairs[p] % made.n} is missing from the condensation")
     if condensed.values is None and combine is semirings.plus:
         raise VerificationError("the condensation has no values; expected sums, or counts of edges")
     if condensed.values is not None:
         kind = condensed.values.dtype
-        values = found.weight[order].astype(kind if kind.kind == "f" else np.float64)
+        values = made.weight[order].astype(kind if kind.kind == "f" else np.float64)
         is_or = kind.kind == "b" and combine is semirings.plus  # a sum of bools is "or"
-        _check_values(edges.weight[across], place, values, pairs, found.n, semirings.max if is_or else combine)
+        _check_values(edges.weight[across], place, values, pairs, made.n, semirings.max if is_or else combine)
 
 
 @verifier()
@@ -73,18 +73,18 @@ def complement(graph: Any, made: Graph) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: edge 0 → 1 of the complement is an edge of the graph
     """
-    edges, found = edges_of(graph), edges_of(made)
+    edges, answer = edges_of(graph), edges_of(made)
     _require_plain("complement", made, edges.n)
-    pairs, own = (each.src.astype(np.int64) * each.n + each.dst for each in (found, edges))
+    pairs, own = (each.src.astype(np.int64) * each.n + each.dst for each in (answer, edges))
     require(
         ~np.isin(pairs, own),
-        lambda e: f"edge {found.src[e]} → {found.dst[e]} of the complement is an edge of the graph",
+        lambda e: f"edge {answer.src[e]} → {answer.dst[e]} of the complement is an edge of the graph",
     )
-    _require_distinct("complement", found)
-    require(found.src != found.dst, lambda e: f"vertex {found.src[e]} of the complement has a self loop")
+    _require_distinct("complement", answer)
+    require(answer.src != answer.dst, lambda e: f"vertex {answer.src[e]} of the complement has a self loop")
     right = edges.n * (edges.n - 1) - len(np.unique(own[edges.src != edges.dst]))
-    if found.dst.size != right:
-        raise VerificationError(f"the complement has {found.dst.size} edges; expected {right}")
+    if answer.dst.size != right:
+        raise VerificationError(f"the complement has {answer.dst.size} edges; expected {right}")
 
 
 @verifier()
@@ -100,7 +100,7 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: edge 1 → 0 of the line graph joins edges that do not meet
     """
-    (src, dst, _), n, found = edges_by_id(graph), as_graph(graph).n, edges_of(made)
+    (src, dst, _), n, answer = edges_by_id(graph), as_graph(graph).n, edges_of(made)
     low, high = (np.minimum(src, dst), np.maximum(src, dst)) if undirected else (src, dst)
     edges = np.arange(len(src))
     if undirected:
@@ -109,17 +109,17 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
     own = np.asarray(moved(as_graph(made).vertex_attributes["edge"], "cpu"))
     require(own == edges, lambda v: f"vertex {v} is edge {own[v]}; expected {edges[v]}")
     low, high = low[edges], high[edges]
-    a, b = found.src, found.dst
+    a, b = answer.src, answer.dst
     meet = high[a] == low[b]
     if undirected:
         meet = (meet | (low[a] == low[b]) | (low[a] == high[b]) | (high[a] == high[b])) & (a != b)
     require(meet, lambda e: f"edge {a[e]} → {b[e]} of the line graph joins edges that do not meet")
-    _require_distinct("line graph", found)
+    _require_distinct("line graph", answer)
     begin, end = np.bincount(low, minlength=n), np.bincount(high, minlength=n)
     incident = begin + np.bincount(high[low != high], minlength=n)
     right = int((incident * (incident - 1) if undirected else begin * end).sum())
-    if found.dst.size != right:
-        raise VerificationError(f"the line graph has {found.dst.size} edges; expected {right}")
+    if answer.dst.size != right:
+        raise VerificationError(f"the line graph has {answer.dst.size} edges; expected {right}")
 
 
 def _require_plain(what: str, made: Graph, n: int) -> None:
@@ -128,14 +128,14 @@ def _require_plain(what: str, made: Graph, n: int) -> None:
         raise VerificationError(f"the {what} has {made.n} vertices, or values; expected {n}, and no values")
 
 
-def _require_distinct(what: str, found: Edges) -> None:
+def _require_distinct(what: str, edges: Edges) -> None:
     """Verify that there are no parallel edges."""
-    first = np.zeros(found.dst.size, bool)
-    first[np.unique(found.src.astype(np.int64) * found.n + found.dst, return_index=True)[1]] = True
-    require(first, lambda e: f"edge {found.src[e]} → {found.dst[e]} of the {what} is there twice")
+    first = np.zeros(edges.dst.size, bool)
+    first[np.unique(edges.src.astype(np.int64) * edges.n + edges.dst, return_index=True)[1]] = True
+    require(first, lambda e: f"edge {edges.src[e]} → {edges.dst[e]} of the {what} is there twice")
 
 
-def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
+def _check_values(weight: Array, place: Array, values: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
     """Verify the combined values of the edges between two components."""
     if combine not in COMBINES:
         raise ValueError(f"combine is {combine!r}; expected semirings.plus, min or max")
@@ -143,10 +143,12 @@ def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: in
     right, size = np.full(len(pairs), start), np.zeros(len(pairs))
     add.at(right, place, weight)
     np.add.at(size, place, np.abs(weight))
-    right = right.astype(found.dtype)  # float32 sums may overflow
+    right = right.astype(values.dtype)  # float32 sums may overflow
     require(
-        _equal(found, right) | (np.abs(found - right) <= 1e-5 * size),
-        lambda p: f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {found[p]}, not {right[p]}",
+        _equal(values, right) | (np.abs(values - right) <= 1e-5 * size),
+        lambda p: (
+            f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {values[p]}, not {right[p]}"
+        ),
     )
 
 
@@ -202,24 +204,24 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
-    (src, dst, weight), found = edges_by_id(graph), edges_by_id(part)
+    (src, dst, weight), answer = edges_by_id(graph), edges_by_id(part)
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
         raise VerificationError(f"there are {len(numbers)} edges; expected the {len(inner)} edges between the vertices")
-    _same("source", found[0], place[src[inner]])
-    _same("end", found[1], place[dst[inner]])
-    _same("value", found[2], weight[inner])
+    _same("source", answer[0], place[src[inner]])
+    _same("end", answer[1], place[dst[inner]])
+    _same("value", answer[2], weight[inner])
 
 
-def _same(what: str, found: Array, right: Array) -> None:
+def _same(what: str, given: Array, right: Array) -> None:
     """Verify an attribute of each edge."""
-    require(_equal(found, right), lambda e: f"edge {e} has the {what} {found[e]}, not {right[e]}")
+    require(_equal(given, right), lambda e: f"edge {e} has the {what} {given[e]}, not {right[e]}")
 
 
-def _equal(found: Array, right: Array) -> Array:
+def _equal(given: Array, right: Array) -> Array:
     """Return whether numbers are equal, or both NaN."""
-    return np.asarray((found == right) | (np.isnan(found) & np.isnan(right)))
+    return np.asarray((given == right) | (np.isnan(given) & np.isnan(right)))
 
 
 def _new_vertices(part: Graph, n: int) -> Array:
@@ -245,7 +247,7 @@ def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> A
             edges._replace(src=src, dst=dst, weight=weight).lightest(),
             "BF" if (weight < 0).any() else "D",
         )
-        found: Array = search(lengths, method=method, indices=source)
+        distances: Array = search(lengths, method=method, indices=source)
     except NegativeCycleError:
         raise VerificationError("a cycle has a negative length; expected an error instead of a graph") from None
-    return found
+    return distances

@@ -272,10 +272,10 @@ def _check_communities(
     else:
         each = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
         value = _potts(edges, weight, float(np.ldexp(resolution, -power)), directed, each)
-    found, before = value(label), value(np.unique(first, return_inverse=True)[1])
-    if no_worse and np.isnan(most) and not found >= before - 1e-9 * max(1, abs(before)):
+    reached, before = value(label), value(np.unique(first, return_inverse=True)[1])
+    if no_worse and np.isnan(most) and not reached >= before - 1e-9 * max(1, abs(before)):
         name, origin = quality.replace("cpm", "quality"), "single vertices" if start is None else "the start"
-        raise VerificationError(f"the {name} is {found:.6g}; expected {before:.6g} or more, as of {origin}")
+        raise VerificationError(f"the {name} is {reached:.6g}; expected {before:.6g} or more, as of {origin}")
     if refine:
         inside = (label[edges.src] == label[edges.dst]) & (weight > 0)
         src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]  # fixed vertices hang together
@@ -402,15 +402,15 @@ def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mappi
     }
     for name, values in columns.items():
         scaled, exponent, atol = expected[name]
-        found = np.asarray(values, np.float64)
-        if found.shape != (count,):
-            raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {found.shape}")
+        given = np.asarray(values, np.float64)
+        if given.shape != (count,):
+            raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {given.shape}")
         with np.errstate(over="ignore", under="ignore"):  # a sum beyond the largest float64 is infinite
-            right, close = np.ldexp(scaled, exponent), np.ldexp(found, -exponent)
-        near = np.isclose(close, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (found == right)
+            right, close = np.ldexp(scaled, exponent), np.ldexp(given, -exponent)
+        near = np.isclose(close, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (given == right)
         if name == "conductance":
-            near |= np.isnan(found) & (smaller < VANISHING)
-        require(near, lambda c: f"the {name} of community {c} is {right[c]:g}, not {found[c]:g}")  # noqa: B023
+            near |= np.isnan(given) & (smaller < VANISHING)
+        require(near, lambda c: f"the {name} of community {c} is {right[c]:g}, not {given[c]:g}")  # noqa: B023
 
 
 @verifier("shares")
@@ -514,13 +514,13 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
     sizes = np.bincount(label).astype(np.float64)
     together, pairs = (sizes * (sizes - 1)).sum() / 2, edges.n * (edges.n - 1) / 2
     right = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
-    for name, found, part, whole in (
+    for name, given, part, whole in (
         ("coverage", coverage, inside, right[0]),
         ("performance", performance, right[1], pairs),
     ):
         fraction = part / whole if whole else np.nan
-        if not np.isclose(found, fraction, rtol=1e-12, atol=0, equal_nan=True):
-            raise VerificationError(f"the {name} is {fraction:.6g}, not {found:.6g}")
+        if not np.isclose(given, fraction, rtol=1e-12, atol=0, equal_nan=True):
+            raise VerificationError(f"the {name} is {fraction:.6g}, not {given:.6g}")
 
 
 def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str = "", what: str = "component") -> None:

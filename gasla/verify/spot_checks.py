@@ -315,8 +315,8 @@ def _intensities(edges: Edges, some: Array) -> Array:
     sides = csr_array(upper + upper.T)
     closed = np.asarray((sides[some] @ sides).multiply(sides[some]).sum(axis=1)).ravel() / 2
     degree = np.bincount(np.concatenate(ends), minlength=edges.n)[some]
-    found: Array = closed / np.maximum(degree * (degree - 1) / 2, 1)
-    return found
+    shares: Array = closed / np.maximum(degree * (degree - 1) / 2, 1)
+    return shares
 
 
 def edges_among_neighbors(simple: "csr_array", some: Array) -> Array:

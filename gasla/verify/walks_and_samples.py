@@ -108,16 +108,16 @@ def sample_neighbors(
     if rows.shape != (len(asked), k) or rows.dtype.kind != "i":
         raise VerificationError(f"samples are {rows.dtype}{rows.shape}; expected integers of shape {len(asked), k}")
     _require_vertices(given.n, rows)
-    found = (rows >= 0).sum(axis=1)
+    counts = (rows >= 0).sum(axis=1)
     for i, (v, row) in enumerate(zip(asked.tolist(), rows)):
         stored = usable.others[usable.of(v, i)]
         wanted = k * bool(len(stored)) if replace else min(len(stored), k)
-        if found[i] != wanted:
-            raise VerificationError(f"row {i} of vertex {v} has {found[i]} neighbors; expected {wanted}")
-        if (row[: found[i]] < 0).any():
+        if counts[i] != wanted:
+            raise VerificationError(f"row {i} of vertex {v} has {counts[i]} neighbors; expected {wanted}")
+        if (row[: counts[i]] < 0).any():
             raise VerificationError(f"row {i} has -1 inside")
-        if is_last and not np.array_equal(row[: found[i]], stored[len(stored) - found[i] :]):
-            raise VerificationError(f"row {i} has not the last {found[i]} neighbors of vertex {v}")
+        if is_last and not np.array_equal(row[: counts[i]], stored[len(stored) - counts[i] :]):
+            raise VerificationError(f"row {i} has not the last {counts[i]} neighbors of vertex {v}")
         _require_neighbors(stored, i, v, row[row >= 0], replace)
 
 
@@ -140,13 +140,13 @@ class _Usable:
 
         If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
         """
-        found: Array = self.order[self.indptr[v] : self.indptr[v + 1]]
+        edges: Array = self.order[self.indptr[v] : self.indptr[v + 1]]
         if self.span is not None and self.times is not None:
-            is_open = self.times[found] <= self.span.last[root]
+            is_open = self.times[edges] <= self.span.last[root]
             if self.span.first is not None:
-                is_open &= self.times[found] >= self.span.first[root]
-            found = found[is_open]
-        return found[np.diff(np.cumsum(self.weight[found]), prepend=0) > 0] if self.weighted else found
+                is_open &= self.times[edges] >= self.span.first[root]
+            edges = edges[is_open]
+        return edges[np.diff(np.cumsum(self.weight[edges]), prepend=0) > 0] if self.weighted else edges
 
 
 def _require_layers(
@@ -275,10 +275,10 @@ def _require_draws(
     if not np.isin(drawing, rows).all():
         raise VerificationError(f"vertices of other layers draw edges of {name}")
     for j, edges in zip(rows, open_now):
-        found = numbers[drawing == j]
+        drawn = numbers[drawing == j]
         wanted = most * bool(len(edges)) if replace else min(most, len(edges))
-        right = np.isin(found, edges[len(edges) - wanted :] if is_last else edges).all()
-        if len(found) != wanted or not right or not (replace or len(np.unique(found)) == wanted):
+        right = np.isin(drawn, edges[len(edges) - wanted :] if is_last else edges).all()
+        if len(drawn) != wanted or not right or not (replace or len(np.unique(drawn)) == wanted):
             raise VerificationError(f"vertex {j} of the sample has not {wanted} edges of {name} that it may draw")
 
 
@@ -397,11 +397,11 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 0 has 2 in-edges; expected 1
     """
-    given, found = as_graph(graph), edges_of(made)
-    if found.n != given.n:
-        raise VerificationError(f"the random graph has {found.n} vertices; expected {given.n}")
+    given, answer = as_graph(graph), edges_of(made)
+    if answer.n != given.n:
+        raise VerificationError(f"the random graph has {answer.n} vertices; expected {given.n}")
     edges, undirected = edges_of(given), given.is_symmetric
-    there, back = (np.sort(_pairs(found.n, *ends)) for ends in ((found.src, found.dst), (found.dst, found.src)))
+    there, back = (np.sort(_pairs(answer.n, *ends)) for ends in ((answer.src, answer.dst), (answer.dst, answer.src)))
     if undirected and not np.array_equal(there, back):
         raise VerificationError("an edge has no reverse; expected both directions, as in the graph")
     stored = _pairs(edges.n, edges.src, edges.dst)
@@ -410,14 +410,14 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
         first = np.zeros(len(stored), bool)
         first[np.unique(stored, return_index=True)[1]] = True
         kept &= first
-        require(found.src != found.dst, lambda e: f"edge {e} is a loop of vertex {found.src[e]}; expected none")
+        require(answer.src != answer.dst, lambda e: f"edge {e} is a loop of vertex {answer.src[e]}; expected none")
         if (there[1:] == there[:-1]).any():
             raise VerificationError("two edges have the same ends; expected no parallel edges")
     if model == "erdos_renyi":
-        if len(found.src) != kept.sum():
-            raise VerificationError(f"the random graph has {len(found.src)} edges; expected {kept.sum()}")
+        if len(answer.src) != kept.sum():
+            raise VerificationError(f"the random graph has {len(answer.src)} edges; expected {kept.sum()}")
         return
-    for name, ends, others in (("out-edges", found.src, edges.src), ("in-edges", found.dst, edges.dst)):
+    for name, ends, others in (("out-edges", answer.src, edges.src), ("in-edges", answer.dst, edges.dst)):
         degrees, expected = (np.bincount(each, minlength=edges.n) for each in (ends, others[kept]))
         require(degrees == expected, lambda v: f"vertex {v} has {degrees[v]} {name}; expected {expected[v]}")  # noqa: B023
 

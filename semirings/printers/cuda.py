@@ -261,14 +261,14 @@ def write_function(
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
     targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
     known = constants | dict[Expr, str](zip(parameters, names, strict=True))
-    found, values = style.body(known, style.expression, targets).write(results)
+    statements, values = style.body(known, style.expression, targets).write(results)
     types = [style.ctype(r.type) for r in results]
     returned = struct(types) if is_tuple else types[0]
     value = f"{returned}{{{', '.join(values)}}}" if is_tuple else values[0]
     text = [*style.head]
     text += [f"const {ctype(e.type)} {table} = {literal(table_values(e), e.type)};" for e, table in constants.items()]
     text += [f"{style.ctype(loop.type)} {target};" for loop, target in targets.items()]
-    text += [line for statement in found for line in style.lines(statement)]
+    text += [line for statement in statements for line in style.lines(statement)]
     first = (
         f"__device__ __forceinline__ {returned} {name}({_parameter_list(parameters, names, results, style.ctype)}) {{"
     )
@@ -281,11 +281,11 @@ def _parameter_list(
 ) -> str:
     """Return the parameters of a function in C++: values, and pointers to arrays."""
     arrays = arrays_in(results)
-    found = (
+    texts = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
         for p, name in zip(parameters, names, strict=True)
     )
-    return ", ".join(found)
+    return ", ".join(texts)
 
 
 def _lines(statement: Statement) -> list[str]:

@@ -151,8 +151,8 @@ def function(
     for loop, array in zip(wide, names[len(parameters) :] if into is None else into, strict=True):
         targets.setdefault(loop, array)
     known = constants | dict[Expr, str](zip(parameters, names, strict=False))
-    found, values = statements(results, known, write or expression, targets, branches)
-    body = [line for statement in found for line in _lines(statement)]
+    written, values = statements(results, known, write or expression, targets, branches)
+    body = [line for statement in written for line in _lines(statement)]
     value = _tuple(values) if isinstance(result, tuple) else values[0]
     kinds = ", ".join(str(parameter.type) for parameter in parameters)
     kind = _tuple([str(r.type) for r in results]) if isinstance(result, tuple) else str(results[0].type)

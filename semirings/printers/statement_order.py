@@ -133,24 +133,24 @@ class Body:
         uses = Counter(arg for e in in_order(results) for arg in e.args)
         alone = results[0] if len(results) == 1 and not uses[results[0]] and results[0].op != "fold" else None
         self.conditional = conditional(order, results) if self.branches and not self.of_lanes else {}
-        found = self._in_order(order, alone)
+        lines = self._in_order(order, alone)
         lengths = {e.type.length: None for e in self.targets if isinstance(e.type, VectorType)}
-        return [*found, *map(self._each, lengths)], [self.texts[e] for e in results]
+        return [*lines, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
         """Return the statements of some nodes, in topological order."""
-        found: list[Statement] = []
+        lines: list[Statement] = []
         inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
         for e in order:
             if e in inside or e in self.texts:
                 continue
             if e.op == "fold":
-                found.append(self.fold(e))
+                lines.append(self.fold(e))
             elif e in self.conditional:
-                found.append(self._branch(e))
+                lines.append(self._branch(e))
             else:
-                found += self._line(e, self.texts, inline=e is alone)
-        return found
+                lines += self._line(e, self.texts, inline=e is alone)
+        return lines
 
     def _branch(self, e: Expr) -> Branch:
         """Return the variable of a node, of which one argument is computed under a condition."""
@@ -218,7 +218,7 @@ def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Co
     for e in order:
         for arg in e.args:
             users.setdefault(arg, []).append(e)
-    found: dict[Expr, Conditional] = {}
+    by_node: dict[Expr, Conditional] = {}
     for e in order:
         if not isinstance(e.type, np.dtype):
             continue
@@ -231,9 +231,9 @@ def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Co
         for condition, lazy, otherwise, negated in ways:
             nodes = _needed_by(e, e.args[lazy], order, users, results)
             if sum(one.op not in INLINE for one in nodes) >= EXPENSIVE:
-                found[e] = Conditional(e.args[condition], negated, e.args[otherwise], nodes)
+                by_node[e] = Conditional(e.args[condition], negated, e.args[otherwise], nodes)
                 break
-    return found
+    return by_node
 
 
 def _needed_by(

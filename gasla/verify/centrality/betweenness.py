@@ -244,10 +244,10 @@ def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Arra
     hops = np.full(edges.n, edges.n)
     hops[[source, *edges.dst[tight & ~level]]] = 0
     for hop in range(edges.n):  # each iteration finds a vertex, or is the last
-        found = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
-        if not found.any():
+        is_next = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
+        if not is_next.any():
             break
-        hops[edges.dst[found]] = hop + 1
+        hops[edges.dst[is_next]] = hop + 1
     return tight & (~level | (hops[edges.src] + 1 == hops[edges.dst]))
 
 

@@ -39,9 +39,9 @@ def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) ->
     for v in sample(edges.n, samples).tolist():
         starts = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
         right = np.flatnonzero(reachable(edges.n, edges.src, edges.dst, starts)) if len(starts) else starts
-        found = made.dst[made.indptr[v] : made.indptr[v + 1]]
-        if not np.array_equal(found, right):
-            raise VerificationError(f"the neighbors of vertex {v} are {found.tolist()}; expected {right.tolist()}")
+        neighbors = made.dst[made.indptr[v] : made.indptr[v + 1]]
+        if not np.array_equal(neighbors, right):
+            raise VerificationError(f"the neighbors of vertex {v} are {neighbors.tolist()}; expected {right.tolist()}")
 
 
 @verifier()

@@ -338,7 +338,7 @@ def _largest_flow(
     is_whole = capacity.dtype.kind == "i"
     shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # of `most`, and none much larger
     tails, heads, left = _both_directions(n, src, dst, shares)
-    found, limit = (0, int(most)) if is_whole else (0.0, 1.0)
+    total, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
     tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])  # n sends at most the limit
     while True:
@@ -347,16 +347,16 @@ def _largest_flow(
         parts = np.append(np.minimum(left, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
         sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
         along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
-        found += type(found)(sent.flow_value) * unit
+        total += type(total)(sent.flow_value) * unit
         left = left - along[:-2] * unit
         open_ = parts - along > 0
         side = reachable(n + 1, tails[open_], heads[open_], [n])
         beyond = left[side[tails[:-2]] & ~side[heads[:-2]]]
-        rest = min(exact_total(beyond) if is_whole else beyond.sum(), bound - found)
+        rest = min(exact_total(beyond) if is_whole else beyond.sum(), bound - total)
         if not side[source] or rest <= (0 if is_whole else 1e-10):
-            return min(found, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], left)
+            return min(total, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], left)
         limit = type(limit)(rest)
-        bound = min(bound, found + limit)
+        bound = min(bound, total + limit)
 
 
 def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:

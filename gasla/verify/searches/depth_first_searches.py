@@ -167,7 +167,7 @@ def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
 
 def _lifted(ups: list[Array], v: Array, steps: Array) -> Array:
     """Return the ancestors of vertices, so many steps up, or -1 if a number of steps is negative."""
-    found = v
+    ancestors = v
     for k, over in enumerate(ups):
-        found = np.where((steps >> k) & 1 > 0, over[found], found)
-    return np.where(steps < 0, -1, found)
+        ancestors = np.where((steps >> k) & 1 > 0, over[ancestors], ancestors)
+    return np.where(steps < 0, -1, ancestors)

@@ -104,6 +104,6 @@ def effective_diameter(
     if not edges.n:  # no pairs
         return
     total = within[-1]
-    found = float(np.interp(diameter, np.arange(len(within)), within)) / total
-    if not abs(found - share) <= tolerance and not (diameter == 0 and within[0] / total >= share - tolerance):
-        raise VerificationError(f"{found:.4g} of the pairs are within the distance {diameter}; expected {share}")
+    share_within = float(np.interp(diameter, np.arange(len(within)), within)) / total
+    if not abs(share_within - share) <= tolerance and not (diameter == 0 and within[0] / total >= share - tolerance):
+        raise VerificationError(f"{share_within:.4g} of the pairs are within the distance {diameter}; expected {share}")

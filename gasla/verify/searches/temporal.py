@@ -64,16 +64,16 @@ class Trips(NamedTuple):
 
     def arrivals(self, source: int, start: Any) -> Array:
         """Return the earliest arrival at each vertex, improved by all trips until none improves any."""
-        found = np.full(self.n, self.limits[1], self.arrival.dtype)
-        found[source] = start
+        earliest = np.full(self.n, self.limits[1], self.arrival.dtype)
+        earliest[source] = start
         while True:
-            usable = found[self.src] <= self.departure
-            better = found.copy()
+            usable = earliest[self.src] <= self.departure
+            better = earliest.copy()
             np.minimum.at(better, self.dst[usable], self.arrival[usable])
             better[source] = start
-            if np.array_equal(better, found):
-                return found
-            found = better
+            if np.array_equal(better, earliest):
+                return earliest
+            earliest = better
 
 
 def flipped(times: Any) -> Any:
@@ -119,23 +119,23 @@ def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int |
     return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], np.int64(start), np.int64(end), True)
 
 
-def _bound(bound: float | None, kind: np.dtype[Any], end: int) -> Any:
+def _bound(bound: float | None, dtype: np.dtype[Any], end: int) -> Any:
     """Return the first number of a type that is not before a bound, or (`end`) the last that is not after it.
 
     Compared as Python's numbers, which is exact; a bound beyond the type is the end of the type.
     """
-    least, most = (-np.inf, np.inf) if kind.kind == "f" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if bound is None:
-        return kind.type(most if end else least)
+        return dtype.type(most if end else least)
     exact = bound.item() if isinstance(bound, np.generic) else bound
     if exact <= least or exact >= most:
-        return kind.type(least if exact <= least else most)
-    if kind.kind != "f":
-        return kind.type(math.floor(exact) if end else math.ceil(exact))
+        return dtype.type(least if exact <= least else most)
+    if dtype.kind != "f":
+        return dtype.type(math.floor(exact) if end else math.ceil(exact))
     near = float(exact)
     if near > exact if end else near < exact:
         near = math.nextafter(near, -math.inf if end else math.inf)
-    return kind.type(near)
+    return dtype.type(near)
 
 
 @verifier()
@@ -300,12 +300,12 @@ def temporal_reachability(
         )
     for i in sample(len(chosen), samples):
         trips = _trips(graph, time, duration, window, chosen[i], True)
-        found = trips.arrivals(chosen[i], trips.start) < trips.limits[1]
-        found[chosen[i]] = True
+        is_reached = trips.arrivals(chosen[i], trips.start) < trips.limits[1]
+        is_reached[chosen[i]] = True
         require(
-            array[i] == found,
-            lambda v, i=i, found=found: (  # type: ignore[misc]
+            array[i] == is_reached,
+            lambda v, i=i, is_reached=is_reached: (  # type: ignore[misc]
                 f"vertex {v} is said {'' if array[i, v] else 'not '}to be reached from source {chosen[i]}, but it is"
-                f"{'' if found[v] else ' not'}"
+                f"{'' if is_reached[v] else ' not'}"
             ),
         )

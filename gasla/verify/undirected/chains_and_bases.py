@@ -50,8 +50,10 @@ def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
     expected = _independent({(u, v) for u, some in enumerate(near) for v in some if u < v}, len(near))
     if len(rows) != expected:
         raise VerificationError(f"there are {len(rows)} chains; expected {expected}, the number of independent cycles")
-    if (found := _independent(covered, len(near))) != expected:
-        raise VerificationError(f"the chains have {found} independent cycles; expected {expected}, as the graph has")
+    if (independent := _independent(covered, len(near))) != expected:
+        raise VerificationError(
+            f"the chains have {independent} independent cycles; expected {expected}, as the graph has"
+        )
 
 
 @verifier()

@@ -36,30 +36,35 @@ def spectral_embedding(
     gasla.verify.VerificationError: vector 0 is no eigenvector of 1.0: the residual is 1
     """
     n = as_graph(graph).n
-    x, found = np.asarray(vectors), np.asarray(values)
-    if x.ndim != 2 or len(x) != n or found.shape != (x.shape[1],) or "f" not in (x.dtype.kind + found.dtype.kind):
+    x, eigenvalues = np.asarray(vectors), np.asarray(values)
+    if (
+        x.ndim != 2
+        or len(x) != n
+        or eigenvalues.shape != (x.shape[1],)
+        or "f" not in (x.dtype.kind + eigenvalues.dtype.kind)
+    ):
         raise VerificationError(
-            f"vectors, values: floats of shapes ({n}, k) and (k,) were expected, not {x.shape} and {found.shape}"
+            f"vectors, values: floats of shapes ({n}, k) and (k,) were expected, not {x.shape} and {eigenvalues.shape}"
         )
     laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
     exact = (x * (laplacian @ x)).sum(axis=0)
-    beyond = (found == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # it overflows float64
-    found = np.where(beyond, exact, np.ldexp(found, -exponent))
-    if not (np.isfinite(x).all() and np.isfinite(found).all()):
+    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # it overflows float64
+    eigenvalues = np.where(beyond, exact, np.ldexp(eigenvalues, -exponent))
+    if not (np.isfinite(x).all() and np.isfinite(eigenvalues).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")
     size = max(1.0, float(abs(laplacian).sum(axis=1).max())) if n else 1.0
     far = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
     if not np.max(far) <= tolerance:
         raise VerificationError(f"the vectors are not orthonormal: the error is {np.max(far):.3g}")
     for i in range(x.shape[1]):
-        residual = float(np.linalg.norm(laplacian @ x[:, i] - found[i] * x[:, i]))
+        residual = float(np.linalg.norm(laplacian @ x[:, i] - eigenvalues[i] * x[:, i]))
         if not residual <= tolerance * size:
-            raise VerificationError(f"vector {i} is no eigenvector of {found[i]}: the residual is {residual:.3g}")
+            raise VerificationError(f"vector {i} is no eigenvector of {eigenvalues[i]}: the residual is {residual:.3g}")
     right = _smallest(laplacian, known, x.shape[1])
-    wrong = np.flatnonzero(abs(found - right) > tolerance * size)
+    wrong = np.flatnonzero(abs(eigenvalues - right) > tolerance * size)
     if len(wrong):
         i = int(wrong[0])
-        raise VerificationError(f"eigenvalue {i} is {found[i]:.6g}; expected {right[i]:.6g}")
+        raise VerificationError(f"eigenvalue {i} is {eigenvalues[i]:.6g}; expected {right[i]:.6g}")
 
 
 @verifier("shares")
@@ -110,8 +115,8 @@ def _smallest(laplacian: Any, known: Array, k: int) -> Array:
     """Return the k smallest eigenvalues besides the known one."""
     if laplacian.shape[0] <= DENSE:
         dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
-        found: Array = np.linalg.eigvalsh(dense)[:k]
-        return found
+        smallest: Array = np.linalg.eigvalsh(dense)[:k]
+        return smallest
     from scipy.sparse.linalg import eigsh
 
     solve: Any = eigsh

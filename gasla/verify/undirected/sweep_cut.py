@@ -50,8 +50,8 @@ def pagerank_nibble(
     else:
         require(score == (np.arange(edges.n) == source), lambda v: f"vertex {v} has score {score[v]:g}")
     order = _order(source, np.asarray(vertices), score, degree)
-    found = _conductances(edges, weight, degree, order)
-    _check_best(found, len(np.asarray(vertices)), float(conductance))
+    conductances = _conductances(edges, weight, degree, order)
+    _check_best(conductances, len(np.asarray(vertices)), float(conductance))
 
 
 def _check_residual(
@@ -103,18 +103,18 @@ def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> A
     volume, outside = np.cumsum(placed)[:-1], np.cumsum(placed[::-1])[-2::-1]
     cut = np.where(volume <= outside, np.cumsum(opened)[:-1], -np.cumsum(opened[::-1])[-2::-1])
     less = np.minimum(volume, outside)
-    found: Array = np.where(less > 0, np.clip(cut, 0, less) / np.where(less > 0, less, 1), np.inf)
-    return found
+    conductances: Array = np.where(less > 0, np.clip(cut, 0, less) / np.where(less > 0, less, 1), np.inf)
+    return conductances
 
 
-def _check_best(found: Array, count: int, conductance: float) -> None:
-    least = int(np.argmin(found))
-    own = found[count - 1]
+def _check_best(conductances: Array, count: int, conductance: float) -> None:
+    least = int(np.argmin(conductances))
+    own = conductances[count - 1]
     if np.isnan(conductance) and own == np.inf:
         own = conductance = np.inf
     if not abs(own - conductance) <= 1e-9 * (1 + abs(own)) and not own == conductance == np.inf:
         raise VerificationError(f"the community has conductance {own:g}, not {conductance:g}")
-    if found[least] < own - 1e-9:
+    if conductances[least] < own - 1e-9:
         raise VerificationError(
-            f"the first {least + 1} vertices have conductance {found[least]:g}; expected no less than {own:g}"
+            f"the first {least + 1} vertices have conductance {conductances[least]:g}; expected no less than {own:g}"
         )

@@ -59,10 +59,10 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
         _check_edges(first, weight[part], src[part], dst[part], steps)
     chosen = weight[taken].tolist()
     is_float = weight.dtype.kind == "f"
-    found = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow
+    weight_sum = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow
     slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
-    if total is not None and not (found == total or abs(float(total) - found) <= slack):
-        raise VerificationError(f"the edges weigh {found}, not {total}")
+    if total is not None and not (weight_sum == total or abs(float(total) - weight_sum) <= slack):
+        raise VerificationError(f"the edges weigh {weight_sum}, not {total}")
 
 
 @verifier("lengths")
@@ -102,13 +102,13 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
         np.bincount(tree[ends], minlength=n)[tree[ends]] == np.bincount(parts[ends], minlength=n)[parts[ends]],
         lambda k: f"terminal {ends[k]} is not joined to all terminals that it can be joined to",
     )
-    found = float(weight[taken].sum())
-    if not np.isclose(found, float(total), rtol=1e-9, atol=0):
-        raise VerificationError(f"the edges weigh {found}, not {total}")
+    weight_sum = float(weight[taken].sum())
+    if not np.isclose(weight_sum, float(total), rtol=1e-9, atol=0):
+        raise VerificationError(f"the edges weigh {weight_sum}, not {total}")
     if len(ends) <= SAMPLES:
         most = _spanning_weight(np.atleast_2d(distances_from(lightest, ends))[:, ends]) if len(ends) else 0.0
-        if found > most * (1 + 1e-9):
-            raise VerificationError(f"the edges weigh {found}, and a spanning forest of the distances {most}")
+        if weight_sum > most * (1 + 1e-9):
+            raise VerificationError(f"the edges weigh {weight_sum}, and a spanning forest of the distances {most}")
 
 
 def _spanning_weight(distances: Array) -> float:
@@ -165,15 +165,15 @@ def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
     parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
     a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
-    found = np.full(len(a), lowest, up.dtype)
+    heaviest = np.full(len(a), lowest, up.dtype)
     for k in reversed(range(len(ups))):  # lift the deeper vertex to equal depth
         far = depth[a] - depth[b] >= 1 << k
-        found = np.where(far, np.maximum(found, heavy[k][a]), found)
+        heaviest = np.where(far, np.maximum(heaviest, heavy[k][a]), heaviest)
         a = np.where(far, ups[k][a], a)
     for k in reversed(range(len(ups))):  # lift both to just below their common ancestor
         apart = ups[k][a] != ups[k][b]
-        found = np.where(apart, np.maximum(found, np.maximum(heavy[k][a], heavy[k][b])), found)
+        heaviest = np.where(apart, np.maximum(heaviest, np.maximum(heavy[k][a], heavy[k][b])), heaviest)
         a, b = np.where(apart, ups[k][a], a), np.where(apart, ups[k][b], b)
     apart = a != b
-    found = np.where(apart, np.maximum(found, np.maximum(up[a], up[b])), found)
-    return found, parent[a] == parent[b]
+    heaviest = np.where(apart, np.maximum(heaviest, np.maximum(up[a], up[b])), heaviest)
+    return heaviest, parent[a] == parent[b]
