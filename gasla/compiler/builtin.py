@@ -43,10 +43,10 @@ def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
 
 
 def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
-    found = emit.settled(node.args[0], x)
-    if found.type.kind not in "iu":
-        emit.fail(node, f"expected an integer; given {found.type}")
-    return found
+    integer = emit.settled(node.args[0], x)
+    if integer.type.kind not in "iu":
+        emit.fail(node, f"expected an integer; given {integer.type}")
+    return integer
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
@@ -241,8 +241,8 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
     if kind.kind == "f":
         words = (_bitcast(emit, x, word) for x in hidden)
         hidden = [emit.make(word, f'call {word.ir} asm "", "=r,0"({x.typed})') for x in words]
-    found: Value = select(emit, node, condition, *hidden)
-    return _bitcast(emit, found, kind) if kind.kind == "f" else found
+    chosen: Value = select(emit, node, condition, *hidden)
+    return _bitcast(emit, chosen, kind) if kind.kind == "f" else chosen
 
 
 def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, name: str) -> Operand:
@@ -254,8 +254,8 @@ def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, n
         return Known({"min": min, "max": max}[name](a.value, b.value))
     a, b = emit.same((node.args[0], node.args[1]), a, b)
     if a.type.is_integer:
-        found: Operand = emit.intrinsic(a.type, f"llvm.{_sign(a)}{name}.{a.type.mangled}", a, b)
-        return found
+        extreme: Operand = emit.intrinsic(a.type, f"llvm.{_sign(a)}{name}.{a.type.mangled}", a, b)
+        return extreme
     return emit.choose(emit.compare("lt" if name == "min" else "gt", b, a), b, a)
 
 
@@ -335,8 +335,8 @@ def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes:
     place = _item(emit, node, array, index)
     item, count = place.type.of, _lanes(emit, node, lanes)
     kind, stored = vector_of(item, count), f"<{count} x {item.stored}>"
-    found = emit.make(kind, f"load {stored}, {place.typed}, align {item.size}")
-    return emit.make(kind, f"trunc {stored} {found.text} to {kind.ir}") if item == BOOL else found
+    loaded = emit.make(kind, f"load {stored}, {place.typed}, align {item.size}")
+    return emit.make(kind, f"trunc {stored} {loaded.text} to {kind.ir}") if item == BOOL else loaded
 
 
 @builtin

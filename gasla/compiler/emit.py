@@ -113,11 +113,11 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """Return the functions in a file's lines, by name and first line."""
-    found = {}
+    definitions = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
         if isinstance(node, ast.FunctionDef):
-            found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
-    return found
+            definitions[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
+    return definitions
 
 
 class Prefix(NamedTuple):
@@ -387,11 +387,11 @@ class Emitter:
         if returns == NONE:
             self.emit(text)
             return Known(None)
-        found = self.make(returns, text)
+        result = self.make(returns, text)
         if returns.kind not in "at":
-            return found
+            return result
         leaves = enumerate(returns.leaves)
-        return Value(returns, *(self.make(t, f"extractvalue {returns.ir} {found.text}, {k}").text for k, t in leaves))
+        return Value(returns, *(self.make(t, f"extractvalue {returns.ir} {result.text}, {k}").text for k, t in leaves))
 
     def declare(self, name: str, returns: Type, takes: Iterable[Type]) -> None:
         """Declare a function of LLVM or C."""
@@ -489,23 +489,23 @@ class Emitter:
             return self._named(node, name, self.root)
         if name in self.unit.plan.printed:
             return self.meaning(node, self.unit.plan.printed[name])
-        found = self.outer.find(node, name) if self.outer else None
-        if isinstance(found, Value):
-            self.taken[name] = found.type
-            self.arguments[name] = _argument(name, found.type)
+        operand = self.outer.find(node, name) if self.outer else None
+        if isinstance(operand, Value):
+            self.taken[name] = operand.type
+            self.arguments[name] = _argument(name, operand.type)
             return self.find(node, name)
-        if found is not None:
-            self.root.bound[name] = found
-        return found
+        if operand is not None:
+            self.root.bound[name] = operand
+        return operand
 
     def shared(self, node: Any, name: Any) -> Operand:
         """Return the variable of a record; of several names a tuple."""
         if isinstance(name, tuple):
-            found = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
+            operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
-            found = self.find(node, name) or self.fail(node, f"{name} is not known here")
+            operand = self.find(node, name) or self.fail(node, f"{name} is not known here")
         self.shown.names(name)
-        return found
+        return operand
 
     def is_used(self, name: str) -> bool:
         """Return whether the function so far uses a variable of its record."""
@@ -597,8 +597,8 @@ class Emitter:
                 return I64 if typed.type == BOOL and not isinstance(known.value, bool) else typed.type
         assert isinstance(a, Value)
         assert isinstance(b, Value)
-        found = meeting(a.type, b.type)
-        return found or self.fail(nodes[1], f"{a.type} meets {b.type}, and no type holds both; convert one of them")
+        meets = meeting(a.type, b.type)
+        return meets or self.fail(nodes[1], f"{a.type} meets {b.type}, and no type holds both; convert one of them")
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
         """Convert two values to their common type."""
@@ -648,14 +648,14 @@ class Emitter:
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
             self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
-        found: Operand = method(node)
+        operand: Operand = method(node)
         if self.shown.is_wanted:
             if isinstance(node, ast.Name) and node.id not in (*self.frame.bound, *self.frame.shown):
                 self.shown.instead = None  # a name of the module
-            elif isinstance(found, Known) and self.shown.instead is None:
-                self.shown.instead = constant(found.value)
+            elif isinstance(operand, Known) and self.shown.instead is None:
+                self.shown.instead = constant(operand.value)
             self.shown.note(node)
-        return found
+        return operand
 
     def value(self, node: Any) -> Value:
         """Return the value of an expression, with a type."""
@@ -690,30 +690,30 @@ class Emitter:
 
     def meaning(self, node: Any, value: Any) -> Operand:
         """Return the meaning of a Python object in a kernel."""
-        found = getattr(value, "kernel_function", value)
-        if isinstance(found, np.generic):
-            self.shown.instead = constant(found)
-            return self.constant(node, found.item(), scalar_type(found.dtype))
-        if isinstance(found, np.ndarray):
-            return self._table(found)
-        if isinstance(found, Function | Builtin | Extern | Type | ModuleType | bool | int | float | tuple | None):
-            return Known(found)
-        if isinstance(found, Known):
-            return found
-        if found is PLAN:
+        plain = getattr(value, "kernel_function", value)
+        if isinstance(plain, np.generic):
+            self.shown.instead = constant(plain)
+            return self.constant(node, plain.item(), scalar_type(plain.dtype))
+        if isinstance(plain, np.ndarray):
+            return self._table(plain)
+        if isinstance(plain, Function | Builtin | Extern | Type | ModuleType | bool | int | float | tuple | None):
+            return Known(plain)
+        if isinstance(plain, Known):
+            return plain
+        if plain is PLAN:
             return Known(self.unit.plan)
-        if isinstance(found, type) and issubclass(found, np.generic):
-            return Known(scalar_type(np.dtype(found)))
-        if found is range:
-            return Known(found)
-        if isinstance(found, type) and found in PYTHON_TYPES:
-            return Known(PYTHON_TYPES[found])
-        if isinstance(found, np.ufunc | BuiltinFunctionType):
-            name = SAME.get(found.__name__, found.__name__)
+        if isinstance(plain, type) and issubclass(plain, np.generic):
+            return Known(scalar_type(np.dtype(plain)))
+        if plain is range:
+            return Known(plain)
+        if isinstance(plain, type) and plain in PYTHON_TYPES:
+            return Known(PYTHON_TYPES[plain])
+        if isinstance(plain, np.ufunc | BuiltinFunctionType):
+            name = SAME.get(plain.__name__, plain.__name__)
             if name in self.unit.builtins:
                 return Known(self.unit.builtins[name])
         if self.frame.function.is_template:
-            return Known(found)
+            return Known(plain)
         self.fail(node, f"{ast.unparse(node)}, {value!r}, is not in the language")
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
@@ -737,10 +737,10 @@ class Emitter:
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
         """Return the values of expressions; of `*x` the items of x."""
-        found: list[Operand] = []
+        operands: list[Operand] = []
         for node in nodes:
-            found += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
-        return found
+            operands += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
+        return operands
 
     def _all(self, node: Any) -> list[Operand]:
         """Return the items of something that is known while compiling, or of a tuple."""
@@ -750,14 +750,14 @@ class Emitter:
                 node = generator
         if isinstance(node, ast.GeneratorExp | ast.ListComp):
             ((target, over),) = ((loop.target, loop.iter) for loop in node.generators)
-            found = []
+            operands = []
             items: list[Any] = []
             for each in self._all(over):
                 self._bind_item(target, each)
-                found.append(self.expr(node.elt))
+                operands.append(self.expr(node.elt))
                 items.append(self.shown.of(node.elt))
             self.shown.note(whole, ast.Tuple(items))
-            return found
+            return operands
         of = self.expr(node)
         if isinstance(of, Known):
             return [self.meaning(node, each) for each in self._plainly(node, list, of.value)]
@@ -789,12 +789,12 @@ class Emitter:
         """Emit the case that matches a constant."""
         frame, subject = self.frame, self.expr(node.subject)
         known = {name: each.value for name, each in frame.bound.items() if isinstance(each, Known)}
-        found = {**frame.function.names, **known, "_subject": subject.value}  # type: ignore[union-attr]
-        exec(_cases(node), found)
-        if "_case" in found:
-            case = node.cases[found["_case"]]
+        namespace = {**frame.function.names, **known, "_subject": subject.value}  # type: ignore[union-attr]
+        exec(_cases(node), namespace)
+        if "_case" in namespace:
+            case = node.cases[namespace["_case"]]
             names = [x.name for x in ast.walk(case.pattern) if isinstance(x, ast.MatchAs) and x.name]
-            frame.bound |= {name: self.meaning(node, found[name]) for name in names}
+            frame.bound |= {name: self.meaning(node, namespace[name]) for name in names}
             self.block(case.body)
 
     def _e_UnaryOp(self, node: Any) -> Operand:
@@ -870,10 +870,10 @@ class Emitter:
         if a.type.kind == "i":  # the processor faults at the least integer by -1
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             unsafe = self.op("or", is_zero, is_minus)
-        found = self._floor_divide(a, self.choose(unsafe, one, b), what)
+        quotient = self._floor_divide(a, self.choose(unsafe, one, b), what)
         if a.type.kind == "i" and what == "quotient":
-            found = self.choose(is_minus, self.op("sub", zero, a), found)
-        return self.choose(is_zero, zero, found)
+            quotient = self.choose(is_minus, self.op("sub", zero, a), quotient)
+        return self.choose(is_zero, zero, quotient)
 
     def _floor_divide(self, a: Value, b: Value, what: str) -> Value:
         zero = Value(a.type, "0")
@@ -925,12 +925,12 @@ class Emitter:
 
     def truth(self, node: Any) -> Operand:
         """Return a condition: a constant or a bool."""
-        found = self.expr(node)
-        if isinstance(found, Known):
-            return Known(bool(found.value))
-        if found.type.kind not in "biuf":
-            self.fail(node, f"{found.type} is neither true nor false; expected a bool or a number")
-        return self.cast(node, found, BOOL)
+        operand = self.expr(node)
+        if isinstance(operand, Known):
+            return Known(bool(operand.value))
+        if operand.type.kind not in "biuf":
+            self.fail(node, f"{operand.type} is neither true nor false; expected a bool or a number")
+        return self.cast(node, operand, BOOL)
 
     def test(self, node: Any, yes: str, no: str) -> bool | None:
         """Jump to one of two labels by a condition; a constant condition is returned, without a jump.
@@ -943,22 +943,22 @@ class Emitter:
                 (further,) = self.labels("further")
                 last = part is node.values[-1]
                 others = (yes, no) if last else (yes, further) if ends else (further, no)
-                found = self.test(part, *others)
-                if found is None:
+                known = self.test(part, *others)
+                if known is None:
                     kept.append(self.shown.of(part))
                     jumps = True
                     if not last:
                         self.label(further)
-                elif found == ends or last:
+                elif known == ends or last:
                     if not jumps:
-                        return found
-                    self.jump(yes if found else no)
+                        return known
+                    self.jump(yes if known else no)
                     break
             self.shown.note(node, kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept))
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            found = self.test(node.operand, no, yes)
-            return None if found is None else not found
+            known = self.test(node.operand, no, yes)
+            return None if known is None else not known
         value = self.truth(node)
         if isinstance(value, Known):
             return bool(value.value)
@@ -967,9 +967,9 @@ class Emitter:
 
     def _e_BoolOp(self, node: Any) -> Operand:
         yes, no, end = self.labels("yes", "no", "end")
-        found = self.test(node, yes, no)
-        if found is not None:
-            return Known(found)
+        known = self.test(node, yes, no)
+        if known is not None:
+            return Known(known)
         if not {yes, no} <= self.arrivals.keys():
             self.label(yes if yes in self.arrivals else no)
             return Known(yes in self.arrivals)
@@ -990,15 +990,15 @@ class Emitter:
             return value
         sides = (yes, node.body, first), (no, node.orelse, second)
         reached = [side for side in sides if side[0] in self.arrivals]
-        found = []
+        operands = []
         for label, side, after in reached or sides[:1]:
             self.label(label)
-            found.append(self.expr(side))
+            operands.append(self.expr(side))
             if len(reached) < 2:
-                return found[0]
+                return operands[0]
             self.jump(after)
-        either = self.variable("either", self.common((node.body, node.orelse), *found))
-        for (_, side, after), value in zip(sides, found):
+        either = self.variable("either", self.common((node.body, node.orelse), *operands))
+        for (_, side, after), value in zip(sides, operands):
             self.label(after)
             self.store(either, self.to(side, value, either.type))
             self.jump(end)
@@ -1015,8 +1015,8 @@ class Emitter:
             values = [*map(self.read, self._places(node, of.value))]
             return joined_tuple(values) if of.value.is_tuple else values[0]
         if isinstance(of, Value) and of.type.kind == "a":
-            found = self.locate(node, of)
-            return found if found.type.kind == "a" else self.read(found)
+            place = self.locate(node, of)
+            return place if place.type.kind == "a" else self.read(place)
         index = self.expr(node.slice)
         if isinstance(index, Known) and isinstance(of, Known) and hasattr(of.value, "__getitem__"):
             return self.meaning(node, self._plainly(node, operator.getitem, of.value, index.value))
@@ -1031,14 +1031,14 @@ class Emitter:
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
         """Return the addresses at an index of the parts of a value."""
-        index, found = self.value(node.slice), []
+        index, places = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
             at, array = index, self.shared(node, name)
             if arrays.offsets:
                 at = self.op("add", *self.same((node, node), Value(U64, str(arrays.offsets[k])), index))
             assert isinstance(array, Value)
-            found.append(self.place(node, parts(array)[0], at))
-        return found
+            places.append(self.place(node, parts(array)[0], at))
+        return places
 
     def _key(self, node: Any, prefix: Prefix) -> Any:
         """Return the name of a variable of an `Each`, or a tuple of names."""
@@ -1096,20 +1096,20 @@ class Emitter:
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
         """Return the address at an index of an array's first dimension."""
-        found = self.expr(node)
-        if isinstance(found, Known) and isinstance(found.value, int) and found.value < 0:
+        step = self.expr(node)
+        if isinstance(step, Known) and isinstance(step.value, int) and step.value < 0:
             self.fail(node, f"{ast.unparse(node)} is no index: they do not count from the end")
-        index = self.settled(node, found)
+        index = self.settled(node, step)
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
         """Return the bounds of a slice."""
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
-            found = default if part is None else self.expr(part)
-            if isinstance(found, Known) and not (isinstance(found.value, int) and found.value >= 0):
+            bound = default if part is None else self.expr(part)
+            if isinstance(bound, Known) and not (isinstance(bound.value, int) and bound.value >= 0):
                 self.fail(part, f"{ast.unparse(part)} bounds a slice; expected an integer, 0 or more")
-            bounds.append(self.cast(part, found, I64))
+            bounds.append(self.cast(part, bound, I64))
         return bounds[0], bounds[1]
 
     def _times(self, index: Value, lengths: list[Value]) -> Value:
@@ -1120,8 +1120,8 @@ class Emitter:
     def read(self, place: Value, how: str = "") -> Value:
         """Load from an address; `how` is "" or "atomic ORDER"."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
-        found = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
-        return self.make(BOOL, f"trunc i8 {found.text} to i1") if kind == BOOL else found
+        loaded = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
+        return self.make(BOOL, f"trunc i8 {loaded.text} to i1") if kind == BOOL else loaded
 
     def write(self, place: Value, value: Value, how: str = "") -> None:
         """Store a value at an address."""
@@ -1163,42 +1163,42 @@ class Emitter:
             self.shown.note(node.func)
         if not isinstance(of, Known):
             self.fail(node, f"{ast.unparse(node.func)} is {of.type}; expected a function")
-        found = of.value
-        if found is tuple and isinstance(node.args[0], ast.GeneratorExp):
+        called = of.value
+        if called is tuple and isinstance(node.args[0], ast.GeneratorExp):
             items = self._all(node.args[0])
             self.shown.instead = self.shown.of(node.args[0])
             return self.tuple_of(items, [node] * len(items))
         given = self.items(node.args)
         words = {word.arg: self.expr(word.value) for word in node.keywords}
-        if isinstance(found, np.dtype):
-            found = scalar_type(found)
-        if isinstance(found, Type):
+        if isinstance(called, np.dtype):
+            called = scalar_type(called)
+        if isinstance(called, Type):
             if len(given) != 1:
-                self.fail(node, f"{found} converts one value; {len(given)} are given")
-            if found == BOOL and is_template and isinstance(given[0], Known):
+                self.fail(node, f"{called} converts one value; {len(given)} are given")
+            if called == BOOL and is_template and isinstance(given[0], Known):
                 return Known(bool(given[0].value))
-            return self.cast(node.args[0], given[0], found)
-        if _is_inlined(found):
-            return self._inline(node, _inlined(found), given, words)
-        if isinstance(found, Function):
-            return self._call_function(node, found, given)
-        if isinstance(found, Extern):
-            return self.call_extern(node, found, given)
-        if not isinstance(found, Builtin):
-            return self._call_plain(node, found, given, words)
+            return self.cast(node.args[0], given[0], called)
+        if _is_inlined(called):
+            return self._inline(node, _inlined(called), given, words)
+        if isinstance(called, Function):
+            return self._call_function(node, called, given)
+        if isinstance(called, Extern):
+            return self.call_extern(node, called, given)
+        if not isinstance(called, Builtin):
+            return self._call_plain(node, called, given, words)
         try:
-            return found.emit(self, node, *given)
+            return called.emit(self, node, *given)
         except TypeError as error:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
 
-    def _call_plain(self, node: Any, found: Any, given: list[Operand], words: dict[Any, Operand]) -> Operand:
+    def _call_plain(self, node: Any, called: Any, given: list[Operand], words: dict[Any, Operand]) -> Operand:
         """Call a function of Python with constants."""
         values = [each.value for each in given if isinstance(each, Known)]
         more = {name: each.value for name, each in words.items() if isinstance(each, Known)}
         is_known = len(values) == len(given) and len(more) == len(words)
-        if not (self.frame.function.is_template and callable(found) and is_known):
+        if not (self.frame.function.is_template and callable(called) and is_known):
             self.fail(node, f"{ast.unparse(node.func)} is not a function")
-        return self.meaning(node, self._plainly(node, found, *values, **more))
+        return self.meaning(node, self._plainly(node, called, *values, **more))
 
     def _inline(
         self,
@@ -1237,8 +1237,8 @@ class Emitter:
         if len(of.takes) != len(given):
             self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(of.takes)}")
         values = [self.cast(node, x, kind) for x, kind in zip(given, of.takes)]
-        found: Operand = self.intrinsic(of.returns, of.name, *values)
-        return found
+        result: Operand = self.intrinsic(of.returns, of.name, *values)
+        return result
 
     def _call_function(self, node: Any, of: Function, given: list[Operand]) -> Operand:
         records = [isinstance(x, Known) and _is_record(x.value) for x in given]
@@ -1267,8 +1267,8 @@ class Emitter:
             args = [x for x, kind in zip(args, kinds) if isinstance(kind, Type)]
             title = ast.Name(_title(of, kinds)) if of.is_template else self.shown.of(node.func)
             self.shown.instead = ast.Call(title, [*args, *map(ast.Name, made.taken)], [])
-        found: Operand = self.call(made.returns, made.symbol, values)
-        return found
+        result: Operand = self.call(made.returns, made.symbol, values)
+        return result
 
     def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
         """Return a function for some types and constants; None while it is being emitted."""
@@ -1360,8 +1360,8 @@ class Emitter:
         place = self.locate(target, array)
         if place.type.kind != "p":
             self.fail(target, f"{array.type} is changed as a whole here; expected an index for each dimension")
-        found = self.binary(node, nodes, self.read(place), self.expr(node.value))
-        self.write(place, self.stored(node.value, found, place.type.of))
+        result = self.binary(node, nodes, self.read(place), self.expr(node.value))
+        self.write(place, self.stored(node.value, result, place.type.of))
 
     def set_of(self, target: Any) -> Any:
         """The name of the variable of a record that an assignment sets, or a tuple of names; None of other targets."""
@@ -1509,13 +1509,13 @@ class Emitter:
         call = node.iter
         if not 1 <= len(call.args) <= 3 or call.keywords:
             self.fail(node, "expected `for name in range(...)`, of one to three numbers")
-        found = [self.expr(x) for x in call.args]
-        if self.frame.function.is_template and all(isinstance(x, Known) for x in found):
-            self._unroll(node, [*map(Known, range(*(x.value for x in found)))])  # type: ignore[union-attr]
+        limits = [self.expr(x) for x in call.args]
+        if self.frame.function.is_template and all(isinstance(x, Known) for x in limits):
+            self._unroll(node, [*map(Known, range(*(x.value for x in limits)))])  # type: ignore[union-attr]
             return
-        begin, stop = (Known(0), found[0]) if len(found) == 1 else (found[0], found[1])
-        first, last = self.same((call.args[0], call.args[min(1, len(found) - 1)]), begin, stop)
-        step = found[2] if len(found) == 3 else Known(1)
+        begin, stop = (Known(0), limits[0]) if len(limits) == 1 else (limits[0], limits[1])
+        first, last = self.same((call.args[0], call.args[min(1, len(limits) - 1)]), begin, stop)
+        step = limits[2] if len(limits) == 3 else Known(1)
         if isinstance(step, Value):
             step = self.to(call.args[2], step, first.type)
         elif not isinstance(step.value, int) or not step.value:
@@ -1653,18 +1653,18 @@ def _title(of: Function, given: Iterable[Any]) -> str:
     )
 
 
-def _is_inlined(found: Any) -> bool:
+def _is_inlined(value: Any) -> bool:
     """Return whether this is a function of a template's module that is inlined."""
-    return isinstance(found, FunctionType) and found.__globals__.get("plan") is PLAN
+    return isinstance(value, FunctionType) and value.__globals__.get("plan") is PLAN
 
 
-def _inlined(found: Any) -> Function:
+def _inlined(function: Any) -> Function:
     """Return a function of Python that is inlined."""
-    return function_of(found, frozenset({"where_used"} if hasattr(found, "is_where_used") else ()))
+    return function_of(function, frozenset({"where_used"} if hasattr(function, "is_where_used") else ()))
 
 
-def _is_record(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, Record)
+def _is_record(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Record)
 
 
 @functools.cache

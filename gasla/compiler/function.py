@@ -119,22 +119,22 @@ class Compiled:
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
         """Return the code for some types: loaded before, stored, or compiled now."""
-        found = self._kernels.get(takes)
-        if found is None:
+        compiled = self._kernels.get(takes)
+        if compiled is None:
             with speaking_later(), _compiling:
-                found = self._kernels.get(takes)  # another thread may have compiled it meanwhile
-                if found is None:
+                compiled = self._kernels.get(takes)  # another thread may have compiled it meanwhile
+                if compiled is None:
                     target = self._target
                     stored = _stored(self._key(takes, target))
                     with suppress(
                         ValueError, RuntimeError
                     ):  # stored code of another form, or that can't be loaded here
-                        found = None if stored is None else _loaded(takes, stored)
-                    found = found or _loaded(takes, self._compile(takes, target, stored))
+                        compiled = None if stored is None else _loaded(takes, stored)
+                    compiled = compiled or _loaded(takes, self._compile(takes, target, stored))
                     for follow in on_new_kernel:
                         follow(self, takes)
-                    self._kernels[takes] = found
-        return found
+                    self._kernels[takes] = compiled
+        return compiled
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
         """Return whether there is code for arguments of these types, loaded or stored."""
@@ -452,12 +452,12 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 def kind_of(value: Any) -> Type | Known:
     """Return the type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
     is_array = isinstance(value, np.ndarray)
-    found = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
-    if found is not None:
-        return found
+    type_of_value = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
+    if type_of_value is not None:
+        return type_of_value
     if is_array:
-        found = _kinds[value.dtype, value.ndim] = array_of(scalar_type(value.dtype), value.ndim)
-        return found
+        type_of_value = _kinds[value.dtype, value.ndim] = array_of(scalar_type(value.dtype), value.ndim)
+        return type_of_value
     if isinstance(value, tuple):
         return tuple_of(*kinds_of(value))  # type: ignore[arg-type]
     if isinstance(value, np.generic):

@@ -119,12 +119,12 @@ def tuple_of(*items: Type) -> Type:
 def scalar_type(dtype: np.dtype[Any]) -> Type:
     """Return the type of NumPy numbers of a dtype."""
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
-    found = BOOL if name == "bool" else NUMBERS.get(name)
-    if found is None or not dtype.isnative:
+    scalar = BOOL if name == "bool" else NUMBERS.get(name)
+    if scalar is None or not dtype.isnative:
         raise TypeError(
             f"a kernel is given values of type {dtype}; expected bool, an integer or a float, in native order"
         )
-    return found
+    return scalar
 
 
 def meeting(a: Type, b: Type) -> Type | None:
@@ -136,5 +136,5 @@ def meeting(a: Type, b: Type) -> Type | None:
         return vector if meeting(scalar, vector.of) == vector.of else None
     if a.kind not in "biuf" or b.kind not in "biuf":
         return None
-    found = scalar_type(np.result_type(a.dtype, b.dtype))
-    return None if found.kind == "f" and "f" not in (a.kind, b.kind) else found
+    common = scalar_type(np.result_type(a.dtype, b.dtype))
+    return None if common.kind == "f" and "f" not in (a.kind, b.kind) else common

@@ -48,8 +48,8 @@ def host() -> tuple[str, str, str]:
 
 def llvm_version() -> tuple[int, ...]:
     """Return the version of LLVM."""
-    found: tuple[int, ...] = llvm.llvm_version_info
-    return found
+    version: tuple[int, ...] = llvm.llvm_version_info
+    return version
 
 
 @functools.cache
@@ -124,10 +124,10 @@ class Loaded:
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
-        found: int = self._engine.get_function_address(name)
-        if not found:
+        place: int = self._engine.get_function_address(name)
+        if not place:
             raise KeyError(name)
-        return found
+        return place
 
 
 def undefined(*codes: bytes) -> set[str]:
@@ -187,10 +187,10 @@ def machine(code: bytes) -> str:
 @functools.cache
 def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
-    found = [*map(ctypes.CDLL, names)]
+    libraries = [*map(ctypes.CDLL, names)]
     if sys.platform == "win32":
-        found.append(ctypes.CDLL("python", handle=sys.dllhandle))  # the interpreter's own, whatever its name is
-    return found
+        libraries.append(ctypes.CDLL("python", handle=sys.dllhandle))  # the interpreter's own, whatever its name is
+    return libraries
 
 
 @functools.cache

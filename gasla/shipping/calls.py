@@ -181,13 +181,13 @@ class Kind(NamedTuple):
 
     def graph(self) -> Graph:
         """Return a new graph: a graph keeps what was derived from it."""
-        found = self.matrix.copy()
-        found.data = (10 * self.matrix.data + 1).astype(self.values or float)
-        if found.format == "coo":
-            found.coords = tuple(axis.astype(np.int32) for axis in found.coords)
+        matrix = self.matrix.copy()
+        matrix.data = (10 * self.matrix.data + 1).astype(self.values or float)
+        if matrix.format == "coo":
+            matrix.coords = tuple(axis.astype(np.int32) for axis in matrix.coords)
         else:
-            found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
-        made = Graph(found)
+            matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        made = Graph(matrix)
         return made if self.values else Graph.from_edges(*made.edges(), n=made.n)
 
 
