@@ -20,7 +20,7 @@ from gasla.arrays import Device
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.program import Frontier, Schedule, VertexProgram, WalkProgram
-from gasla.program.binding import Found
+from gasla.program.binding import Outcome
 from gasla.program.join_plan import JoinPlan
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from gasla.program.walk_plan import WalkBinding
@@ -104,7 +104,7 @@ class Running(Protocol):
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters that `idle` changes."""
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the current state of the run, as in `Result`."""
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Together(Protocol):
         goes_on: bool,
         delta: float | None,
         progress: Callable[[int], Any] | None,
-    ) -> Found | None:
+    ) -> Outcome | None:
         """Run up to `limit` turns of phases, whose shared fields are in `state`; None if memory does not suffice.
 
         `stays` limit the iterations of each phase in its turn. `goes_on`: a turn that leaves no vertex active may not
@@ -302,8 +302,8 @@ class Primitives(Protocol):
         no more than it.
         """
 
-    def append_distinct(self, vertices: Any, found: Any) -> tuple[Any, Any]:
-        """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
+    def append_distinct(self, vertices: Any, ids: Any) -> tuple[Any, Any]:
+        """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
 
     def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
         """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
@@ -330,7 +330,7 @@ class JoinRun(Protocol):
     def tally(self) -> Any:
         """Return the number of matches that each vertex is in; all vertices of the pattern must be matched."""
 
-    def write(self, first: int, wanted: Any, found: Any) -> list[int]:
+    def write(self, first: int, wanted: Any, rows: Any) -> list[int]:
         """Write matches of some blocks into rows. Return how many there were.
 
         `wanted` has for each block how many matches to skip, how many to take at most, and the row of the first one.
@@ -479,10 +479,10 @@ def engine(device: str) -> Engine:
 @cache
 def runner(device: str, compiled: bool) -> Runner:
     """Return the engine of a device if `compiled`, otherwise the reference engine."""
-    found = engine(device)
+    chosen = engine(device)
     if compiled:
-        return found
-    return getattr(found, "interpreted", None) or cast(Runner, _face("reference"))
+        return chosen
+    return getattr(chosen, "interpreted", None) or cast(Runner, _face("reference"))
 
 
 _interprets = ContextVar("interprets", default=False)

@@ -38,16 +38,16 @@ def _tables(runs: Prepared) -> list[str]:
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
     """Sentences on the number of threads, and on short lists."""
-    found, least = [], least_shared(once=runs.plan.scheduled)
+    lines, least = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < least:
-        found.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")
+        lines.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")
     elif runs.team == 1:
-        found.append("One thread does all, as it is the only one.")
+        lines.append("One thread does all, as it is the only one.")
     else:
-        found.append(f"{runs.team} threads share the work; one goes on alone where iterations have little work.")
+        lines.append(f"{runs.team} threads share the work; one goes on alone where iterations have little work.")
     if runs._common[runs._places["narrow"]] and runs.plan.gathers_few_at_once:
-        found.append(f"Neighbor lists are short: the first {FEW} edges of each are gathered without branches.")
-    return found
+        lines.append(f"Neighbor lists are short: the first {FEW} edges of each are gathered without branches.")
+    return lines
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:

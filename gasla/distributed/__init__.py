@@ -27,8 +27,8 @@ primitives = DistributedPrimitives
 
 def explain(runs: Any, program: Any, graph: Any) -> list[str]:
     """Sentences on what runs of the program do, and why."""
-    found, are_all = one_card.sentences(program, graph, runs.options)
-    return found if are_all else [*found, *sentences(program, graph, runs.options)]
+    lines, are_all = one_card.sentences(program, graph, runs.options)
+    return lines if are_all else [*lines, *sentences(program, graph, runs.options)]
 
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:

@@ -71,8 +71,8 @@ class BlockArray:
         ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
-        found: np.ndarray = ranks.each(_gathered, self.handle.key, self.name)[0]
-        return found.reshape(self.shape)
+        gathered: np.ndarray = ranks.each(_gathered, self.handle.key, self.name)[0]
+        return gathered.reshape(self.shape)
 
     def to_dask_array(self) -> Any:
         """Convert to a Dask array with one chunk per rank; on Dask workers the chunks stay where they are.
@@ -141,15 +141,15 @@ def divide(handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]]) -> dict
     return {name: BlockArray(handle, name, array.shape, array.dtype) for name, (array, _) in arrays.items()}
 
 
-def fill_out(out: Mapping[str, Any], found: dict[str, BlockArray]) -> None:
+def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
     """Copy the fields of a run into the arrays given for them, which become the fields."""
     for name, array in out.items():
         if isinstance(array, BlockArray):
-            handle = found[name].handle
+            handle = results[name].handle
             handle.ranks.each(_copy, array.handle.key, array.name, handle.key, name)
         else:
-            array[...] = found[name].compute()
-        found[name] = array
+            array[...] = results[name].compute()
+        results[name] = array
 
 
 def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
@@ -162,8 +162,8 @@ def _whole(x: Any) -> Any:
 
 
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
-    found: np.ndarray = moved(rank.kept[key][name], "cpu")  # a GPU's results stay there until someone reads them
-    return found
+    block: np.ndarray = moved(rank.kept[key][name], "cpu")  # a GPU's results stay there until someone reads them
+    return block
 
 
 def _length(rank: Rank, key: Any, name: str) -> int:

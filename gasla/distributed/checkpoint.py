@@ -150,8 +150,8 @@ class Saver(NamedTuple):
             )
         file = Path(self.path, said["folder"], _file(communicator))
         with self._report_damage(file):
-            with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as found:
-                saved = dict(found)
+            with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
+                saved = dict(archive)
             of, expected = str(saved.pop("of")), _identity(run)
         if of != expected:
             raise ValueError(f"{self.path} has the state of {of}; expected that of {expected}")
@@ -210,15 +210,15 @@ def _identity(run: Any) -> str:
 
 def _arrays(run: Any) -> dict[str, Any]:
     """Return the whole state of a rank, as arrays by name."""
-    found: dict[str, Any] = {"of": np.array(_identity(run))}
-    found |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
-    found |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
-    found |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
-    found |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
-    found |= {
+    arrays: dict[str, Any] = {"of": np.array(_identity(run))}
+    arrays |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
+    arrays |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
+    arrays |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
+    arrays |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
+    arrays |= {
         f"sent.{rank}.{i}": moved(x, "cpu") for rank, sent in enumerate(run.exchange.sent) for i, x in enumerate(sent)
     }
-    return found | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
+    return arrays | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
 
 
 def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:

@@ -169,10 +169,10 @@ def _numbers_of(cards: Any) -> list[int]:
         wanted = range(there)
     elif isinstance(cards, int) and not isinstance(cards, bool):
         wanted = range(cards)
-    found = [] if isinstance(wanted, str | bool) else list(wanted)
-    if not found or not all(isinstance(card, int) and 0 <= card < there for card in found):
+    numbers = [] if isinstance(wanted, str | bool) else list(wanted)
+    if not numbers or not all(isinstance(card, int) and 0 <= card < there for card in numbers):
         raise ValueError(f'cards is {cards!r}; expected "all", 1 to {there}, or numbers of GPUs from 0 to {there - 1}')
-    return found
+    return numbers
 
 
 def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callable[[], Ranks]:

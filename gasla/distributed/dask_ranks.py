@@ -63,18 +63,18 @@ class DaskRanks:
         self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._client.subscribe_topic("all", self._receive)
-        found = self._client.run(register, self._session, self._addresses, numbers, workers=self._addresses)
-        self._worlds = [found[address] for address in self._addresses]
+        worlds = self._client.run(register, self._session, self._addresses, numbers, workers=self._addresses)
+        self._worlds = [worlds[address] for address in self._addresses]
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _find_cards(self) -> list[Any]:
         """Return what `find_cards` returns on each worker."""
-        found = self._user.run(find_cards, workers=self._addresses, on_error="return")
+        cards = self._user.run(find_cards, workers=self._addresses, on_error="return")
         for rank, address in enumerate(self._addresses):
-            if isinstance(found[address], BaseException):
-                note(found[address], place(rank, self.size, address, 0))
-                raise found[address]
-        return [found[address] for address in self._addresses]
+            if isinstance(cards[address], BaseException):
+                note(cards[address], place(rank, self.size, address, 0))
+                raise cards[address]
+        return [cards[address] for address in self._addresses]
 
     def _receive(self, event: Any) -> None:
         """Handle events of the scheduler, on the client's thread: note lost workers."""
@@ -214,18 +214,18 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
     >>> choose_cards([(b"host1", b"GPU a", 2), (b"host1", b"GPU b", 2)])
     [0, 0]
     """
-    found = []
+    cards = []
     for number, (host, _, count) in enumerate(there):
         first = [gpu for other, gpu, _ in there if other == host]
         before = sum(other == host for other, _, _ in there[:number])
-        found.append(0 if len(set(first)) == len(first) else before % count)
-    return found
+        cards.append(0 if len(set(first)) == len(first) else before % count)
+    return cards
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
     """Return the outcome of a rank, also if Dask itself has failed."""
     if future.status == "finished":
-        found: Outcome = future.result()
-        return found
+        outcome: Outcome = future.result()
+        return outcome
     error = future.exception() if future.status == "error" else RankError(f"the task of rank {rank} was cancelled")
     return Outcome(None, error, f"rank {rank}", 0)

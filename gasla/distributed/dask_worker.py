@@ -278,13 +278,13 @@ class DaskCommunicator(Rounds):
         self._wanted.check()
         number, self._number = self._number, self._number + 1
         sending = asyncio.run_coroutine_threadsafe(self._send(number, kind, parts), self._worker.loop.asyncio_loop)
-        found = {self.rank: (kind, parts[self.rank])}
+        received = {self.rank: (kind, parts[self.rank])}
         for peer, member in enumerate(self._members):
             if peer != self.rank:
-                found[peer] = self._receive((self._channel, number, member))
+                received[peer] = self._receive((self._channel, number, member))
         sending.result()
-        self.check(kind, [found[peer][0] for peer in range(self.size)], ())
-        return [found[peer][1] for peer in range(self.size)]
+        self.check(kind, [received[peer][0] for peer in range(self.size)], ())
+        return [received[peer][1] for peer in range(self.size)]
 
     async def _send(self, number: int, kind: int, parts: Sequence[np.ndarray]) -> None:
         from distributed.protocol import to_serialize
@@ -311,7 +311,7 @@ class DaskCommunicator(Rounds):
 
     def split(self, color: int) -> "DaskCommunicator":
         """Return a communicator of the ranks that passed the same color, in rank order."""
-        colors = [int(found[0]) for found in self.allgather(np.array([color]))]
+        colors = [int(part[0]) for part in self.allgather(np.array([color]))]
         self.end(SPLIT)
         self._splits += 1
         members = [member for member, there in zip(self._members, colors) if there == color]

@@ -247,21 +247,21 @@ class Graph(OneGraph):
     def _has_sizes(self, n: int, m: int) -> None:
         self._set_size(n, m, "cpu")
 
-    def _describe_values(self, kind: np.dtype[Any] | None, least: Any, largest: Any) -> None:
+    def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
         """Set the type and the range of the values; everything else needs lists, which no process has."""
-        found = None if kind is None or self.m == 0 else (least, largest)
-        each: Any = None if kind is None else EdgeValues(self.handle, self.m, kind, found)
+        limits = None if dtype is None or self.m == 0 else (least, largest)
+        each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
         self.valued = Values(None, each)  # type: ignore[arg-type]
-        self.valued.__dict__["range"] = found
+        self.valued.__dict__["range"] = limits
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
         """A graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned."""
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
-        found = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
+        facts = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
         graph._has_sizes(self.n, self.m)
         graph.naming, graph.vertex_attributes = self.naming, self.vertex_attributes
-        return graph, found
+        return graph, facts
 
     def _keep_values(self, graph: "Graph", like: Attributes, own: str | None) -> None:
         """Give a graph the values of this one, and `edge_attributes` for columns on its ranks."""
@@ -340,8 +340,8 @@ class Graph(OneGraph):
     def _properties(self, weighted: bool = False) -> dict[str, bool]:
         """Properties computed by all ranks, cached."""
         key = "properties", weighted
-        found = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]
-        return self.kept(key, lambda _: found)
+        properties = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]
+        return self.kept(key, lambda _: properties)
 
     @property
     def is_symmetric(self) -> bool:
@@ -624,8 +624,8 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 def _free(rank: Rank) -> int:
     """Bytes of memory that are available to a rank, or -1 if the system doesn't say."""
-    found = available(rank.device)
-    return -1 if found is None else found
+    free = available(rank.device)
+    return -1 if free is None else free
 
 
 def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:
@@ -635,6 +635,6 @@ def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:
 
 def _degrees(rank: Rank, graph: Any, key: Any, which: str) -> np.dtype:
     shard = shard_on(rank, graph, "in")
-    found = degrees_on(rank, graph, "in", which)[: shard.own]
-    rank.kept[key] = {which: found}
-    return found.dtype
+    degrees = degrees_on(rank, graph, "in", which)[: shard.own]
+    rank.kept[key] = {which: degrees}
+    return degrees.dtype

@@ -35,9 +35,9 @@ class EdgeValues:
     """
 
     def __init__(
-        self, handle: Handle, m: int, dtype: np.dtype, found: tuple[Any, Any] | None = None, name: str | None = None
+        self, handle: Handle, m: int, dtype: np.dtype, limits: tuple[Any, Any] | None = None, name: str | None = None
     ) -> None:
-        self.handle, self.shape, self.dtype, self._range, self.name = handle, (m,), dtype, found, name
+        self.handle, self.shape, self.dtype, self._range, self.name = handle, (m,), dtype, limits, name
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -52,10 +52,10 @@ class EdgeValues:
         self.__array__()
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        found = f", from {self._range[0]} to {self._range[1]}" if self._range else ""
+        described = f", from {self._range[0]} to {self._range[1]}" if self._range else ""
         what = "values" if self.name is None else f"values of the edge attribute {self.name!r}"
         raise unsupported(
-            f"no process has all {what} of a distributed graph as an array; they are {self.dtype}{found}; expected "
+            f"no process has all {what} of a distributed graph as an array; they are {self.dtype}{described}; expected "
             "some, as in values[edges], or their min, max and numpy.unique"
             if len(self)
             else "the distributed graph has no edges"
@@ -93,8 +93,8 @@ class EdgeValues:
 
     def of_ranks(self, function: Callable[[Any, Any], Any]) -> list[Any]:
         """Return what `function(values, numbers)` returns on each rank; `numbers` are those of the values' edges."""
-        found: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
-        return found
+        parts: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
+        return parts
 
     def __getitem__(self, edges: Any) -> np.ndarray:
         """Return the values of some edges, by their numbers: an array of integers."""
@@ -104,8 +104,8 @@ class EdgeValues:
         for bad in (edges.min(), edges.max()) if len(edges) else ():
             if not 0 <= bad < len(self):
                 raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
-        found: np.ndarray = self._shown(self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0])
-        return found
+        values: np.ndarray = self._shown(self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0])
+        return values
 
 
 class Column(NamedTuple):
@@ -117,21 +117,21 @@ class Column(NamedTuple):
 
 def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, Any]:
     """What to send to the ranks for each column of `Graph.with_edge_attributes`, checked as far as it is here."""
-    found: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     for name, column in given.items():
         if isinstance(column, BlockArray | EdgeValues) and column.handle.ranks is not ranks:
             raise ValueError(f"edge attribute {name!r} is on other ranks than the graph; expected the same ranks")
         if isinstance(column, BlockArray):
             if column.shape != (m,):
                 raise ValueError(f"edge attribute {name!r} has shape {column.shape}; expected ({m},), one per edge")
-            found[name] = Reference(column.handle.key, column.name)
+            sent[name] = Reference(column.handle.key, column.name)
         elif isinstance(column, EdgeValues):
-            found[name] = Column(column.handle.key, column.name)
+            sent[name] = Column(column.handle.key, column.name)
         elif column is None or callable(column):
-            found[name] = column
+            sent[name] = column
         else:
-            found[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # also a TimeColumn
-    return found
+            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # also a TimeColumn
+    return sent
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
     """Keep a graph of the same edges under a key, with columns added or removed. Return the types of all columns."""
     shard = rank.kept[graph][SHARE].shard
-    found = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
-    attributes = shard.attributes.replaced(found, shard.graph.m, "cpu")
+    own = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
+    attributes = shard.attributes.replaced(own, shard.graph.m, "cpu")
     _require_one_type(rank, attributes)
     made = shard.with_graph(shard.graph.with_edge_attributes())
     made.set_attributes(attributes)
@@ -169,8 +169,8 @@ def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
                 f"edge attribute {name!r} is a column of another distributed graph; expected one of a graph with the "
                 "same edges, made by with_edge_attributes or weighted_by"
             )
-        found = column_of(there, column.name)
-        return found if column.name is None else there.attributes.column(column.name, found)
+        values = column_of(there, column.name)
+        return values if column.name is None else there.attributes.column(column.name, values)
     if callable(column):
         return column(shard.attributes)
     return column[on_host(shard.edge_ids)]
@@ -220,9 +220,9 @@ def describe(rank: Rank, shard: Shard) -> Described:
     return values.each.dtype, *_joint_range(rank, values.range, values.each.dtype)
 
 
-def _joint_range(rank: Rank, own: tuple[Any, Any] | None, kind: np.dtype[Any]) -> tuple[Any, Any]:
+def _joint_range(rank: Rank, own: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the range of all ranks; None of no values."""
-    some = np.concatenate(rank.communicator.allgather(np.array(own or (), kind)))
+    some = np.concatenate(rank.communicator.allgather(np.array(own or (), dtype)))
     return range_of(some) if len(some) else (None, None)
 
 
@@ -233,8 +233,8 @@ def _range_of(rank: Rank, graph: Any, name: str | None) -> tuple[Any, Any]:
 
 def _of_ranks(rank: Rank, graph: Any, name: str | None, function: Callable[[Any, Any], Any]) -> list[Any]:
     shard = rank.kept[graph][SHARE].shard
-    found = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
-    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(found))]
+    answer = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
+    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(answer))]
 
 
 def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
@@ -249,8 +249,8 @@ def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> 
     values: Any = column_of(shard, name)
     each, places = np.unique(wanted, return_inverse=True)
     held = np.flatnonzero(np.isin(ids, each))
-    found = np.empty(len(each), values.dtype)
-    found[np.concatenate(rank.communicator.allgather(np.searchsorted(each, ids[held])))] = np.concatenate(
+    values_of_edges = np.empty(len(each), values.dtype)
+    values_of_edges[np.concatenate(rank.communicator.allgather(np.searchsorted(each, ids[held])))] = np.concatenate(
         rank.communicator.allgather(values[held])
     )
-    return found[places]
+    return values_of_edges[places]

@@ -151,15 +151,15 @@ def first_text(communicator: Communicator, text: str) -> str:
 def _shared_card(communicator: Communicator) -> str:
     """Says if two ranks have the same GPU, which NCCL refuses."""
     where = host_key() + b" " + peers().shared_memory.bus_id()
-    found = share_bytes(communicator, where)
-    return "processes share a GPU" if len(set(found)) < len(found) else ""
+    cards = share_bytes(communicator, where)
+    return "processes share a GPU" if len(set(cards)) < len(cards) else ""
 
 
 def host_key() -> bytes:
     """Return the same for processes of one host that see each other, and for no others."""
-    found = [socket.gethostname()]
+    parts = [socket.gethostname()]
     with suppress(OSError):
-        found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
     with suppress(OSError):
-        found.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(found).encode()
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(parts).encode()

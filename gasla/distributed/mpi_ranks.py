@@ -74,18 +74,18 @@ class MPICommunicator(Rounds):
         if kinds.count(kind) < self.size:
             self._torn = False
             self.check(kind, kinds, [into.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
-        found = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
-        found[self.rank] = parts[self.rank]
+        received = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
+        received[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
-            self._send_large(parts, lengths, found, self._large if kind == EXCHANGE else [EMPTY] * self.size)
+            self._send_large(parts, lengths, received, self._large if kind == EXCHANGE else [EMPTY] * self.size)
         self._torn = False
-        return found
+        return received
 
     def raise_if_interrupted(self) -> None:
         """Raise if the client has interrupted the call; a hook for dask-mpi."""
 
     def _send_large(
-        self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], buffers: list[np.ndarray]
+        self, parts: Sequence[np.ndarray], lengths: list[int], received: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
         """Exchange the messages that don't fit in slots; receive buffers are reused."""
         requests = []
@@ -93,8 +93,8 @@ class MPICommunicator(Rounds):
             if (length := lengths[peer]) > _CAPACITY:
                 if len(buffers[peer]) < length:
                     buffers[peer] = np.empty(length, np.uint8)
-                found[peer] = buffers[peer][:length]
-                requests += [self._comm.Irecv(piece, peer, _LARGE) for piece in _pieces(found[peer])]
+                received[peer] = buffers[peer][:length]
+                requests += [self._comm.Irecv(piece, peer, _LARGE) for piece in _pieces(received[peer])]
         for peer in self._others():
             if len(parts[peer]) > _CAPACITY:
                 requests += [

@@ -109,7 +109,7 @@ class Processes:
         """Why kernels of these processes can't meet; empty if nothing speaks against a trial."""
         shared_memory = peers().shared_memory
         hosts, cards = (
-            [found.tobytes() for found in self.gather([np.frombuffer(what, np.uint8)])]
+            [text.tobytes() for text in self.gather([np.frombuffer(what, np.uint8)])]
             for what in (host_key(), shared_memory.bus_id())
         )
         if len(set(hosts)) > 1:
@@ -132,17 +132,17 @@ class Processes:
         shared, problem = self._map(0, mine)
         for rank, at in enumerate([] if problem else shared.addresses):
             try:
-                found = moved(shared_memory.view(at, len(token)), "cpu")
+                token_read = moved(shared_memory.view(at, len(token)), "cpu")
             except Exception as error:  # of CUDA
                 return f"rank {self.here[0]} can't read the memory of rank {rank}: {error}"
-            if (found != tokens[rank]).any():
+            if (token_read != tokens[rank]).any():
                 return f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
         return problem
 
     def _watch_processes(self) -> None:
         """From now on notice when another process ends. Where the system can't tell, the launcher has to."""
-        found = self.gather([np.array([os.getpid()], np.int64)])
-        for rank, (pid,) in enumerate(found):
+        processes = self.gather([np.array([os.getpid()], np.int64)])
+        for rank, (pid,) in enumerate(processes):
             if rank not in self.here and hasattr(os, "pidfd_open"):
                 with suppress(OSError):
                     self._ranks_of[descriptor := os.pidfd_open(pid)] = rank
@@ -151,8 +151,8 @@ class Processes:
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks."""
         (part,) = parts
-        found = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
-        return [one.reshape(-1, *part.shape[1:]) for one in found]
+        received = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
+        return [one.reshape(-1, *part.shape[1:]) for one in received]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Return what each rank here receives, by the rank that has sent it.
@@ -196,11 +196,11 @@ class Processes:
         """Return an object whose `addresses` are where kernels here reach the memories of all ranks."""
         unused = self._unmap_unused()
         (memory,) = memories
-        found, problem = self._map(number, memory)
+        shared, problem = self._map(number, memory)
         unused.clear()  # all have unmapped this, as they have sent handles since
         if problem := first_text(self._communicator, problem):
             raise RuntimeError(f"{problem}, though a trial had succeeded")
-        return found
+        return shared
 
     def _unmap_unused(self) -> list[Any]:
         """Unmap memory that no process uses any more; returns that of this rank, to be freed when all have done so."""
@@ -230,8 +230,8 @@ class Processes:
             except Exception as error:  # of CUDA, of which this is the best judge
                 problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
         self._held[number] = memory, mapped
-        found = self._shared[number] = Shared(addresses)
-        return found, problem
+        shared = self._shared[number] = Shared(addresses)
+        return shared, problem
 
     def watch(self, number: int, superstep: int) -> None:
         """Called while the kernel of a meeting runs: raises if another process has failed or ended."""

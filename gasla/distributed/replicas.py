@@ -68,8 +68,8 @@ def bytes_of_replica(graph: Any) -> int:
 
 def rooms(graph: Any) -> list[float]:
     """Bytes available to each rank for its replica; infinite if it has one, or the system does not say."""
-    found: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
-    return [room if room >= 0 else np.inf for room in found.tolist()]
+    free: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
+    return [room if room >= 0 else np.inf for room in free.tolist()]
 
 
 def on_first_card(graph: Any) -> Graph | None:
@@ -81,8 +81,8 @@ def on_first_card(graph: Any) -> Graph | None:
     """
     first = graph.ranks.members()[0]
     if (original := graph.original_on(first.card)) is not None:
-        found: Graph | None = original
-        return found
+        replica: Graph | None = original
+        return replica
     kept = first.kept[graph.handle.key]
     if REPLICA not in kept and ASKED not in kept:
         with suppress(MemoryError):  # runs over all GPUs need no copy
@@ -109,8 +109,8 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
     wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
     if wanted.any():
         _receive(rank, graph, wanted)
-    found: Graph = parts[REPLICA]
-    return found
+    replica: Graph = parts[REPLICA]
+    return replica
 
 
 def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
@@ -136,9 +136,9 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
         some = received(moved(column, rank.device))
         if not is_mine:
             return None
-        found = xp.empty(share.m, column.dtype)
-        as_bits(found)[order] = as_bits(some)
-        return found
+        gathered = xp.empty(share.m, column.dtype)
+        as_bits(gathered)[order] = as_bits(some)
+        return gathered
 
     order = received(edges.ids)
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))

@@ -101,11 +101,11 @@ def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -
     communicator: Any = rank.communicator
     communicator.superstep = 0
     try:
-        found = function(rank, *arguments)
+        answer = function(rank, *arguments)
         communicator.end()
     except BaseException as error:
         communicator.abort(error)
         if communicator.link is not None:
             communicator.link.close()
         raise
-    return found
+    return answer

@@ -73,7 +73,7 @@ class ThreadCommunicator(Rounds):
 
     def split(self, color: int) -> "ThreadCommunicator":
         """Return a communicator of the ranks that passed the same color, in rank order."""
-        colors = [int(found[0]) for found in self.allgather(np.array([color]))]
+        colors = [int(part[0]) for part in self.allgather(np.array([color]))]
         members = [rank for rank in range(self.size) if colors[rank] == color]
         self.end(SPLIT)
         tables = self._share(_Table(len(members)))

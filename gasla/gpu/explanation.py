@@ -58,35 +58,35 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
 
 def loop(plan: GpuPlan) -> list[str]:
     """Sentences on which loop the kernel has, and how threads divide vertices and edges among themselves."""
-    variant, found = plan.variant, []
+    variant, lines = plan.variant, []
     if variant.small:
-        found.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")
+        lines.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")
     if plan.wide:
-        found.append("A warp handles one vertex at a time; its lanes hold the items of wide vectors, 32 side by side.")
+        lines.append("A warp handles one vertex at a time; its lanes hold the items of wide vectors, 32 side by side.")
     if plan.keyed is not None:
         shared = f", of longer lists in {variant.table_slots} slots per warp" if variant.table_slots else ""
-        found.append(f"Keys of lists of up to 32 edges are grouped in registers{shared}; hubs use global memory.")
+        lines.append(f"Keys of lists of up to 32 edges are grouped in registers{shared}; hubs use global memory.")
     if plan.wide and plan.partitions_rows:
-        found.append("Long rows are cut into pieces, which are distributed over all warps.")
+        lines.append("Long rows are cut into pieces, which are distributed over all warps.")
     if plan.rows:
         how = "packed 32 to a warp" if variant.row_lanes == PACKED else f"by {variant.row_lanes} threads per row"
-        found.append(f"Whole rows are reduced, {how}; long rows are cut into pieces.")
+        lines.append(f"Whole rows are reduced, {how}; long rows are cut into pieces.")
     if plan.relabelled:
-        found.append(
+        lines.append(
             "Vertices are renumbered by descending degree internally, so that most neighbors are found in the cache."
         )
     if plan.small_frontiers:
-        found.append("No vertex has very many edges: a few threads handle each vertex, and small frontiers stay lists.")
+        lines.append("No vertex has very many edges: a few threads handle each vertex, and small frontiers stay lists.")
     if variant.local:
-        found.append("Neighbors have nearby ids, as in a road network: many iterations with few vertices are expected.")
+        lines.append("Neighbors have nearby ids, as in a road network: many iterations with few vertices are expected.")
     if plan.searches:
-        found.append("A pull visits only vertices that the mask still admits, and looks for any active neighbor.")
+        lines.append("A pull visits only vertices that the mask still admits, and looks for any active neighbor.")
     if plan.lane_groups:
-        found.append("A few threads handle each vertex of the schedule, as none has very many edges.")
+        lines.append("A few threads handle each vertex of the schedule, as none has very many edges.")
     if plan.cuts_rows:
-        found.append("Long rows of the schedule are cut into pieces, which are distributed over all warps.")
+        lines.append("Long rows of the schedule are cut into pieces, which are distributed over all warps.")
     for name in sorted(plan.read_by_level):
-        found.append(
+        lines.append(
             f"{given(name)} of a neighbor has its initial value until the schedule reaches the neighbor's level."
         )
-    return found
+    return lines

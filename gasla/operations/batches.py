@@ -221,8 +221,8 @@ class Edges:
 
         def drawn(rows: Array, seed: int) -> Array:
             word = seed_word(semirings.hash(np.uint64(seed), 1))
-            found = negatives.draw(len(rows), word) if last is None else negatives.draw_each(last[rows], word)
-            pairs: Array = (found - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
+            negative = negatives.draw(len(rows), word) if last is None else negatives.draw_each(last[rows], word)
+            pairs: Array = (negative - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
             return pairs
 
         return drawn
@@ -234,9 +234,9 @@ class Edges:
         if _is_disjoint(self.options):
             places = [np.arange(len(vertices)) for vertices in each.values()]
         else:
-            found = {kind: np.unique(vertices, return_inverse=True) for kind, vertices in each.items()}
-            each = {kind: vertices for kind, (vertices, _) in found.items()}
-            places = [inverse.ravel() for _, inverse in found.values()]
+            distinct = {kind: np.unique(vertices, return_inverse=True) for kind, vertices in each.items()}
+            each = {kind: vertices for kind, (vertices, _) in distinct.items()}
+            places = [inverse.ravel() for _, inverse in distinct.values()]
         return each, np.concatenate(places).reshape(2, -1)
 
     def _labels_of(self, places: Array, others: int) -> Array | None:
@@ -272,7 +272,7 @@ def _features(n: int, given: Any) -> dict[str, Array]:
     """Return the features by name, checked to have a row for each of n vertices."""
     if given is None:
         return {}
-    found = dict[str, Array]()
+    rows_by_name = dict[str, Array]()
     for name, each in given.items() if isinstance(given, Mapping) else [("x", given)]:
         if not isinstance(name, str):
             raise TypeError(f"features has the name {name!r}; expected a string")
@@ -285,5 +285,5 @@ def _features(n: int, given: Any) -> dict[str, Array]:
                 f"features {name!r} have shape {shape}; expected an array in host memory with a row for each of "
                 f"{n} vertices"
             )
-        found[name] = array.view(np.ndarray)  # a mapped file's own class would wrap the rows, too
-    return found
+        rows_by_name[name] = array.view(np.ndarray)  # a mapped file's own class would wrap the rows, too
+    return rows_by_name

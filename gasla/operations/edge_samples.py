@@ -190,7 +190,7 @@ def _of_relations(
         )
     for name in (*counts, *(at if isinstance(at, Mapping) else ())):
         graph[name]
-    found = dict[Relation, Array]()
+    by_relation = dict[Relation, Array]()
     for i, (name, one) in enumerate(graph.relations.items()):
         if name not in counts:
             continue
@@ -198,8 +198,8 @@ def _of_relations(
             raise ValueError(f"at has no times for {name}; expected some for each relation of count")
         times = at[name] if isinstance(at, Mapping) else at
         pairs = negative_edges(one, counts[name], at=times, seed=relation_seed(word, i), **options)
-        found[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
-    return found
+        by_relation[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
+    return by_relation
 
 
 class Negatives:
@@ -239,19 +239,19 @@ class Negatives:
         ):
             raise self._nothing(int(is_full.argmax()))
         require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
-        found, left = xp.zeros(count, np.int64), xp.arange(count)
+        numbers, left = xp.zeros(count, np.int64), xp.arange(count)
         for draw in range(ROUNDS):
             if not len(left):
                 break
-            found[left] = known.any_pairs(self.pairs, semirings.hash(word, left, draw), so_far[left])
-            left = left[known.have(found[left], last[left])]
+            numbers[left] = known.any_pairs(self.pairs, semirings.hash(word, left, draw), so_far[left])
+            left = left[known.have(numbers[left], last[left])]
         for many in distinct(so_far[left]).tolist():
             some = left[so_far[left] == many]
             free = known.free(self.pairs, last[some[:1]])
             if not free.total:
                 raise self._nothing(int(some[0]))
-            found[some] = free.drawn(semirings.hash(word, some, ROUNDS))
-        return self.pairs.of(found)
+            numbers[some] = free.drawn(semirings.hash(word, some, ROUNDS))
+        return self.pairs.of(numbers)
 
     def _known(self) -> _Known:
         key = "first times of pairs", self.pairs.kind, self.time
@@ -489,20 +489,20 @@ def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     if 2 * count >= total:
         order = xp.argsort(semirings.hash(seed, xp.arange(total)))
         return order[:count].astype(np.int64, copy=False)
-    found, drawn = xp.zeros(0, np.int64), 0
+    keys, drawn = xp.zeros(0, np.int64), 0
     for _ in range(ROUNDS):
-        if len(found) == count:
+        if len(keys) == count:
             break
-        more = 2 * (count - len(found))
+        more = 2 * (count - len(keys))
         words = semirings.hash(seed, xp.arange(drawn, drawn + more))
-        found, drawn = _appended(found, _shares(words, total))[:count], drawn + more
-    return found
+        keys, drawn = _appended(keys, _shares(words, total))[:count], drawn + more
+    return keys
 
 
-def _appended(found: Array, more: Array) -> Array:
+def _appended(keys: Array, more: Array) -> Array:
     """Return the distinct numbers of both arrays, in order of first appearance."""
-    xp: Any = array_module(found)
-    both = xp.concatenate([found, more])
+    xp: Any = array_module(keys)
+    both = xp.concatenate([keys, more])
     order = xp.argsort(both, kind="stable")
     first = xp.ones(len(both), bool)
     first[1:] = both[order][1:] != both[order][:-1]

@@ -180,8 +180,8 @@ def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Ar
     first = next(iter(columns.values()))
     if not first.size:
         return first.copy()
-    found: Array = run([Phase(program) for program in programs], graph, max_iterations=1, notice=False, **columns)
-    return found.state[result]
+    outcome: Array = run([Phase(program) for program in programs], graph, max_iterations=1, notice=False, **columns)
+    return outcome.state[result]
 
 
 def _kind(columns: Array) -> Any:

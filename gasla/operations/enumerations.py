@@ -152,8 +152,8 @@ def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: i
     check_flags(count=count)
     least, rows = whole_number("min_size", least), None if limit is None else whole_number("limit", limit)
     simple = engine("cpu").primitives().simplify(graph)
-    found = kernels().maximal_cliques(simple, least, None if count else rows, count)
-    return found if isinstance(found, int) else VertexLists(*found)
+    cliques = kernels().maximal_cliques(simple, least, None if count else rows, count)
+    return cliques if isinstance(cliques, int) else VertexLists(*cliques)
 
 
 def _checked(name: str, graph: Any, least: int, most: int, bounded: bool) -> tuple[Graph, int, int]:

@@ -85,8 +85,8 @@ def explain(
         asked = engine_of_language(target)
         if asked is not engine(graph.engine):
             graph.require_whole("target")
-            found = asked.explain_elsewhere(program, graph, way_of(direction), deterministic, scheduled)
-            return Lines("\n".join(found))
+            lines = asked.explain_elsewhere(program, graph, way_of(direction), deterministic, scheduled)
+            return Lines("\n".join(lines))
     turn, variant = Lock(), Variant(way_of(direction), deterministic, scheduled, True)
     with turn:
         runs = runs_of(program, graph, variant, turn)

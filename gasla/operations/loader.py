@@ -304,10 +304,10 @@ def _filled(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, 
     """Fill a `HeteroData` with a sample."""
     for kind, vertices in sample.vertices.items():
         data[kind].num_nodes = len(vertices)
-        found = {"n_id": vertices, "num_sampled_nodes": sample.vertex_counts[kind], **features.get(kind, {})}
+        by_name = {"n_id": vertices, "num_sampled_nodes": sample.vertex_counts[kind], **features.get(kind, {})}
         if sample.batch is not None:
-            found["batch"] = sample.batch[kind]
-        for name, each in found.items():
+            by_name["batch"] = sample.batch[kind]
+        for name, each in by_name.items():
             data[kind][name] = each
     for relation, index in sample.edge_index.items():
         data[relation].edge_index, data[relation].e_id = index, sample.edge_ids[relation]

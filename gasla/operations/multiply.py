@@ -206,21 +206,21 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     flags = x.flags
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
-    found = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
-    return found if ready.multiply(x, None, False, (found,)) else None  # `product` then finds the error
+    y = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
+    return y if ready.multiply(x, None, False, (y,)) else None  # `product` then finds the error
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
     """Return the product's compiled kernel with its terms; cached with the lists, where those are cached."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
-    found = lists.products.get(key)
-    if found is None:
+    ready = lists.products.get(key)
+    if ready is None:
         value_type = None if lists.values is None else lists.values.dtype
         terms = trace(semiring, by_column, value_type, x.dtype, merging, wide=x.ndim > 1)
         products = engine(device_of(lists.indptr)).products()
-        found = Ready(terms, (products.ready if x.ndim == 1 else products.ready_wide)(lists, terms, masked))
+        ready = Ready(terms, (products.ready if x.ndim == 1 else products.ready_wide)(lists, terms, masked))
         if lists.are_cached:
             if len(lists.products) >= MOST:
                 lists.products.clear()
-            lists.products[key] = found
-    return found
+            lists.products[key] = ready
+    return ready

@@ -223,8 +223,8 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
     else:
         here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))
         power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)  # without squares, which may underflow
-        found = nearest_by_tree(here, there, k, power, is_own)
-        neighbors, distances = (moved(part, device) for part in found)
+        nearest = nearest_by_tree(here, there, k, power, is_own)
+        neighbors, distances = (moved(part, device) for part in nearest)
     if metric == "cosine":
         return NearestNeighbors(neighbors, distances * distances / 2)
     if metric == "haversine":

@@ -226,9 +226,9 @@ def parts_of(
         weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
     lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
     given = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
-    found = kernels().balanced_parts(lists, given, weights, k, tolerance, objective == "volume", seed)
+    parts = kernels().balanced_parts(lists, given, weights, k, tolerance, objective == "volume", seed)
     require_unchanged_files(graph)
-    return found
+    return parts
 
 
 def _exact_weights(graph: Graph) -> np.ndarray | None:
@@ -341,9 +341,9 @@ def depth_first_order(graph: Any, source: Any = None) -> tuple[np.ndarray, np.nd
     """
     graph = in_host_memory("depth_first_order", graph)
     starts = np.arange(graph.n) if source is None else np.array([translate_vertex(graph, source)])
-    found = kernels().depth_first_order(graph, starts.astype(graph.id_dtype))
+    order = kernels().depth_first_order(graph, starts.astype(graph.id_dtype))
     require_unchanged_files(graph)
-    return found
+    return order
 
 
 def dominators(graph: Any, source: Any) -> np.ndarray:
@@ -377,9 +377,9 @@ def dominators(graph: Any, source: Any) -> np.ndarray:
     array([0, 0, 0, 0], dtype=int32)
     """
     graph = in_host_memory("dominators", graph)
-    found: np.ndarray = kernels().dominators(graph, translate_vertex(graph, source))
+    immediate: np.ndarray = kernels().dominators(graph, translate_vertex(graph, source))
     require_unchanged_files(graph)
-    return found
+    return immediate
 
 
 def strong_components(graph: Any) -> np.ndarray:
@@ -460,9 +460,9 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     graph, most = _network("adjacency_order", graph), min(whole_number("most", most), INT64)
     if graph.m and int(graph.value_range[1]) * graph.m > INT64 and (total := exact_total(graph.values)) > INT64:
         raise ValueError(f"the values of the graph add up to {float(total):.3g}; expected less than 2**63")
-    found = kernels().adjacency_order(graph.out, graph.out_values, most)
+    order = kernels().adjacency_order(graph.out, graph.out_values, most)
     require_unchanged_files(graph)
-    return found
+    return order
 
 
 def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:

@@ -69,7 +69,7 @@ def _lists_of_matrix(A: Any, form: Format, products: Products) -> Lists:
 
 
 def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
-    if ordered and (lists := (found := graph.in_ if by_column else graph.out).in_order()) is not found:
+    if ordered and (lists := (stored := graph.in_ if by_column else graph.out).in_order()) is not stored:
         values = None if graph.value_type is None else graph.valued.each[lists.edge_ids]  # type: ignore[index]
         return Lists(lists.indptr, lists.indices, values, graph.n)
     return graph.kept("columns", _columns) if by_column else graph.kept("rows", _rows)
@@ -89,8 +89,10 @@ def _columns(graph: Graph) -> Lists:
 def outside(lists: Lists, by_column: bool) -> ValueError:
     """Return the error for the first offset or index of a matrix that points outside it."""
     line, cross = ("column", "row") if by_column else ("row", "column")
-    found = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
-    return found or ValueError("the matrix changed while it was read; expected the same arrays until the call returns")
+    problem = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
+    return problem or ValueError(
+        "the matrix changed while it was read; expected the same arrays until the call returns"
+    )
 
 
 # --- vectors, masks and outputs --------------------------------------------------------------------------------------
@@ -117,8 +119,8 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
 def as_operand(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
     x = imported(x)
-    found = array_module(x)
-    if found is not np or isinstance(x, np.ndarray):
+    module = array_module(x)
+    if module is not np or isinstance(x, np.ndarray):
         require_same_device(name, x, xp)
     array: Array = x if type(x) is xp.ndarray else xp.asarray(x)
     return array
@@ -126,9 +128,9 @@ def as_operand(name: str, x: Any, xp: Any) -> Array:
 
 def require_same_device(name: str, x: Any, xp: Any) -> None:
     """Refuse an array or a matrix on another device than the matrix."""
-    found = array_module(x)
-    if found is not xp:
-        given, expected = library_of(found), library_of(xp)
+    module = array_module(x)
+    if module is not xp:
+        given, expected = library_of(module), library_of(xp)
         raise TypeError(f"{name} is a {given} array and the matrix is {expected}'s; expected both on one device")
 
 
@@ -168,8 +170,8 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
     given = out if isinstance(out, tuple) else (out,)
     for array in given:
         if not isinstance(array, xp.ndarray):
-            found = type(array)
-            name = f"{found.__module__}.{found.__name__}".removeprefix("builtins.")
+            type_of_array = type(array)
+            name = f"{type_of_array.__module__}.{type_of_array.__name__}".removeprefix("builtins.")
             raise TypeError(f"out is of type {name}; expected a {library_of(xp)} array")
         imported(array)  # refuses masked entries
         if array.shape != shape:
@@ -187,10 +189,10 @@ def outs_for(
     """
     types = parts(terms.out_type)
     if out is not None:
-        found = tuple(array.dtype for array in given)
-        if isinstance(out, tuple) != isinstance(terms.out_type, TupleType) or found != types:
+        given_types = tuple(array.dtype for array in given)
+        if isinstance(out, tuple) != isinstance(terms.out_type, TupleType) or given_types != types:
             raise TypeError(
-                f"out has type {', '.join(map(str, found))} and the product {terms.out_type}; expected the same: "
+                f"out has type {', '.join(map(str, given_types))} and the product {terms.out_type}; expected the same: "
                 "pass an array of that type (for a product that is a tuple, a tuple of arrays)"
             )
         return given

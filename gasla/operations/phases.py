@@ -237,7 +237,7 @@ class _Shared:
                 while not running.ended and running.iteration < stay.limit:
                     running.advance(stay.limit)
                 require_unchanged_files(self.graph)
-                fields, _, _, edges, active, aggregates = running.found()
+                fields, _, _, edges, active, aggregates = running.outcome()
                 self.state.update(fields)
                 self.state.update({name: aggregates[name] for name in stay.deposits if name in self.state})
                 self.aggregates.update(aggregates)
@@ -252,14 +252,14 @@ class _Shared:
         """Let the engine run all turns by itself; None, with nothing changed, if it lacks memory for that."""
         programs = [type(stay.program)(**self._values(stay, 0)) for stay in stays]
         limits, goes_on = [stay.limit for stay in stays], unstable is not None
-        found = together.run(
+        outcome = together.run(
             *(programs, limits, self.graph, self.state, active),
             *(course.limit, goes_on, course.delta, course.progress),
         )
-        if found is None:
+        if outcome is None:
             return None
         require_unchanged_files(self.graph)
-        state, turns, is_over, edges, active, aggregates = found
+        state, turns, is_over, edges, active, aggregates = outcome
         self.state.update(state)
         self.aggregates.update(aggregates)
         return self.result(turns, is_over, edges, active)
@@ -309,9 +309,9 @@ def _why_unstable(stays: list[_Stay]) -> str | None:
             continue
         if names and stay.starts is not None:  # which is not traced
             return f"{where}.start may read self.{min(names)}"
-        found = stay.plan.find_read(set(map(inner, names)), later)
-        if stay.program.everyone and found is not None:
-            return f"{where}.{found[0]} reads {found[1]}"
+        early = stay.plan.find_read(set(map(inner, names)), later)
+        if stay.program.everyone and early is not None:
+            return f"{where}.{early[0]} reads {early[1]}"
     return None
 
 

@@ -277,7 +277,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
                 running.advance(limit, progress)
         if not is_left and graph.files is not None:
             graph.files.require_unchanged()
-        result = pending_result(running) if is_left else Result(*running.found(), table)
+        result = pending_result(running) if is_left else Result(*running.outcome(), table)
     finally:
         if not is_left:
             running.close()
@@ -296,7 +296,7 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
         if trace:
             rows.append(running.log(running.iteration - began))
         enough = running.ended or running.iteration >= limit
-        if callback and running.iteration > began and callback(Result(*running.found())):
+        if callback and running.iteration > began and callback(Result(*running.outcome())):
             enough = True
         if enough:
             return rows

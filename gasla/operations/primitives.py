@@ -302,9 +302,9 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     (2, array([0, 0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    found = _on(graph.engine).label_components(graph)
+    components = _on(graph.engine).label_components(graph)
     require_unchanged_files(graph)
-    return found
+    return components
 
 
 def peel(graph: Any) -> Array:
@@ -449,9 +449,9 @@ def simplify(graph: Any) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    found = _on(graph.engine).simplify(graph)
+    simple = _on(graph.engine).simplify(graph)
     require_unchanged_files(graph)
-    return found
+    return simple
 
 
 @dataclass(frozen=True, eq=False)
@@ -609,9 +609,9 @@ def _check_forest(parents: Any) -> None:
 
 def _check_like(values: Array, numbers: Array) -> None:
     """Refuse an array that is not as those of trees are."""
-    found, expected = (f"{array.dtype}{array.shape} on the {device_of(array)}" for array in (values, numbers))
-    if found != expected:
-        raise ValueError(f"an array is {found}; expected {expected}, as the arrays of the trees")
+    described, expected = (f"{array.dtype}{array.shape} on the {device_of(array)}" for array in (values, numbers))
+    if described != expected:
+        raise ValueError(f"an array is {described}; expected {expected}, as the arrays of the trees")
 
 
 def _check_forest_of(graph: Graph, parents: Array) -> None:

@@ -89,10 +89,10 @@ def _wait_for(own: dict[str, Any]) -> None:
     running: Running = own.pop("_running")
     try:
         running.finish()
-        found = Result(*running.found())
+        finished = Result(*running.outcome())
     finally:
         running.close()
-    own.update(vars(found) | own)
+    own.update(vars(finished) | own)
 
 
 # --- warm start ------------------------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
         return "everyone takes part in each iteration, from the first on"
     if isinstance(plan.absorption, str):
         return plan.absorption
-    if found := sorted(plan.functions.keys() & BETWEEN):
-        return f"{found[0]} says how it goes on from the first iteration on"
+    if hooks := sorted(plan.functions.keys() & BETWEEN):
+        return f"{hooks[0]} says how it goes on from the first iteration on"
     if plan.edge_states:
         return f"new edges have no value of {given_name(plan.edge_states[0])}, an edge field of its own"
     if plan.degrees:

@@ -70,8 +70,8 @@ def table(
     check_choice("as_", as_, ("arrow", "pandas", "polars"))
     vertex_table.module_for(as_)
     path = None if output is None else vertex_table.check_file(output)
-    found = vertex_table.in_zone(vertex_table.columns_of(graph.n, graph.names, results, columns), graph)
-    made = vertex_table.as_table(found, as_)
+    columns_by_title = vertex_table.in_zone(vertex_table.columns_of(graph.n, graph.names, results, columns), graph)
+    made = vertex_table.as_table(columns_by_title, as_)
     if path is not None:
-        vertex_table.write(path, found)
+        vertex_table.write(path, columns_by_title)
     return made

@@ -117,10 +117,10 @@ def temporal_walks(
         here = walks[:, step]
         until = xp.where(here < 0, least, until)  # no edge is left to a walker that has ended
         sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_key(word, step))
-        found, edges, rows = sampler.layer(xp.maximum(here, 0), slice(None), 1, 0)
+        following, edges, rows = sampler.layer(xp.maximum(here, 0), slice(None), 1, 0)
         if not len(rows):
             break
-        walks[rows, step + 1], since[rows] = found, times[edges]
+        walks[rows, step + 1], since[rows] = following, times[edges]
         if width is not None:
             until[rows] = times[edges] + width
     return walks
@@ -216,8 +216,8 @@ def metapath_walks(
         name = path[step % len(path)]
         own = graph.starts(name)
         here, there = graph.offsets[name[0]] - own[0], graph.offsets[name[2]] - own[1]  # from the relation's numbers
-        found = _step(samplers[name], walks[:, step], here, _key(word, step))
-        walks[:, step + 1] = array_module(found).where(found < 0, -1, found + there)
+        following = _step(samplers[name], walks[:, step], here, _key(word, step))
+        walks[:, step + 1] = array_module(following).where(following < 0, -1, following + there)
     return walks
 
 

@@ -73,12 +73,12 @@ class Block(NamedTuple):
         edges = Graph.from_edges(src, dst, n=max(self.sources, self.destinations))  # of two types, these may be more
         if edges.n > len(x):
             x = xp.concatenate([x, xp.zeros((edges.n - len(x), *x.shape[1:]), x.dtype)])
-        found = vxm(x, edges, semirings.Semiring(monoid, semirings.binary.first))[: self.destinations]
+        totals = vxm(x, edges, semirings.Semiring(monoid, semirings.binary.first))[: self.destinations]
         counts = edges.in_degrees[: self.destinations]
         counts = counts if x.ndim == 1 else counts[:, None]
         if reduce == "mean":
-            return found / xp.maximum(counts, 1).astype(found.dtype)
-        return xp.where(counts > 0, found, found.dtype.type(0))
+            return totals / xp.maximum(counts, 1).astype(totals.dtype)
+        return xp.where(counts > 0, totals, totals.dtype.type(0))
 
 
 class NeighborSample(NamedTuple):

@@ -302,9 +302,9 @@ class Sampler:
 
     def of(self, rows: Array, seed: int) -> Sampler:
         """Return the sampler of some of the given vertices, with another seed."""
-        found = copy(self)
-        found.draws = self.draws._replace(key=seed_hash(seed))
-        return found
+        seeded = copy(self)
+        seeded.draws = self.draws._replace(key=seed_hash(seed))
+        return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
         """Return a row of `k` neighbors for each vertex."""
@@ -317,11 +317,11 @@ class Sampler:
     def _drawn(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
         if repeats or draws.replace:
             _require_room(lists, ids, k, draws.replace)
-        found, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
+        neighbors, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
         is_drawn = None if draws.weights is None else edges >= 0  # edges of weight 0 are never drawn
         if is_drawn is None or bool(is_drawn.all()):
-            return found, edges, rows
-        return found[is_drawn], edges[is_drawn], rows[is_drawn]
+            return neighbors, edges, rows
+        return neighbors[is_drawn], edges[is_drawn], rows[is_drawn]
 
 
 class TimedSampler(Sampler):
@@ -333,9 +333,9 @@ class TimedSampler(Sampler):
         self.by_time, self.disjoint = lists_by_time(sampler.graph, time, sampler.direction), True
 
     def of(self, rows: Array, seed: int) -> Sampler:
-        found = copy(self)
-        found.draws, found.span = self.draws._replace(key=seed_hash(seed)), self.span.of(rows)
-        return found
+        seeded = copy(self)
+        seeded.draws, seeded.span = self.draws._replace(key=seed_hash(seed)), self.span.of(rows)
+        return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
         lists, ranges, draws = self._open(ids, self.span, k)
@@ -428,17 +428,17 @@ class Numbering:
         roots = keys // self.size
         return (keys - roots * self.size).astype(self.dtype), roots
 
-    def append(self, found: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
+    def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
         """Number the vertices of a layer, as keys of each drawing; the new ones are the next to draw."""
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
-        if not any(map(len, found)):
+        if not any(map(len, groups)):
             self.counts.append(0)
-            return [xp.zeros(0, np.int64) for _ in found]
-        self.keys, numbers = append(self.keys, found[0] if len(found) == 1 else xp.concatenate(found))
+            return [xp.zeros(0, np.int64) for _ in groups]
+        self.keys, numbers = append(self.keys, groups[0] if len(groups) == 1 else xp.concatenate(groups))
         self.counts.append(len(self.keys) - self.begin)
-        ends = [*accumulate(map(len, found))]
-        return [numbers[end - len(each) : end] for end, each in zip(ends, found)]
+        ends = [*accumulate(map(len, groups))]
+        return [numbers[end - len(each) : end] for end, each in zip(ends, groups)]
 
 
 def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
@@ -459,17 +459,17 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
     parts: dict[Relation, tuple[list[Any], ...]] = {drawing.relation: ([], [], []) for drawing in drawings}
     for layer in range(len(drawings[0].layers)):
         begun = {kind: each.split(each.keys[each.begin :]) for kind, each in numberings.items()}
-        found: dict[str, list[Array]] = {kind: [] for kind in sizes}
+        drawn: dict[str, list[Array]] = {kind: [] for kind in sizes}
         for drawing in drawings:
             (own, roots), numbering = begun[drawing.drawing], numberings[drawing.drawing]
             keys, edges, rows = _drawn(drawing, own, roots, layer, numbering.begin)
             if roots is not None:
                 keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
-            found[drawing.drawn].append(keys)
+            drawn[drawing.drawn].append(keys)
             parts[drawing.relation][0].append(rows)
             parts[drawing.relation][1].append(edges)
         numbers = {
-            kind: iter(each.append(found[kind], primitives.append_distinct)) for kind, each in numberings.items()
+            kind: iter(each.append(drawn[kind], primitives.append_distinct)) for kind, each in numberings.items()
         }
         for drawing in drawings:
             parts[drawing.relation][2].append(next(numbers[drawing.drawn]))
@@ -480,10 +480,10 @@ def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> 
     """Return the neighbors that a relation draws in a layer, numbered within their type, with their edges and rows."""
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
-    found, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
+    neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
     if first_drawn:
-        found = found - first_drawn
-    return found.astype(own.dtype, copy=False), edges, rows
+        neighbors = neighbors - first_drawn
+    return neighbors.astype(own.dtype, copy=False), edges, rows
 
 
 def _joined(
@@ -515,10 +515,10 @@ PLAIN = ("", "", "")  # the only relation of a graph without types
 def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
     """Sample layer by layer from a graph without types, as `sample_types` does."""
     only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
-    found = sample_types([only], {"": ids}, {"": sampler.graph.n})
-    batch = None if found.batch is None else found.batch[""]
-    parts = found.vertices[""], found.edge_index[PLAIN], found.edge_ids[PLAIN]
-    return NeighborSample(*parts, found.vertex_counts[""], found.edge_counts[PLAIN], batch)
+    sample = sample_types([only], {"": ids}, {"": sampler.graph.n})
+    batch = None if sample.batch is None else sample.batch[""]
+    parts = sample.vertices[""], sample.edge_index[PLAIN], sample.edge_ids[PLAIN]
+    return NeighborSample(*parts, sample.vertex_counts[""], sample.edge_counts[PLAIN], batch)
 
 
 class TypedSampler:
@@ -544,11 +544,11 @@ class TypedSampler:
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
         """Return the sampler of some of the given vertices, with another seed."""
-        found, word = copy(self), seed_word(seed)
-        found.drawings = [
+        seeded, word = copy(self), seed_word(seed)
+        seeded.drawings = [
             each._replace(sampler=each.sampler.of(rows, relation_seed(word, i))) for i, each in enumerate(self.drawings)
         ]
-        return found
+        return seeded
 
     def sample(self, ids: Mapping[str, Array]) -> TypedSample:
         """Sample around these vertices of each type."""
@@ -602,16 +602,16 @@ def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]
         return dict.fromkeys(graph.relations, layers)
     for name in k:
         graph[name]
-    found = dict[Relation, list[int]]()
+    by_relation = dict[Relation, list[int]]()
     for name in graph.relations:
         if name not in k:
             raise ValueError(f"k has no numbers for {name}; expected a list for each relation, such as [0, 0] for none")
         if (layers := layers_of(k[name])) is None:
             raise TypeError(f"k[{name}] is {k[name]!r}; expected a list with a number for each layer")
-        found[name] = layers
-    if len(depths := {len(layers) for layers in found.values()}) > 1:
+        by_relation[name] = layers
+    if len(depths := {len(layers) for layers in by_relation.values()}) > 1:
         raise ValueError(f"k has {' and '.join(map(str, sorted(depths)))} layers; expected as many for each relation")
-    return found
+    return by_relation
 
 
 def repeats(ids: Array) -> ValueError:

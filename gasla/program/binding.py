@@ -28,7 +28,7 @@ from semirings.types import HALF
 AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of gpu/kernels/state.cuh
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # The state of a run, as in `Result`: fields, iterations, converged, edges, active vertices, aggregates.
-Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
+Outcome = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEWER = "a shorter vector, a narrower type, or a part of the graph"  # how a field takes less memory
 FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
 _READY = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
@@ -81,9 +81,9 @@ class Binding:
         """Start values by the inner names of fields (see `gasla.names`)."""
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
-    def by_given_name(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    def by_given_name(self, by_name: Mapping[str, Any]) -> Mapping[str, Any]:
         """Fields or aggregates by the names in the program."""
-        return {given_name(name): value for name, value in found.items()} if self.traced.renames else found
+        return {given_name(name): value for name, value in by_name.items()} if self.traced.renames else by_name
 
     def check(self, fields: Mapping[str, Any]) -> None:
         known = self.plan.starting
@@ -128,8 +128,8 @@ class Binding:
 
         `is_copied`: results are copied into the arrays, so that a field with two copies may be among them.
         """
-        found = self.by_inner_name(out)
-        for name, array in found.items():
+        outs = self.by_inner_name(out)
+        for name, array in outs.items():
             if name not in self.traced.vertex_types:
                 known = ", ".join(sorted(map(given_name, self.traced.vertex_types))) or "none"
                 raise TypeError(
@@ -154,12 +154,12 @@ class Binding:
             others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
             if any(self.xp.may_share_memory(a, array) for a in others):
                 raise self._shared(name)
-        arrays = {name: array for name, array in found.items() if isinstance(array, self.xp.ndarray)}
+        arrays = {name: array for name, array in outs.items() if isinstance(array, self.xp.ndarray)}
         places = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
         for (begin, size, _), (following, _, name) in itertools.pairwise(places):
             if following < begin + size:
                 raise self._shared(name)
-        return found
+        return outs
 
     def _shared(self, name: str) -> ValueError:
         return ValueError(f"{self._where(name)} is given an array in `out` that shares memory with another argument")
@@ -168,20 +168,20 @@ class Binding:
         """Return the program's parameters as NumPy scalars of their types."""
         return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
 
-    def _number(self, name: str, kind: np.dtype) -> Any:
+    def _number(self, name: str, dtype: np.dtype) -> Any:
         """Return a parameter as a Python number that its type holds, checked."""
         value = self.program.values[given_name(name) if self.traced.renames else name]
-        if type(value) is float and kind.kind == "f":  # the usual case
+        if type(value) is float and dtype.kind == "f":  # the usual case
             return value
-        if type(value) is int and kind.kind in "iu":
-            check_start(type(self.program), given_name(name), value, kind, "is")
+        if type(value) is int and dtype.kind in "iu":
+            check_start(type(self.program), given_name(name), value, dtype, "is")
             return value
         array = np.asarray(moved(value, "cpu"))
         if array.shape == ():
-            check_start(type(self.program), given_name(name), value, kind, "is")
+            check_start(type(self.program), given_name(name), value, dtype, "is")
         if array.shape != () or array.dtype.kind not in "biuf":
-            raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
-        return array.astype(kind).item()
+            raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {dtype}")
+        return array.astype(dtype).item()
 
     def _sides(self) -> tuple["NeighborLists", "NeighborLists"]:
         """Return the neighbor lists that vertices gather over, and the lists along which activity spreads."""
@@ -367,9 +367,9 @@ class NeighborLists:
         """Whether the graph keeps these lists."""
         return not self._ordered or self._lists is self._of_graph()
 
-    def caches_values(self, kind: np.dtype, graph: Graph) -> bool:
+    def caches_values(self, dtype: np.dtype, graph: Graph) -> bool:
         """Return whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
-        return graph.value_type == kind and self._values_are_cached
+        return graph.value_type == dtype and self._values_are_cached
 
     def cached_values(self, graph: Graph) -> Any:
         """Return the values in the order of these lists that a graph with these lists keeps."""
@@ -410,14 +410,14 @@ class NeighborLists:
 
         return self.graph.kept(("partners", self.side), make) if self.are_cached else make(self.graph)
 
-    def values(self, kind: np.dtype, graph: Graph) -> Any:
+    def values(self, dtype: np.dtype, graph: Graph) -> Any:
         """Return the values of a graph with these lists, as a type, in the order of the lists."""
         if graph.value_type is None:
-            return graph.lists.ones(self.entries, kind)
-        check_values(graph, kind)
+            return graph.lists.ones(self.entries, dtype)
+        check_values(graph, dtype)
         values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.valued.each)
         assert values is not None
-        return graph.lists.as_type(values, kind)
+        return graph.lists.as_type(values, dtype)
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
@@ -429,30 +429,30 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
     return graph.lists.as_type(each, kind)
 
 
-def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
+def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
     """Refuse a matrix with values that an edge field of this type can't hold."""
     held = graph.value_type
     if held is None:
         return
-    if not np.can_cast(held, kind, "same_kind"):
+    if not np.can_cast(held, dtype, "same_kind"):
         raise TypeError(
-            f"the matrix holds {held}, and the program's edge field is {kind}; "
+            f"the matrix holds {held}, and the program's edge field is {dtype}; "
             f"convert the matrix, or give the field the type {held}"
         )
-    bounds = None if np.can_cast(held, kind, "safe") else bounds_of(kind)
+    bounds = None if np.can_cast(held, dtype, "safe") else bounds_of(dtype)
     if bounds is not None and graph.value_range is not None:
         least, most = (bound.item() for bound in graph.value_range)
         if least < bounds[0] or most > bounds[1]:
             raise ValueError(
-                f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
+                f"the matrix holds numbers from {least} to {most}, and the program's edge field is {dtype}; "
                 f"convert the matrix, or give the field the type {held}"
             )
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
     """Return the layout of each vertex field's array; with a leading axis of length two if the field has two copies."""
-    found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
-    return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
+    layouts = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
+    return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in layouts.items()}
 
 
 def layout(kind: Any, count: int) -> Layout:

@@ -362,10 +362,10 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
         )
 
 
-def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
+def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
     """Return whether numbers are whole and within bounds. Values of other kinds pass: other checks refuse them."""
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
-    if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, kind, "safe"):
+    if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
     least, most = array.min().item(), array.max().item()  # Python's numbers, whose comparisons are exact
     return bool(low <= least and most <= high) and (array.dtype.kind != "f" or not (array % 1).any())
@@ -418,11 +418,11 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
     """Return the vertex id that a function computes, as int64; `asked` is the call that takes it, for errors."""
-    found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
-    if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
-        what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
+    expression = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
+    if not isinstance(expression, Expr) or getattr(expression.type, "kind", "") not in tuple("iu"):
+        what = f"{expression}, of type {expression.type}" if isinstance(expression, Expr) else repr(index)
         raise TypeError(f"{where} calls {asked}({what}); expected a whole number, a vertex id")
-    return cast_expr(found, np.dtype(np.int64))
+    return cast_expr(expression, np.dtype(np.int64))
 
 
 def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:

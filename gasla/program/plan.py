@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The array in which `self.at` finds a field: "only" copy; the "behind" copy, updated at the iteration's end; or of two
 # alternating copies, the one before the iteration ("old"), after it ("left"), or the next iteration's old one ("next").
 # Aggregates at vertices: this iteration's ("reduced") or the last one's ("reduced before").
-Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
+Where = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
 VERTICES = ("src", "dst", "vertex", "other")  # the roles of vertices in those functions
 MOST_PARTS = 8  # numbers in a pushed value: each takes an atomic operation, and a bit that marks it as new
 
@@ -175,7 +175,7 @@ class Plan:
         read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
         return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
-    def where_found(self, function: str, field: str) -> Found:
+    def where_found(self, function: str, field: str) -> Where:
         """Return the copy of a field that `self.at` reads in a function."""
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
@@ -329,13 +329,13 @@ class Plan:
         kind, gather = self.traced.gathered_type, self.functions["gather"]
         if not isinstance(kind, VectorType) or not self.parts:
             return None
-        found = {
+        shapes = {
             rebuilt(value, functools.partial(_lane_of, lane))
             for lane, value in enumerate(scalars(semirings.as_expr(gather.result)))
         }
-        result = found.pop()
+        result = shapes.pop()
         symbols = tuple(s for s in semirings.free_symbols(result) if isinstance(s, Symbol))
-        if found or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
+        if shapes or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
             return None
         return Function("lane", result, symbols, gather.sources)
 
@@ -357,10 +357,10 @@ class Plan:
     @functools.cached_property
     def absorption(self) -> tuple[str, ...] | str:
         """The fields into which values may be reduced directly, one per gathered item; or why not."""
-        found = absorbing_fields(self.traced)
-        if isinstance(found, tuple) and not activates_on_change(self.traced, found):
+        fields = absorbing_fields(self.traced)
+        if isinstance(fields, tuple) and not activates_on_change(self.traced, fields):
             return "activate asks for more than whether a value changed"
-        return found
+        return fields
 
     def _absorbing(self) -> tuple[str, ...]:
         is_absorbing = not self.traced.program.everyone and isinstance(self.absorption, tuple)

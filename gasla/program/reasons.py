@@ -45,32 +45,32 @@ def _direction(plan: Plan, direction: int) -> list[str]:
     if plan.pushes:
         way = "pushes" if direction == PUSH else "pulls"
         return [f"Every iteration {way}, because direction={'push' if direction == PUSH else 'pull'!r}."]
-    found = [f"It never pushes, because {plan.reason_to_pull}."]
+    lines = [f"It never pushes, because {plan.reason_to_pull}."]
     if not (plan.everyone or plan.scheduled or plan.only_pulls):
-        found.append(
+        lines.append(
             "If few edges are active, their destinations receive; if many are, every vertex looks for active neighbors."
         )
-    return found
+    return lines
 
 
 def _sending(plan: Plan) -> list[str]:
     """Where pushed values are reduced, and when they are read."""
-    found = []
+    lines = []
     if plan.absorbs:
         fields = " and ".join(map(given, plan.absorbs))
-        found.append(f"It absorbs: values are reduced directly into {fields}, and may be read in the same iteration.")
+        lines.append(f"It absorbs: values are reduced directly into {fields}, and may be read in the same iteration.")
     elif plan.in_place:
-        found.append("New values are read at once, because order = 'in place'.")
+        lines.append("New values are read at once, because order = 'in place'.")
     elif plan.gathers:
-        found.append(f"New values are read in the next iteration, because {why_it_waits(plan)}.")
+        lines.append(f"New values are read in the next iteration, because {why_it_waits(plan)}.")
     if plan.push_at_once:
-        found.append("The first neighbor to reach a vertex applies to it at once, because any value will do.")
+        lines.append("The first neighbor to reach a vertex applies to it at once, because any value will do.")
     elif plan.pushes and not plan.absorbs:
-        found.append("Values pushed to a vertex are reduced in an accumulator, and applied after all pushes.")
+        lines.append("Values pushed to a vertex are reduced in an accumulator, and applied after all pushes.")
     if plan.active_only and plan.gathers:
         why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been reduced before"
-        found.append(f"Only values of active neighbors are gathered, because {why}.")
-    return found
+        lines.append(f"Only values of active neighbors are gathered, because {why}.")
+    return lines
 
 
 def why_it_waits(plan: Plan) -> str:
@@ -86,75 +86,75 @@ def why_it_waits(plan: Plan) -> str:
 
 def _order(plan: Plan) -> list[str]:
     """Return the order of vertices, of values in a reduction, and of sums."""
-    found, functions = [], plan.traced.functions
+    lines, functions = [], plan.traced.functions
     if plan.prioritised:
         width = "from the mean edge value and the degrees" if plan.adds_up else "as a fraction of the waiting range"
-        found.append(f"Vertices are taken in buckets, near ones first; a bucket's width is delta=, or found {width}.")
+        lines.append(f"Vertices are taken in buckets, near ones first; a bucket's width is delta=, or found {width}.")
     if "bucket" in functions:
-        found.append("Vertices wait in buckets: when no vertex is active, the lowest bucket that is not empty opens.")
+        lines.append("Vertices wait in buckets: when no vertex is active, the lowest bucket that is not empty opens.")
     if "wake" in functions:
         changed = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
         first = f"idle sets {changed}, and " if changed else ""
-        found.append(f"When no vertex is active, {first}wake is called for every vertex.")
+        lines.append(f"When no vertex is active, {first}wake is called for every vertex.")
     if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
-        found.append(
+        lines.append(
             f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
         )
     if plan.keyed is not None:
         order = "in the order of the input" if plan.reduces_in_order else "in the order of the lists"
         exact = "" if plan.keyed.total.kind != "f" else f", {order} within a key"
-        found.append(f"Values are reduced by key{exact}; choose scores each key, and the greatest score is gathered.")
+        lines.append(f"Values are reduced by key{exact}; choose scores each key, and the greatest score is gathered.")
     if plan.takes_first:
-        found.append("A pull ends at the first value, because any value will do.")
+        lines.append("A pull ends at the first value, because any value will do.")
     elif plan.final is not None:
-        found.append("A pull ends once no further value can change its result.")
+        lines.append("A pull ends once no further value can change its result.")
     if plan.sums_in_order:
-        found.append("Aggregates of floats are added up in the order of the vertices.")
+        lines.append("Aggregates of floats are added up in the order of the vertices.")
     if "priority" in functions and not plan.prioritised:
         why = "on a small graph the order costs more than it saves" if plan.absorbs else why_it_waits(plan)
-        found.append(f"priority is not used, because {why}.")
-    return found
+        lines.append(f"priority is not used, because {why}.")
+    return lines
 
 
 def _copies(plan: Plan) -> list[str]:
     """Return the fields with second copies, and why."""
-    found = []
+    lines = []
     near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
         who = " and ".join(["neighbors"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
-        found.append(f"{given(name)} has two copies, one read and one written: {who} read it while apply writes it.")
+        lines.append(f"{given(name)} has two copies, one read and one written: {who} read it while apply writes it.")
     for name in sorted(plan.in_place):
-        found.append(f"{given(name)} has one copy, which is read by others while it is written.")
+        lines.append(f"{given(name)} has one copy, which is read by others while it is written.")
     for name in sorted(plan.behind):
-        found.append(
+        lines.append(
             f"{given(name)} has a second copy for self.at, with the values before the iteration: receivers update it "
             "at the end."
         )
     for name in sorted(plan.traced.deposits):
-        found.append(
+        lines.append(
             f"{given(name)} is reduced at vertices, in any order, by atomic operations: in three alternating arrays, "
             "one of which each iteration clears."
         )
     if plan.two_phases:
         fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))
-        found.append(f"All receivers gather before any applies: neighbors read {fields}, which apply writes.")
-    return found
+        lines.append(f"All receivers gather before any applies: neighbors read {fields}, which apply writes.")
+    return lines
 
 
 def _edges(plan: Plan) -> list[str]:
     """Sentences on the edge data that a run reads besides sources and targets."""
-    found = []
+    lines = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
-        found.append(f"Edge ids are read with the neighbor lists{f', to find {states}' if states else ''}.")
+        lines.append(f"Edge ids are read with the neighbor lists{f', to find {states}' if states else ''}.")
     if plan.knows_partners:
-        found.append("The ids of edges' partners are read with the neighbor lists; they are made once for the graph.")
+        lines.append("The ids of edges' partners are read with the neighbor lists; they are made once for the graph.")
     for name in sorted(plan.edges_behind):
-        found.append(
+        lines.append(
             f"{given(name)} has a second copy, with old values, that scatter reads of partners: vertices that scatter "
             "update it."
         )
-    return found
+    return lines
 
 
 def _end(plan: Plan) -> list[str]:
@@ -227,13 +227,13 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
         sides = [("pushed along", send)]
     elif gather is send:
         sides = [("traversed", gather)] if sides else []
-    found = []
+    lines = []
     for verb, lists in sides:
-        found.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
-        found += [
+        lines.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
+        lines += [
             _values(name, plan.traced.edge_types[name], bound.weighted(name), lists, made) for name in plan.edge_values
         ]
-    return found
+    return lines
 
 
 def _whence(lists: NeighborLists, made: str) -> str:
@@ -245,14 +245,14 @@ def _whence(lists: NeighborLists, made: str) -> str:
     return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
 
 
-def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
+def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
     """Where the values of an edge field come from, for one side of the adjacency."""
-    what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * kind.itemsize:,} bytes"
+    what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
-    if graph.value_type != kind:
-        return f"{what} is converted from {graph.value_type} to {kind}: {size}, made {made}."
-    if not lists.caches_values(kind, graph):
+    if graph.value_type != dtype:
+        return f"{what} is converted from {graph.value_type} to {dtype}: {size}, made {made}."
+    if not lists.caches_values(dtype, graph):
         return f"{what} is put in the order of the lists: {size}, made {made}."
     if lists.cached_values(graph) is graph.valued.each:
         return f"{what} is read where it was given."

@@ -108,8 +108,8 @@ def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
     A row has `pairs` products. It has no fewer entries than the longest row of B that it meets, and that is no shorter
     than the mean of those rows. `left_out` are the offsets of a mask whose entries the row lacks.
     """
-    found: Array = pairs // (indptr[1:] - indptr[:-1]).clip(min=1)
-    return found if left_out is None else (found - (left_out[1:] - left_out[:-1])).clip(min=0)
+    counts: Array = pairs // (indptr[1:] - indptr[:-1]).clip(min=1)
+    return counts if left_out is None else (counts - (left_out[1:] - left_out[:-1])).clip(min=0)
 
 
 @once(most=1024)

@@ -457,22 +457,24 @@ class Tracer:
 
     def _check_priority(self) -> None:
         """Check that a priority, which a waiting vertex keeps, depends only on its own fields and parameters."""
-        where, found = f"{self.program.__name__}.priority", self.functions["priority"]
-        if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
-            raise TypeError(f"{where} returned {found.result!r}; expected one number")
-        refuse_others(where, set(map(given, found.reads("other"))))
-        if "iteration" in found.reads("self"):
+        where, function = f"{self.program.__name__}.priority", self.functions["priority"]
+        if isinstance(function.result, tuple | dict) or not isinstance(function.result.type, np.dtype):
+            raise TypeError(f"{where} returned {function.result!r}; expected one number")
+        refuse_others(where, set(map(given, function.reads("other"))))
+        if "iteration" in function.reads("self"):
             raise ValueError(
                 f"{where} reads self.iteration; expected fields of the vertex, parameters and self.n alone"
             )
 
     def _check_bucket(self) -> None:
         """Check that a bucket, computed again for waiting vertices, depends on nothing that changes meanwhile."""
-        where, found = f"{self.program.__name__}.bucket", self.functions["bucket"]
-        if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
-            raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
-        refuse_others(where, set(map(given, found.reads("other"))))
-        if seen := found.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
+        where, function = f"{self.program.__name__}.bucket", self.functions["bucket"]
+        if isinstance(function.result, tuple | dict) or getattr(function.result.type, "kind", "") not in tuple("iu"):
+            raise TypeError(
+                f"{where} returned {function.result!r}; expected a whole number, or one below 0 for no bucket"
+            )
+        refuse_others(where, set(map(given, function.reads("other"))))
+        if seen := function.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
             )

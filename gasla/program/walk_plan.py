@@ -130,18 +130,18 @@ class WalkPlan:
     @functools.cached_property
     def inputs(self) -> list[Input]:
         """The inputs of the functions, besides the walker's state and the neighbor lists, in the order of arguments."""
-        traced, found = self.traced, dict[Input, None]()
+        traced, distinct = self.traced, dict[Input, None]()
         for f in self.functions.values():
             for role, field in (f.sources[s.name] for s in f.symbols):
                 if role in ("vertex", "target", "other") and field in traced.vertex_types:
-                    found[Input("vertex", field, traced.vertex_types[field])] = None
+                    distinct[Input("vertex", field, traced.vertex_types[field])] = None
                 elif role in ("vertex", "target") and field == "in_degree":
-                    found[Input("vertex", field, np.dtype(np.int64))] = None
+                    distinct[Input("vertex", field, np.dtype(np.int64))] = None
                 elif role == "edge":
-                    found[Input("edge", field, traced.edge_types.get(field, np.dtype(np.int64)))] = None
+                    distinct[Input("edge", field, traced.edge_types.get(field, np.dtype(np.int64)))] = None
                 elif role == "self" and field in traced.parameter_types:
-                    found[Input("self", field, traced.parameter_types[field], True)] = None
-        return sorted(found, key=lambda each: each.name)
+                    distinct[Input("self", field, traced.parameter_types[field], True)] = None
+        return sorted(distinct, key=lambda each: each.name)
 
 
 def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[str, str]]) -> Function:
@@ -181,13 +181,13 @@ class WalkBinding(Binding):
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
         with np.errstate(all="ignore"):
-            found = np.asarray(stand_in.bound())
-        if found.shape != () or found.dtype.kind not in "iuf" or not 0 < found < np.inf:
+            given = np.asarray(stand_in.bound())
+        if given.shape != () or given.dtype.kind not in "iuf" or not 0 < given < np.inf:
             raise ValueError(
-                f"{type(self.program).__name__}.bound gives {found}; expected a finite number above 0, the largest "
+                f"{type(self.program).__name__}.bound gives {given}; expected a finite number above 0, the largest "
                 "result of accept"
             )
-        return float(found)
+        return float(given)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
         """Raise the error for an out-of-range result of a function: 0 stop, 1 restart, 2 accept."""

@@ -151,11 +151,11 @@ class Functions:
             def read() -> Any:
                 dtype: Any = computed(array.dtype)
                 shape = *index.shape, *array.shape[1:]
-                found = np.broadcast_to(np.asarray(outside, array.dtype), shape)
+                array_values = np.broadcast_to(np.asarray(outside, array.dtype), shape)
                 if len(array):
                     is_it = is_there.reshape(index.shape + (1,) * (array.ndim - 1))
-                    found = np.where(is_it, taken(array, ids), found)
-                return as_values(found.astype(dtype, copy=False).T)  # no effect but on vectors
+                    array_values = np.where(is_it, taken(array, ids), array_values)
+                return as_values(array_values.astype(dtype, copy=False).T)  # no effect but on vectors
 
             return read
 

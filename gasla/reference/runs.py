@@ -10,7 +10,7 @@ import numpy as np
 from gasla.arrays import Device, moved
 from gasla.graph.graph import Graph
 from gasla.program import Frontier, Schedule, VertexProgram
-from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, Synchronous, check_values
+from gasla.program.binding import FEW, PULL, PUSH, Binding, Outcome, Synchronous, check_values
 from gasla.program.plan import Plan
 from gasla.progress import follow
 from gasla.reference.edge_order import Edges
@@ -148,7 +148,7 @@ class Run(Synchronous, Binding):
         """Return the reason for each direction: every iteration pulls."""
         return {PULL: "compile=False", PUSH: ""}
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the current state of the run, as in `Result`."""
         aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
@@ -190,6 +190,6 @@ def _here(given: Any) -> Any:
 
 def _iterations(schedule: Schedule) -> np.ndarray:
     """Return the iteration in which each vertex receives, or -1 for never."""
-    found = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
-    found = np.where((found >= 0) & (found < schedule.depth), found, -1)
-    return np.where(found >= 0, schedule.depth - 1 - found, -1) if schedule.is_reversed else found
+    levels = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
+    levels = np.where((levels >= 0) & (levels < schedule.depth), levels, -1)
+    return np.where(levels >= 0, schedule.depth - 1 - levels, -1) if schedule.is_reversed else levels

@@ -29,10 +29,10 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
         parts, rows = tuple(p[..., even] for p in parts), rows[even]
         for part, new in zip(parts, combined, strict=True):
             part[..., has_next] = new
-    found = nothing(monoid, count, kind)
-    for result, part in zip(found, parts, strict=True):
+    totals = nothing(monoid, count, kind)
+    for result, part in zip(totals, parts, strict=True):
         result[..., rows] = part
-    return found
+    return totals
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:

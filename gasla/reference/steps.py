@@ -161,13 +161,13 @@ class Steps(Functions):
         place = np.empty(self.graph.n, np.int64)
         place[receivers] = np.arange(len(receivers))
         with np.errstate(all="ignore"):
-            found = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
-        found = as_values(found)
+            gathered = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
+        gathered = as_values(gathered)
         if held is not None:
-            found = held.lower(found)
+            gathered = held.lower(gathered)
         elif not self.plan.is_tuple:
-            return found[0]
-        return given._make(found) if hasattr(given, "_make") else found
+            return gathered[0]
+        return given._make(gathered) if hasattr(given, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
         """Return the key that each receiver chooses, with its total and score, as the record `gathered`."""
@@ -181,10 +181,14 @@ class Steps(Functions):
         owners = self.vertices(receivers[pairs.owners])
         scores = self.call("choose", owners, as_values(pairs.keys), as_values(totals))
         scores = scores if isinstance(scores, tuple) else (scores,)
-        found = pairs.keys, totals, *(spread(x, k, len(pairs.keys)) for x, k in zip(scores, keyed.scores, strict=True))
-        chosen = greatest(pairs, found[2:])
+        sums = (
+            pairs.keys,
+            totals,
+            *(spread(x, k, len(pairs.keys)) for x, k in zip(scores, keyed.scores, strict=True)),
+        )
+        chosen = greatest(pairs, sums[2:])
         parts = []
-        for nothing, part in zip(keyed.nothing, found, strict=True):
+        for nothing, part in zip(keyed.nothing, sums, strict=True):
             parts.append(np.full(len(receivers), nothing, part.dtype))
             parts[-1][pairs.owners[chosen]] = part[chosen]
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
@@ -228,17 +232,17 @@ class Steps(Functions):
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
         """Return the aggregates over some vertices."""
-        found = {}
+        totals = {}
         for name, declared in self.plan.traced.aggregates.items():
             kind = self.plan.traced.aggregate_types[name]
             values = spread(self.call(declared.function, before, after), kind, count)
             with np.errstate(all="ignore"):
-                found[name] = kind.type(declared.monoid.reduce(values))
-        return found
+                totals[name] = kind.type(declared.monoid.reduce(values))
+        return totals
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
         """Return the aggregates at vertices, an array each."""
-        found, n = {}, self.graph.n
+        totals, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None
             kind = self.plan.traced.deposit_types[name]
@@ -248,8 +252,8 @@ class Steps(Functions):
             taken = taken[np.argsort(places[taken], kind="stable")]
             rows = places[taken].astype(np.int64)
             with np.errstate(all="ignore"):
-                (found[name],) = reduce_segments(declared.monoid, (values[taken],), rows, n, kind)
-        return found
+                (totals[name],) = reduce_segments(declared.monoid, (values[taken],), rows, n, kind)
+        return totals
 
     def scatter(self) -> None:
         """Run scatter on the out-edges of active vertices."""

@@ -367,7 +367,7 @@ class Left:
     def state(self) -> dict[str, Any]:
         return {"level": np.arange(3)}
 
-    def found(self) -> Any:
+    def outcome(self) -> Any:
         return self.state(), self.iteration, self.ended, self.edges, gasla.Frontier.none(3), {"total": 5}
 
 

@@ -71,8 +71,8 @@ def pick_together(indices, weights, bits, drawing, places, highs, marks):
 
 
 @compiled
-def search_together(near, ends, sought, found, number, lows, highs, doubtful, opened):
-    """Search sorted neighbor lists for vertices, and set a bit of `found` for each hit; all bisections step together.
+def search_together(near, ends, sought, is_found, number, lows, highs, doubtful, opened):
+    """Search sorted neighbor lists for vertices, and set a bit of `is_found` for each hit. Bisections step together.
 
     The last entries, about a cache line, are searched linearly. An id out of range has an empty list.
     """
@@ -103,7 +103,7 @@ def search_together(near, ends, sought, found, number, lows, highs, doubtful, op
         to, is_there = sought[i], ZERO
         for k in range(lows[i], highs[i]):
             is_there |= np.uint64(np.uint64(indices[k]) == to)
-        found[i] |= is_there << np.uint64(number)
+        is_found[i] |= is_there << np.uint64(number)
 
 
 @compiled

@@ -75,21 +75,21 @@ def balanced_parts(
         most, tight = (1 + tolerance) * mean, (1 + min(tolerance, TIGHT)) * mean
         is_skewed = bool(lengths.max() > SKEWED * lengths.mean())
         has_heavy = _equal_limits(weights, k, tight)[0] > tight and weights.max() > HEAVY * weights.mean()
-        found = dict[int, tuple[float, Array]]()
+        cuts = dict[int, tuple[float, Array]]()
         attempts = [
-            _divide(level, weights, k, most, seed, 0, found, 0),
-            _divide(level, weights, k, most, seed + n, PEELS * is_skewed, found, 1),
+            _divide(level, weights, k, most, seed, 0, cuts, 0),
+            _divide(level, weights, k, most, seed + n, PEELS * is_skewed, cuts, 1),
         ]
         if most > tight or has_heavy:
-            attempts.append(_divide(level, weights, k, tight, seed, 0, found, EVEN))
+            attempts.append(_divide(level, weights, k, tight, seed, 0, cuts, EVEN))
         if len(indices) > SIDE_BY_SIDE:
             run_apart(*attempts)
         else:
             for attempt in attempts:
                 for _ in attempt:
                     pass
-        best = min(sorted(found), key=lambda number: found[number][0])
-        part = found[best][1]
+        best = min(sorted(cuts), key=lambda number: cuts[number][0])
+        part = cuts[best][1]
         if best == EVEN and most > tight:
             call_apart(_improve_all, level, weights, part, k, most)
         if by_volume:
@@ -106,10 +106,10 @@ def _divide(
     most: float,
     seed: int,
     peels: int,
-    found: dict[int, tuple[float, Array]],
+    cuts: dict[int, tuple[float, Array]],
     number: int,
 ) -> Iterator[None]:
-    """Put the cut and the part of each vertex into `found`, under the number of this attempt; yields between steps.
+    """Put the cut and the part of each vertex into `cuts`, under the number of this attempt; yields between steps.
 
     With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
     """
@@ -130,7 +130,7 @@ def _divide(
         if not groups:
             break
         part = part[groups.pop()]
-    found[number] = cut, part
+    cuts[number] = cut, part
 
 
 def _improve_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:

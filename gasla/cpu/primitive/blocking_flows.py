@@ -177,7 +177,7 @@ def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, fl
     work = indptr[t + _ONE] - indptr[t]
     rest = indptr[n] - work
     while first < last and not is_stopped(control):
-        end, found = last, 0
+        end, edges = last, 0
         if work <= rest:
             for i in range(first, end):
                 u = np.uint64(queue[i])
@@ -188,7 +188,7 @@ def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, fl
                         if flow[e] < capacity[e]:
                             marks[v], queue[last] = 1, v
                             last += _ONE
-                            found += indptr[v + _ONE] - indptr[v]
+                            edges += indptr[v + _ONE] - indptr[v]
         else:
             for v in range(n):
                 if marks[v] == 0:
@@ -197,6 +197,6 @@ def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, fl
                         if marks[np.uint64(indices[k])] != 0 and flow[e] < capacity[e]:
                             marks[v], queue[last] = 1, v
                             last += _ONE
-                            found += indptr[v + _ONE] - indptr[v]
+                            edges += indptr[v + _ONE] - indptr[v]
                             break
-        first, work, rest = end, found, rest - found
+        first, work, rest = end, edges, rest - edges

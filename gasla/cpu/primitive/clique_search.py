@@ -69,21 +69,21 @@ def _search(
 ):  # fmt: skip
     writer, path = writers[thread], all_paths[thread]
     bits = all_rows[thread], all_sets[thread], all_counts[thread], all_numbers[thread]
-    n, found = np.uint64(len(middles)), (writers[thread], entries, row_lengths)
+    n, writing = np.uint64(len(middles)), (writers[thread], entries, row_lengths)
     for block, start, end in open_blocks(control, total, limit, n, np.uint64(_GRAIN)):
         open_block(writer, block, tally, block_starts, limit)
         for v in range(start, end):
             first, count = np.uint64(middles[v]), np.uint64(indptr[v + _ONE] - middles[v])
             path[0] = v
-            if is_stopped(control) or is_full(found) or np.int64(count) + 1 < least:
+            if is_stopped(control) or is_full(writing) or np.int64(count) + 1 < least:
                 continue
             if count == _ZERO:
                 if np.uint64(indptr[v]) == first:
-                    write(found, path, np.int64(1), _NONE, _NONE)
+                    write(writing, path, np.int64(1), _NONE, _NONE)
                 continue
             words = (count + _LAST) >> _SIX
             _fill(indptr, middles, heads, v, first, count, words, all_places[thread], bits)
-            _extend(control, heads, first, words, least, bits, path, found)
+            _extend(control, heads, first, words, least, bits, path, writing)
         close_block(writer, block, tally, block_starts, total)
 
 
@@ -124,7 +124,7 @@ def _fill(indptr, middles, heads, v, first, count, words, places, bits):
 
 
 @compiled
-def _extend(control, heads, first, words, least, bits, path, found):
+def _extend(control, heads, first, words, least, bits, path, writing):
     """Write the maximal cliques of path[0] and of candidates."""
     rows, sets = bits[0], bits[1]
     depth = _ZERO
@@ -133,7 +133,7 @@ def _extend(control, heads, first, words, least, bits, path, found):
         here, word = sets[depth], _ZERO
         while word < words and here[_LEFT, word] == 0:
             word += _ONE
-        if word == words or is_full(found):
+        if word == words or is_full(writing):
             if depth == _ZERO:
                 break
             depth -= _ONE
@@ -151,7 +151,7 @@ def _extend(control, heads, first, words, least, bits, path, found):
         path[depth + _ONE] = heads[first + i]
         if size == 0:
             if tried == 0 and np.int64(depth) + 2 >= least and _none_has(i, depth, bits):
-                write(found, path, np.int64(depth) + 2, _NONE, _NONE)
+                write(writing, path, np.int64(depth) + 2, _NONE, _NONE)
         elif np.int64(depth) + 2 + size >= least:
             _keep(i, words, depth, bits)
             depth += _ONE

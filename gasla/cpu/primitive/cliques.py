@@ -50,8 +50,8 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     steps = m * math.isqrt(m) * 64
     starts = lists.indptr.astype(np.int64, copy=False)  # of one type: compiling for two takes far longer
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True, team=team)
-    found = leaves.sum(axis=0)
-    with_pivots = ((int(found[lack, p]), lack, p) for lack, p in np.argwhere(found).tolist())
+    counts = leaves.sum(axis=0)
+    with_pivots = ((int(counts[lack, p]), lack, p) for lack, p in np.argwhere(counts).tolist())
     return sum(count * comb(p, lack) for count, lack, p in with_pivots)
 
 

@@ -56,13 +56,13 @@ def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]
 def dominators(graph: Graph, source: int) -> Array:
     """Return the immediate dominator of every vertex (`primitives.dominators`)."""
     order, _, parents = depth_first_order(graph, np.array([source], graph.id_dtype))
-    count, numbers, found = len(order), _none(graph), _none(graph)
+    count, numbers, immediate = len(order), _none(graph), _none(graph)
     numbers[order] = np.arange(count)
     over, head = np.full(count, -1, graph.id_dtype), np.full(count, -1, graph.id_dtype)
     low, label, after, idom, stack = (np.arange(count, dtype=graph.id_dtype) for _ in range(5))
     _alone(_dominate, graph.in_, order, numbers, numbers[parents[order]], low, label, over, head, after, idom, stack)
-    found[order] = order[idom]
-    return found
+    immediate[order] = order[idom]
+    return immediate
 
 
 def _none(graph: Graph) -> Array:

@@ -25,8 +25,8 @@ _GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many
 @once()
 def kernel(plan: JoinPlan, way: str) -> Compiled:
     """Return the compiled `join` of a plan."""
-    found: Compiled = join.join.of(Decisions(plan, way))
-    return found
+    compiled: Compiled = join.join.of(Decisions(plan, way))
+    return compiled
 
 
 class Joined:
@@ -60,16 +60,16 @@ class Joined:
         """Return the number of matches that each vertex is in."""
         tallies = np.zeros((self.team, self.n), np.int64)
         self._run("tally", 0, np.full((self.blocks, 3), NO_LIMIT), tallies=tallies)
-        found: Array = tallies.sum(axis=0)
-        return found
+        sums: Array = tallies.sum(axis=0)
+        return sums
 
-    def write(self, first: int, wanted: Array, found: Array) -> list[int]:
+    def write(self, first: int, wanted: Array, rows: Array) -> list[int]:
         """Write matches of some blocks into rows. Return how many there were."""
-        written: list[int] = self._run("write", first, wanted, found)[:, 0].tolist()
+        written: list[int] = self._run("write", first, wanted, rows)[:, 0].tolist()
         return written
 
     def _run(
-        self, way: str, first: int, wanted: Array, found: Array | None = None, tallies: Array | None = None
+        self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
         """Run the kernel on as many blocks as `wanted` has rows. Return the counts of each, in two words."""
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
@@ -85,7 +85,7 @@ class Joined:
             np.zeros((team, len(plan.tabled), n), np.int32),
             *(np.zeros((team, max(len(plan.free), 1)), np.uint64), np.zeros((team, 8), np.uint64)),
             np.zeros((team, 0), np.int64) if tallies is None else tallies,
-            np.empty((0, 0), lists.indices.dtype) if found is None else found,
+            np.empty((0, 0), lists.indices.dtype) if rows is None else rows,
             *(np.uint64(first), np.uint64(self.edges), np.uint64(self.grain), skips, takes, places, counts),
             most=1 << 62,
             loose=True,

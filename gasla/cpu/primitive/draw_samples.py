@@ -40,9 +40,9 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
     """Sample `k` neighbors of each vertex, one row per vertex; -1 where a vertex has fewer."""
-    found = np.empty((len(ids), k), ids.dtype)
-    _draw_rows(lists, ids, None, k, 0, draws, found.reshape(-1), None)
-    return found
+    neighbors = np.empty((len(ids), k), ids.dtype)
+    _draw_rows(lists, ids, None, k, 0, draws, neighbors.reshape(-1), None)
+    return neighbors
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
@@ -50,9 +50,9 @@ def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -
     degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
     lengths = np.where(degrees > 0, k, 0) if draws.replace else np.minimum(degrees, k)
     firsts = running_sums(lengths)
-    found, edges = np.empty(firsts[-1], ids.dtype), np.empty(firsts[-1], np.int64)
-    _draw_rows(lists, ids, firsts, k, row, draws, found, edges)
-    return found, edges, np.repeat(np.arange(row, row + len(ids)), lengths)
+    neighbors, edges = np.empty(firsts[-1], ids.dtype), np.empty(firsts[-1], np.int64)
+    _draw_rows(lists, ids, firsts, k, row, draws, neighbors, edges)
+    return neighbors, edges, np.repeat(np.arange(row, row + len(ids)), lengths)
 
 
 def _draw_rows(
@@ -62,17 +62,17 @@ def _draw_rows(
     k: int,
     row: int,
     draws: Draws,
-    found: Array,
+    neighbors: Array,
     edges: Array | None,
 ) -> None:
     key, replace, weights = draws
-    longest = len(found) // max(len(ids), 1) + 1
-    most = len(found) * (1 if replace else longest) * (1 if weights is None else longest)
+    longest = len(neighbors) // max(len(ids), 1) + 1
+    most = len(neighbors) * (1 if replace else longest) * (1 if weights is None else longest)
     numbers = np.uint64(k), np.uint64(row), np.uint64(key)
     edge_ids = None if edges is None else lists.edge_ids
     run(
-        *(_sample, _MISSES * len(found), lists.indptr, lists.indices, edge_ids, weights),
-        *(ids, firsts, *numbers, replace, found, edges),
+        *(_sample, _MISSES * len(neighbors), lists.indptr, lists.indices, edge_ids, weights),
+        *(ids, firsts, *numbers, replace, neighbors, edges),
         most=most,
         loose=True,
     )
@@ -80,19 +80,19 @@ def _draw_rows(
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
     """Find the position in each vertex's list of ascending values before which all are below a mark, or at it too."""
-    found = np.empty(len(ids), np.int64)
-    run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, found, loose=True)
-    return found
+    places = np.empty(len(ids), np.int64)
+    run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, places, loose=True)
+    return places
 
 
-def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
-    """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
-    total = len(vertices) + len(found)
+def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
+    """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
+    total = len(vertices) + len(ids)
     table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)  # pairs of a vertex and its index
-    known, at = np.empty(total, vertices.dtype), np.empty(len(found), np.int64)
+    known, at = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
     known[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
-    run(_number, 0, np.uint64(len(vertices)), found, table, known, at, count, most=total, loose=True)
+    run(_number, 0, np.uint64(len(vertices)), ids, table, known, at, count, most=total, loose=True)
     return known[: int(count[0])].copy(), at
 
 
@@ -123,7 +123,7 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
 
 @compiled
 def _sample(
-    thread, threads, control, indptr, indices, edge_ids, weights, ids, firsts, k, row, key, replace, found, edges
+    thread, threads, control, indptr, indices, edge_ids, weights, ids, firsts, k, row, key, replace, neighbors, edges
 ):
     """Draw positions within the lists of a block of vertices, then read the neighbors and edge numbers there."""
     n = np.uint64(len(ids))
@@ -133,7 +133,7 @@ def _sample(
         for w in range(start, end):
             begin, stop = _bounds(firsts, k, w)
             first, last = np.uint64(indptr[np.uint64(ids[w])]), np.uint64(indptr[np.uint64(ids[w]) + ONE])
-            drawn, state = found[begin:stop], mixed(key, row + w)
+            drawn, state = neighbors[begin:stop], mixed(key, row + w)
             count = _draw(drawn, first, last, weights, replace, state)
             for j in range(count):
                 prefetch(indices, first + np.uint64(drawn[j]))
@@ -145,16 +145,16 @@ def _sample(
             begin, stop = _bounds(firsts, k, w)
             first = np.uint64(indptr[np.uint64(ids[w])])
             for j in range(begin, stop):
-                is_drawn = found[j] >= 0
-                place = first + np.uint64(found[j])
+                is_drawn = neighbors[j] >= 0
+                place = first + np.uint64(neighbors[j])
                 if edges is not None:
                     edges[j] = _edge_at(edge_ids, place) if is_drawn else -1
                 if is_drawn:
-                    found[j] = indices[place]
+                    neighbors[j] = indices[place]
 
 
 @compiled
-def _search(thread, threads, control, indptr, values, ids, marks, after, found):
+def _search(thread, threads, control, indptr, values, ids, marks, after, places):
     """Bisect the lists of a block of vertices."""
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
@@ -168,7 +168,7 @@ def _search(thread, threads, control, indptr, values, ids, marks, after, found):
                     low = middle + ONE
                 else:
                     high = middle
-            found[w] = low
+            places[w] = low
 
 
 @compiled
@@ -260,27 +260,27 @@ def _draw_of_rest(drawn, count, first, last, weights, part):
 @compiled
 def _has(drawn, count, place):
     """Return whether a position is among the first `count`."""
-    found = False
+    is_drawn = False
     for i in range(count):
-        found |= np.uint64(drawn[i]) == place
-    return found
+        is_drawn |= np.uint64(drawn[i]) == place
+    return is_drawn
 
 
 @compiled
-def _number(thread, threads, control, count, found, table, known, at, total):
+def _number(thread, threads, control, count, ids, table, known, at, total):
     """Number vertices by first appearance, in a hash table with linear probing."""
     if thread == 0:
         for v in range(count):
             slot = _slot(table, np.uint64(known[v]))
             table[slot], table[slot + ONE] = known[v], v
-        length = np.uint64(len(found))
+        length = np.uint64(len(ids))
         for i in range(length):
             if i + _AHEAD < length:
-                prefetch(table, _home(table, np.uint64(found[i + _AHEAD])))
-            slot = _slot(table, np.uint64(found[i]))
+                prefetch(table, _home(table, np.uint64(ids[i + _AHEAD])))
+            slot = _slot(table, np.uint64(ids[i]))
             if table[slot] < 0:
-                table[slot], table[slot + ONE] = found[i], count
-                known[count] = found[i]
+                table[slot], table[slot + ONE] = ids[i], count
+                known[count] = ids[i]
                 count += ONE
             at[i] = table[slot + ONE]
         total[0] = count

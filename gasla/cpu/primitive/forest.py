@@ -299,10 +299,10 @@ def _majority(parents):
     """The root that over half of a sample of vertices have as parent, if there is one (Boyer and Moore's vote)."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
-        found = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])
+        label = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])
         if lead == 0:
-            root = found
-        lead += 1 if found == root else -1
+            root = label
+        lead += 1 if label == root else -1
     return root
 
 

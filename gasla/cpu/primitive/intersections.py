@@ -33,11 +33,11 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     """
     lists, count = graph.sorted_out, len(sources)
     sources, targets = (np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets))
-    found = np.zeros(count, np.int64 if weights is None else np.float64)
+    totals = np.zeros(count, np.int64 if weights is None else np.float64)
     work, most = _LOOKS * count, count * graph.max_out_degree
     if graph.max_out_degree <= SHORT:
-        run(_merge, work, lists.indptr, lists.indices, sources, targets, weights, found, most=most, loose=True)
-        return found
+        run(_merge, work, lists.indptr, lists.indices, sources, targets, weights, totals, most=most, loose=True)
+        return totals
     swap = graph.out_degrees[sources] < graph.out_degrees[targets]
     longer, shorter = np.where(swap, targets, sources), np.where(swap, sources, targets)
     marks = np.zeros((threads_for(work), graph.n), np.int32 if graph.has_parallel_edges else np.uint8)
@@ -46,31 +46,31 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[:count]
     once = order[is_first]  # one of equal pairs, as a pair of hubs takes a pass over a long list
-    args = lists.indptr, lists.indices, longer, shorter, once, weights, found, marks
+    args = lists.indptr, lists.indices, longer, shorter, once, weights, totals, marks
     run(_mark, work, *args, most=most, loose=True, team=len(marks))
     if len(once) < count:
-        found[order] = found[once][is_first.cumsum() - 1]
-    return found
+        totals[order] = totals[once][is_first.cumsum() - 1]
+    return totals
 
 
 @compiled
-def _merge(thread, threads, control, indptr, indices, sources, targets, weights, found):
+def _merge(thread, threads, control, indptr, indices, sources, targets, weights, totals):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            total = found[e]  # 0, of the type of sums
+            total = totals[e]  # 0, of the type of sums
             while i < i_end and j < j_end:
                 a, b = indices[i], indices[j]
                 total += a == b if weights is None else select(a == b, weights[np.uint64(a)], 0.0)
                 i += np.uint64(a <= b)
                 j += np.uint64(b <= a)
-            found[e] = total
+            totals[e] = total
 
 
 @compiled
-def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, found, marks):
+def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, totals, marks):
     """Mark each entry of the longer list with how often it occurs there; all marks are 0 between two groups."""
     mine = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
@@ -84,13 +84,13 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
             if looks * _SPARSE < high - low:
                 for at in range(start, last):
                     e = order[at]
-                    found[e] = _search(indptr, indices, np.uint64(shorter[e]), low, high, weights, found[e])
+                    totals[e] = _search(indptr, indices, np.uint64(shorter[e]), low, high, weights, totals[e])
             else:
                 for k in range(low, high):
                     mine[np.uint64(indices[k])] += 1
                 for at in range(start, last):
                     e = order[at]
-                    found[e] = _look_up(indptr, indices, np.uint64(shorter[e]), mine, weights, found[e])
+                    totals[e] = _look_up(indptr, indices, np.uint64(shorter[e]), mine, weights, totals[e])
                 for k in range(low, high):
                     mine[np.uint64(indices[k])] = 0
             start = last

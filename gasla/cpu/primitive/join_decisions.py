@@ -126,9 +126,9 @@ class Decisions:
         """Return the lists whose entries are marked while their vertex is matched."""
         steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
         steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
-        found = {reach for join, place in steps for reach, _ in self._tested(join, place)}
-        found |= {test.reach for number in self.numbers for _, tests in self.met_of(number) for test in tests}
-        return sorted(found)
+        reaches = {reach for join, place in steps for reach, _ in self._tested(join, place)}
+        reaches |= {test.reach for number in self.numbers for _, tests in self.met_of(number) for test in tests}
+        return sorted(reaches)
 
 
 def slot(plan: JoinPlan, reach: Reach) -> int:

@@ -33,21 +33,21 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     fixed = lists.indptr, lists.indices, *ends, least
     run(_list, work, *fixed, counts, places, none, False, most=most, loose=True)
     sums = running_sums(counts)
-    found = np.empty(int(sums[-1]), graph.id_dtype)
-    run(_list, work, *fixed, counts, sums, found, True, most=most, loose=True)
-    return np.repeat(np.arange(count), counts), found
+    vertices = np.empty(int(sums[-1]), graph.id_dtype)
+    run(_list, work, *fixed, counts, sums, vertices, True, most=most, loose=True)
+    return np.repeat(np.arange(count), counts), vertices
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
     """Return whether there is an edge sources[i] -> targets[i], for each i."""
-    lists, found = graph.sorted_out, np.zeros(len(sources), np.bool_)
+    lists, are_edges = graph.sorted_out, np.zeros(len(sources), np.bool_)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
-    run(_look_up, _LOOKS * len(sources), lists.indptr, lists.indices, *ends, found, loose=True)
-    return found
+    run(_look_up, _LOOKS * len(sources), lists.indptr, lists.indices, *ends, are_edges, loose=True)
+    return are_edges
 
 
 @compiled
-def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, found, is_writing):
+def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, vertices, is_writing):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
@@ -58,11 +58,11 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
                 j = first_not_less(indices, j, j_end, above[e] + 1)
             if i_end - i > j_end - j:
                 i, i_end, j, j_end = j, j_end, i, i_end
-            counts[e] = _merge(indices, i, i_end, j, j_end, np.uint64(places[e]), found, is_writing)
+            counts[e] = _merge(indices, i, i_end, j, j_end, np.uint64(places[e]), vertices, is_writing)
 
 
 @compiled
-def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
+def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
     """Count the common entries of two ascending lists, the shorter first; `is_writing` stores them from `place` on."""
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:
@@ -74,7 +74,7 @@ def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
                 j += _ONE
         if j < j_end and indices[j] == w:
             if is_writing:
-                found[place] = w
+                vertices[place] = w
                 place += _ONE
             count += 1
             j += _ONE
@@ -83,10 +83,10 @@ def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
 
 
 @compiled
-def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
+def _look_up(thread, threads, control, indptr, indices, sources, targets, are_edges):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u = np.uint64(sources[e])
             at_end = np.uint64(indptr[u + _ONE])
             at = first_not_less(indices, np.uint64(indptr[u]), at_end, targets[e])
-            found[e] = at < at_end and indices[at] == targets[e]
+            are_edges[e] = at < at_end and indices[at] == targets[e]

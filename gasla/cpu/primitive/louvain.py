@@ -81,13 +81,13 @@ def louvain_levels(
     """Return the community of every vertex after each level, from given communities. See `gasla.engines.Primitives`."""
     indptr, indices, values = lists
     level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
-    known, found = Vertices(*vertices), list[list[Array]]()
+    known, each_start = Vertices(*vertices), list[list[Array]]()
 
     def search() -> Iterator[None]:
         first = community
         for number in range(iterations):
             levels = list[Array]()
-            found.append(levels)
+            each_start.append(levels)
             yield from _find_levels(level, first.copy(), known, limits, seed + number, refine, levels)
             if not levels or np.array_equal(first, levels[-1]):
                 break
@@ -98,7 +98,7 @@ def louvain_levels(
             pass
     else:
         run_apart(search())
-    return found[-1]
+    return each_start[-1]
 
 
 def degrees(indptr: Array, weights: Array | None) -> Array:

@@ -78,8 +78,8 @@ def count_common_neighbors(
 ) -> tuple[int, Array | None]:
     """Count the triangles, or a share (i, k) of them; with `per_vertex`, also those at each vertex."""
     count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
-    found: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
-    return found
+    counted: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
+    return counted
 
 
 def _most(m: int) -> int:
@@ -307,9 +307,9 @@ def _probe(
             if counts is None:
                 total += _count_marked(indices, rests, marks, first, last)
             else:
-                found = _note_marked(indices, rests, marks, first, last, closed, counts[thread])
-                counts[thread, r] += np.int64(found)
-                total += found
+                hits = _note_marked(indices, rests, marks, first, last, closed, counts[thread])
+                counts[thread, r] += np.int64(hits)
+                total += hits
             for k in range(low, high):
                 marks[np.uint64(indices[k])] = 0
     totals[thread] = total
@@ -323,13 +323,13 @@ def _probe(
 @compiled
 def _count_marked(indices, rests, marks, first, last):
     """Count the marked entries of some list remainders."""
-    found = np.uint64(0)
+    hits = np.uint64(0)
     for at in range(first, last):
         prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
         low = rests[at] >> _LEFT_BITS
         for k in range(low, low + (rests[at] & _LEFT)):
-            found += np.uint64(marks[np.uint64(indices[k])])
-    return found
+            hits += np.uint64(marks[np.uint64(indices[k])])
+    return hits
 
 
 @compiled
@@ -337,12 +337,12 @@ def _note_marked(indices, rests, marks, first, last, closed, counts):
     """Count marked entries, and triangles at the vertex itself and at the list entry before each remainder."""
     total = np.uint64(0)
     for at in range(first, last):
-        low, found = rests[at] >> _LEFT_BITS, 0
+        low, hits = rests[at] >> _LEFT_BITS, 0
         for k in range(low, low + (rests[at] & _LEFT)):
             w = np.uint64(indices[k])
-            found += marks[w]
+            hits += marks[w]
             counts[w] += marks[w]
         if low:
-            closed[low - _ONE] = found
-        total += np.uint64(found)
+            closed[low - _ONE] = hits
+        total += np.uint64(hits)
     return total

@@ -106,13 +106,13 @@ def _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searche
 @compiled
 def _search(indices, weights, degrees, bars, suitors, offers, u, low, high):
     """Search the whole list of u, from `low` to `high`."""
-    found = np.int64(-1)
+    best = np.int64(-1)
     for k in range(low, high):
         v = np.uint64(indices[k])
-        is_best = v != u and (found < 0 or _precedes(indices, weights, degrees, u, k, np.uint64(found)))
+        is_best = v != u and (best < 0 or _precedes(indices, weights, degrees, u, k, np.uint64(best)))
         if is_best and _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-            found = np.int64(k)
-    return found
+            best = np.int64(k)
+    return best
 
 
 @inlined

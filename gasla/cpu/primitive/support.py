@@ -60,17 +60,17 @@ def _merge(thread, threads, control, indptr, indices, counts, grain):
                 v = np.uint64(indices[at])
                 if v >= u:
                     break
-                i, j, j_end, found = low, np.uint64(indptr[v]), np.uint64(indptr[v + _ONE]), 0
+                i, j, j_end, count = low, np.uint64(indptr[v]), np.uint64(indptr[v + _ONE]), 0
                 back = j
                 while j < j_end:
                     b = indices[j]
                     while i < high and indices[i] < b:
                         i += _ONE
-                    found += i < high and indices[i] == b
+                    count += i < high and indices[i] == b
                     if np.uint64(b) == u:
                         back = j
                     j += _ONE
-                counts[at] = counts[back] = found
+                counts[at] = counts[back] = count
 
 
 @compiled
@@ -111,15 +111,15 @@ def _count(heads, low, high, rests, first, last, tally, counters):
         ahead = rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS
         prefetch(heads, ahead)
         prefetch(counters, ahead)
-        start, found = rests[at] >> _LEFT_BITS, 0
+        start, hits = rests[at] >> _LEFT_BITS, 0
         for k in range(start, start + (rests[at] & _LEFT)):
             w = np.uint64(heads[k])
             before = tally[w]
             hit = before > 0
             tally[w] = before + hit
             counters[k] += hit
-            found += hit
-        counters[start - _ONE] += found  # the edge to the vertex itself
+            hits += hit
+        counters[start - _ONE] += hits  # the edge to the vertex itself
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1

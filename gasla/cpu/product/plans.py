@@ -163,19 +163,19 @@ class VectorPlan(ProductPlan):
     def functions(self) -> list[str]:
         """Return the product, how two combine, when a total is final, how it is merged; the first two also for four."""
         terms = self.terms
-        found = [
+        texts = [
             printer.function("product", terms.symbols, terms.product, write),
             printer.function("combine", self.pair, terms.combination, write),
         ]
         if terms.any_will_do and terms.final is not None:
-            found.append(printer.function("is_final", self.pair[:1], terms.final, write))
+            texts.append(printer.function("is_final", self.pair[:1], terms.final, write))
         if terms.merged is not None:
-            found.append(printer.function("merge", self.merged, terms.merged))
+            texts.append(printer.function("merge", self.merged, terms.merged))
         if self.four is not None:
             make = functools.partial(printer.function, write=simd4_printer.write)
-            found.append(make("products", terms.symbols, self.four.product))
-            found.append(make("combine_all", self.pair, self.four.combination))
-        return found
+            texts.append(make("products", terms.symbols, self.four.product))
+            texts.append(make("combine_all", self.pair, self.four.combination))
+        return texts
 
 
 def write(expr: Expr, args: list[str]) -> str:
@@ -251,12 +251,12 @@ class BatchedPlan(ProductPlan):
     def functions(self) -> list[str]:
         """The printed functions: lookups of an entry, its product, the combination of two, and the stored value."""
         make = functools.partial(printer.function, write=vector_printer.write)
-        found = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
-        found.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
-        found.append(make("combine", self.pair, vector_printer.sheltered(self.terms.combination)))
+        texts = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
+        texts.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
+        texts.append(make("combine", self.pair, vector_printer.sheltered(self.terms.combination)))
         if self.terms.merged is not None:
-            found.append(make("merge", self.merged, vector_printer.sheltered(self.terms.merged)))
-        return found
+            texts.append(make("merge", self.merged, vector_printer.sheltered(self.terms.merged)))
+        return texts
 
     def imports(self) -> dict[str, str]:
         return PRINTED | vector_imports(self.terms)
@@ -286,9 +286,9 @@ def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
     is_called = any(e.op in printer.CALLS for e in in_order([product]))
     if is_called or not all(isinstance(e.type, np.dtype) for e in items):
         return [*terms.symbols], terms.symbols, product
-    found = {e: Symbol(f"part{k}", e.type) for k, e in enumerate(items) if e.op != "constant"}
-    rest = [found.get(e, e) for e in items]
-    return [*found], [*found.values()], make_tuple(rest) if product.op == "tuple" else rest[0]
+    parts = {e: Symbol(f"part{k}", e.type) for k, e in enumerate(items) if e.op != "constant"}
+    rest = [parts.get(e, e) for e in items]
+    return [*parts], [*parts.values()], make_tuple(rest) if product.op == "tuple" else rest[0]
 
 
 def vector_imports(terms: Terms) -> dict[str, str]:
@@ -327,12 +327,12 @@ class DensePlan(ProductPlan):
     def functions(self) -> list[str]:
         """Return the printed functions: the product of an entry, the combination of two, and the stored value."""
         terms, make = self.terms, functools.partial(printer.function, write=vector_printer.write)
-        found = [make("product", terms.symbols, vector_printer.sheltered(terms.product))]
-        found.append(make("combine", self.pair, vector_printer.sheltered(terms.combination)))
+        texts = [make("product", terms.symbols, vector_printer.sheltered(terms.product))]
+        texts.append(make("combine", self.pair, vector_printer.sheltered(terms.combination)))
         if terms.merged is not None:
             merged = self.merged if terms.reads_old else self.merged[1:]
-            found.append(make("merge", merged, vector_printer.sheltered(terms.merged)))
-        return found
+            texts.append(make("merge", merged, vector_printer.sheltered(terms.merged)))
+        return texts
 
     def imports(self) -> dict[str, str]:
         return PRINTED | vector_imports(self.terms)
@@ -354,11 +354,11 @@ class SparsePlan(ProductPlan):
     def functions(self) -> list[str]:
         """Return the printed functions: the product of an entry, the combination of two, and the stored value."""
         terms = self.terms
-        found = [
+        texts = [
             printer.function("product", terms.symbols, terms.product, write),
             printer.function("combine", self.pair, terms.combination, write),
         ]
-        return found if terms.merged is None else [*found, printer.function("merge", self.merged[1:], terms.merged)]
+        return texts if terms.merged is None else [*texts, printer.function("merge", self.merged[1:], terms.merged)]
 
 
 @once(most=1024)

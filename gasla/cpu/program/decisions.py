@@ -32,49 +32,49 @@ class CpuPlan(Plan):
     def arrays(self) -> dict[str, Array]:
         """The type and number of dimensions of each array argument, in order."""
         t, keyed, ids, words = self.traced, self.keyed, (self.id_type, 1), (U64, 1)
-        found = {"control": (I64, 1), "counts": (I64, 2), "log": (I64, 2)}
+        types = {"control": (I64, 1), "counts": (I64, 2), "log": (I64, 2)}
         if self.scheduled:
-            found |= {"receivers": ids}
-            found |= {} if self.staged else {"starts": (I64, 2), "levels": (np.dtype(np.int32), 1)}
+            types |= {"receivers": ids}
+            types |= {} if self.staged else {"starts": (I64, 2), "levels": (np.dtype(np.int32), 1)}
         if self.keeps_active:
-            found |= {"bits": (U64, 2)} if self.scheduled else {"queues": (self.id_type, 3), "bits": (U64, 2)}
+            types |= {"bits": (U64, 2)} if self.scheduled else {"queues": (self.id_type, 3), "bits": (U64, 2)}
         if self.staged:
-            found |= dict.fromkeys(["activated", *(["admitted"] if "edge_mask" in self.functions else [])], (BOOL, 1))
+            types |= dict.fromkeys(["activated", *(["admitted"] if "edge_mask" in self.functions else [])], (BOOL, 1))
         if self.sends and not self.scheduled:
-            found["claimed"] = U64, 2
+            types["claimed"] = U64, 2
         if (self.sends or self.keeps_receivers) and not self.scheduled:
-            found["receivers"] = self.id_type, 2
+            types["receivers"] = self.id_type, 2
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
-            found |= {name: array_of(kind) for name, kind in self.components}
+            types |= {name: array_of(kind) for name, kind in self.components}
         if keyed is not None:
-            found |= {name: (kind, 2) for name, kind in zip(TABLES, (keyed.key, keyed.total, np.dtype(np.int32)))}
-        found |= {name: (kind.scalar, 2) for name, kind in self.wide_scratch.items()}
+            types |= {name: (kind, 2) for name, kind in zip(TABLES, (keyed.key, keyed.total, np.dtype(np.int32)))}
+        types |= {name: (kind.scalar, 2) for name, kind in self.wide_scratch.items()}
         if self.prioritised:
-            found |= {"far": (self.id_type, 2), "far_bits": (U64, 2), "lows": (F64, 2), "bounds": (F64, 1)}
-        found |= {"news": (np.dtype(np.uint8), 1)} if self.sends_news else {}
-        found |= {"waiting": words, "lowest": (I64, 1)} if self.has_buckets else {}
-        found |= {f"set_{name}": (t.parameter_types.get(name, I64), 1) for name in self.carried}
+            types |= {"far": (self.id_type, 2), "far_bits": (U64, 2), "lows": (F64, 2), "bounds": (F64, 1)}
+        types |= {"news": (np.dtype(np.uint8), 1)} if self.sends_news else {}
+        types |= {"waiting": words, "lowest": (I64, 1)} if self.has_buckets else {}
+        types |= {f"set_{name}": (t.parameter_types.get(name, I64), 1) for name in self.carried}
         for name, kind in t.vertex_types.items():
-            found[f"v_{name}"] = array_of(kind, name in self.doubled)
-            found |= {f"from_{name}": array_of(kind), f"at_{name}": (I64, 1)} if name in self.filled else {}
-        found |= {f"to_{name}": (kind, 2) for name, kind in t.deposit_types.items()}
-        found |= {f"was_{name}": array_of(t.vertex_types[name]) for name in sorted(self.behind)}
-        found |= {f"was_{name}": array_of(t.edge_types[name]) for name in sorted(self.edges_behind)}
-        found |= {"gp": (I64, 1), "gi": ids} | ({"ge": ids} if self.needs_gather_ids else {})
-        found |= {"gb": ids} if self.needs_gather_partners else {}
-        found |= {f"gv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
+            types[f"v_{name}"] = array_of(kind, name in self.doubled)
+            types |= {f"from_{name}": array_of(kind), f"at_{name}": (I64, 1)} if name in self.filled else {}
+        types |= {f"to_{name}": (kind, 2) for name, kind in t.deposit_types.items()}
+        types |= {f"was_{name}": array_of(t.vertex_types[name]) for name in sorted(self.behind)}
+        types |= {f"was_{name}": array_of(t.edge_types[name]) for name in sorted(self.edges_behind)}
+        types |= {"gp": (I64, 1), "gi": ids} | ({"ge": ids} if self.needs_gather_ids else {})
+        types |= {"gb": ids} if self.needs_gather_partners else {}
+        types |= {f"gv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
         if self.sends:
-            found |= {"sp": (I64, 1), "si": ids} | ({"se": ids} if self.needs_send_ids else {})
-            found |= {f"sv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
-            found |= {"sb": ids} if self.needs_send_partners else {}
-        found |= {"leaving": (BOOL, 1)} if self.needs_leaving else {}
-        found |= {f"value_{name}": array_of(t.edge_types[name]) for name in self.back_values}
-        found |= {f"e_{name}": array_of(t.edge_types[name]) for name in self.edge_states}
-        found |= {f"{name[:-6]}p": (I64, 1) for name in sorted(self.degrees)}
-        found |= {f"part_{name}": (kind, 2) for name, kind in t.aggregate_types.items()}
+            types |= {"sp": (I64, 1), "si": ids} | ({"se": ids} if self.needs_send_ids else {})
+            types |= {f"sv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
+            types |= {"sb": ids} if self.needs_send_partners else {}
+        types |= {"leaving": (BOOL, 1)} if self.needs_leaving else {}
+        types |= {f"value_{name}": array_of(t.edge_types[name]) for name in self.back_values}
+        types |= {f"e_{name}": array_of(t.edge_types[name]) for name in self.edge_states}
+        types |= {f"{name[:-6]}p": (I64, 1) for name in sorted(self.degrees)}
+        types |= {f"part_{name}": (kind, 2) for name, kind in t.aggregate_types.items()}
         if self.sums_in_order:
-            found |= {f"term_{name}": (kind, 1) for name, kind in t.aggregate_types.items()} | {"summed": words}
-        return found
+            types |= {f"term_{name}": (kind, 1) for name, kind in t.aggregate_types.items()} | {"summed": words}
+        return types
 
     @functools.cached_property
     def has_halves(self) -> bool:
@@ -105,8 +105,8 @@ class CpuPlan(Plan):
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
-        found = {f"scratch_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
-        return {name: kind for name, kind in found.items() if has_wide(kind)}
+        types = {f"scratch_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
+        return {name: kind for name, kind in types.items() if has_wide(kind)}
 
     @property
     def accumulates(self) -> bool:
@@ -132,10 +132,10 @@ class CpuPlan(Plan):
     def scalars(self) -> dict[str, Any]:
         """The types of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
         t, bounds = self.traced, ["delta", "threshold", "last_threshold", "width", "spare"]
-        found: dict[str, Any] = dict.fromkeys(bounds, F64) if self.prioritised else {}
-        found |= dict.fromkeys(["skewed", "narrow", "receiver_count", "self_n", "self_iteration"], I64)
-        found |= {"self_bucket": I64} if self.has_buckets else {}
-        return found | {f"self_{name}": kind for name, kind in {**t.parameter_types, **t.aggregate_types}.items()}
+        types: dict[str, Any] = dict.fromkeys(bounds, F64) if self.prioritised else {}
+        types |= dict.fromkeys(["skewed", "narrow", "receiver_count", "self_n", "self_iteration"], I64)
+        types |= {"self_bucket": I64} if self.has_buckets else {}
+        return types | {f"self_{name}": kind for name, kind in {**t.parameter_types, **t.aggregate_types}.items()}
 
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
@@ -274,13 +274,13 @@ class CpuPlan(Plan):
     @functools.cached_property
     def fetched_rows(self) -> list[tuple[str, list[int]]]:
         """The vector fields that gather reads of a neighbor, and the lanes at which their cache lines begin."""
-        found = []
+        rows = []
         for name in self.read("src", "gather"):
             kind = self.vertex_type(name)
             if isinstance(kind, VectorType):
                 step = CACHE_LINE // kind.scalar.itemsize
-                found.append((name, [*range(0, min(kind.length, LINES * step), step)]))
-        return found
+                rows.append((name, [*range(0, min(kind.length, LINES * step), step)]))
+        return rows
 
     @functools.cached_property
     def symbols_of_few(self) -> list[str]:
@@ -299,9 +299,9 @@ class CpuPlan(Plan):
         return sorted(self._edge_roles("gather") & set(self.edge_values))
 
     @staticmethod
-    def one_in_bits(kind: np.dtype) -> int:
+    def one_in_bits(dtype: np.dtype) -> int:
         """Return the bits of 1, as a whole number."""
-        return int(np.ones(1, kind).view(f"i{kind.itemsize}").item())
+        return int(np.ones(1, dtype).view(f"i{dtype.itemsize}").item())
 
     # --- push -----------------------------------------------------------------------------------------------
 
@@ -337,12 +337,12 @@ class CpuPlan(Plan):
         Each is a name, the field if it is a lane of a vertex's vector, else None, and whether the source has it.
         """
         assert self.lane_gather is not None
-        found: list[tuple[str, str | None, bool]] = []
+        reads: list[tuple[str, str | None, bool]] = []
         for s in self.lane_gather.symbols:
             role, field = self.lane_gather.sources[s.name]
             is_lane = role in ("src", "dst") and isinstance(self.vertex_type(field), VectorType)
-            found.append((s.name, field if is_lane else None, role == "src"))
-        return found
+            reads.append((s.name, field if is_lane else None, role == "src"))
+        return reads
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:

@@ -81,11 +81,11 @@ def described(*parts: Any) -> str | None:
 @functools.cache
 def files() -> str:
     """Return a hash of the Python files that generate text, and of those that the text imports."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for folder in FOLDERS:
         for file in sorted(folder.glob("*.py")):
-            found.update(file.read_bytes())
-    return found.hexdigest()
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _monoid(monoid: Monoid, kind: Any) -> Any:

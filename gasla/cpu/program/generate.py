@@ -104,29 +104,29 @@ class Module(CpuPlan):
 
     def _printable(self) -> Mapping[str, Callable[[], str]]:
         """Return the functions that can be printed from expressions: name to a function that returns the text."""
-        found = {f.printed: functools.partial(_function, f) for f in self.functions.values()}
+        writers = {f.printed: functools.partial(_function, f) for f in self.functions.values()}
         if self.sends_news and self.lane_gather is not None:
-            found[self.lane_gather.printed] = functools.partial(_function, self.lane_gather)
+            writers[self.lane_gather.printed] = functools.partial(_function, self.lane_gather)
         for name, declared in {**self.traced.aggregates, **self.traced.deposits}.items():
-            found[f"combine_{name}"] = functools.partial(_combine, name, declared.monoid, self.measured_types[name])
-        return found | self._reductions() if self.gathers else found
+            writers[f"combine_{name}"] = functools.partial(_combine, name, declared.monoid, self.measured_types[name])
+        return writers | self._reductions() if self.gathers else writers
 
     def _reductions(self) -> dict[str, Callable[[], str]]:
         """Return the functions that reduce gathered values."""
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.keyed is None else self.keyed.total
         assert monoid is not None
-        found: dict[str, Callable[[], str]] = {"combine": functools.partial(_combine, "", monoid, kind)}
+        writers: dict[str, Callable[[], str]] = {"combine": functools.partial(_combine, "", monoid, kind)}
         if self.keyed is not None:
             better = self.keyed.better_symbols, self.keyed.better
-            found["better"] = lambda: "@compiled\n" + printer.function("better", *better)
+            writers["better"] = lambda: "@compiled\n" + printer.function("better", *better)
         if self.final is not None:
             final = self.final
-            found["is_final"] = lambda: "@compiled\n" + printer.function("is_final", [Symbol("x", kind)], final)
+            writers["is_final"] = lambda: "@compiled\n" + printer.function("is_final", [Symbol("x", kind)], final)
         for e, number in self.combinations.items():
-            found[f"combine_{number}"] = functools.partial(
+            writers[f"combine_{number}"] = functools.partial(
                 _combination, f"combine_{number}", Symbol("x", e.type), Symbol("y", e.type), e
             )
-        return found | (self._wide_reductions() if self.is_wide and self.keyed is None else {})
+        return writers | (self._wide_reductions() if self.is_wide and self.keyed is None else {})
 
     def _wide_reductions(self) -> dict[str, Callable[[], str]]:
         """Return the functions that reduce wide vectors in place: the identity, with one edge, and with several."""

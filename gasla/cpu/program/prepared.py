@@ -27,8 +27,8 @@ from gasla.program.binding import (
     FEW,
     PULL,
     Binding,
-    Found,
     NeighborLists,
+    Outcome,
     Synchronous,
     field_layouts,
     layout,
@@ -328,19 +328,19 @@ class Prepared(Synchronous, Binding):
 
     def _scalars(self) -> dict[str, Any]:
         """Return the scalar arguments at the start of a run."""
-        found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
-        found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-        return found | {"delta": default_delta(self.plan, self.lengths())}
+        scalars = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
+        scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
+        return scalars | {"delta": default_delta(self.plan, self.lengths())}
 
     def _find_starts(self) -> list[Start]:
         """Return the initial state of each vertex field, as the program declares it."""
-        plan, found, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
+        plan, starts, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
             value = self._alike(name, init) if is_filled else None
             wanted = layout(kind, self.graph.n) if is_filled else None
-            found.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], wanted))
-        return found
+            starts.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], wanted))
+        return starts
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
         """Return whether the graph caches an array of its lists, or of values in their order."""
@@ -471,14 +471,14 @@ class Prepared(Synchronous, Binding):
         self.ended = self.plan.is_over(words[ACTIVE] + words[PUT_OFF], self.graph.n) or self.stopped
 
     def log(self, rows: int) -> np.ndarray:
-        found: np.ndarray = self._get("log")[:rows].copy()
-        return found
+        rows_of_log: np.ndarray = self._get("log")[:rows].copy()
+        return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
         """Why iterations push or pull."""
         return reasons.ways(self.plan, self._way)
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the current state of the run."""
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
             return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
@@ -503,9 +503,9 @@ class Prepared(Synchronous, Binding):
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
         last = None if self.plan.sums_in_order else self.threads * step
-        found = {n: a.monoid.reduce(self._get(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()}
-        found |= {n: self._get(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
-        return self.by_given_name(found)
+        sums = {n: a.monoid.reduce(self._get(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()}
+        sums |= {n: self._get(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
+        return self.by_given_name(sums)
 
     def frontier(self) -> Frontier:
         """Return the active vertices."""

@@ -48,8 +48,8 @@ class WalkDecisions:
     def read_by(self, function: str) -> list[tuple[str, str, str]]:
         """Return the parameters of a function that have to be loaded: name, role, field."""
         f, given = self.functions[function], self.traced.parameter_types
-        found = [(s.name, *f.sources[s.name]) for s in f.symbols]
-        return [(name, role, of) for name, role, of in found if role != "near" and not (role == "self" and of in given)]
+        reads = [(s.name, *f.sources[s.name]) for s in f.symbols]
+        return [(name, role, of) for name, role, of in reads if role != "near" and not (role == "self" and of in given)]
 
     @property
     def answers(self) -> list[int]:

@@ -72,5 +72,5 @@ def walk(
 @once()
 def _kernel(plan: WalkPlan) -> Compiled:
     """Return the compiled `walk` of a plan."""
-    found: Compiled = walks.walk.of(WalkDecisions(plan))
-    return found
+    compiled: Compiled = walks.walk.of(WalkDecisions(plan))
+    return compiled

@@ -77,9 +77,9 @@ def now():
 def take_marks(marks, index):
     """Return which of the 64 bytes from an index on are nonzero, as bits of a uint64; sets the bytes to 0."""
     none = _splat(np.uint8(0), 64)
-    found = _mask_of(_load_vector(marks, index, 64) != none)
+    mask = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)
-    return found
+    return mask
 
 
 @Compiled

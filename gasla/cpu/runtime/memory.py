@@ -20,8 +20,8 @@ def available() -> int | None:
     because it includes freed memory that allocations use again.
     """
     of_groups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
-    found = [bytes_ for bytes_ in (_of_system(), of_groups, _of_process()) if bytes_ is not None]
-    return min(found, default=None)
+    limits = [bytes_ for bytes_ in (_of_system(), of_groups, _of_process()) if bytes_ is not None]
+    return min(limits, default=None)
 
 
 def _of_system() -> int | None:
@@ -39,10 +39,10 @@ def _of_process() -> int | None:
     except ImportError:  # not on Windows
         return None
     space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-    found = [] if data == resource.RLIM_INFINITY else [data]
+    limits = [] if data == resource.RLIM_INFINITY else [data]
     if space != resource.RLIM_INFINITY and (sizes := cgroups.text(Path("/proc/self/statm")).split()):
-        found.append(max(space - resource.getpagesize() * int(sizes[0]), 0))
-    return min(found, default=None)
+        limits.append(max(space - resource.getpagesize() * int(sizes[0]), 0))
+    return min(limits, default=None)
 
 
 def threads_with_room(team: int, shared: int, each: int) -> int:

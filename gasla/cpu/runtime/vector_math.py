@@ -55,12 +55,12 @@ def _symbols(name: str, dtype: Any) -> dict[str, int]:
     """Return the symbols of the vector functions that this processor supports, and the length of each one's vectors."""
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
-    found = {
+    symbols = {
         f"_ZGV{letter}N{size // dtype.itemsize}{values}_{NAMES[name]}{suffix}": size // dtype.itemsize
         for letter, feature, size in FORMS
         if library is not None and feature in features
     }
-    return {symbol: lanes for symbol, lanes in found.items() if hasattr(library, symbol)}
+    return {symbol: lanes for symbol, lanes in symbols.items() if hasattr(library, symbol)}
 
 
 def is_vectorised(name: str, dtype: Any) -> bool:

@@ -225,9 +225,9 @@ def start_workers(threads: int) -> int:
     return threads
 
 
-def _warn(wanted: int, found: int, error: Exception) -> None:
+def _warn(wanted: int, count: int, error: Exception) -> None:
     """Log and warn that runs have fewer threads than wanted."""
-    used = "1 thread" if found == 1 else f"{found} threads"
+    used = "1 thread" if count == 1 else f"{count} threads"
     message = (
         f"gasla uses {used} instead of {wanted}, because no more could be started ({error or type(error).__name__}); "
         "gasla.set_num_threads(count) tries again"

@@ -42,17 +42,17 @@ class _Edges(NamedTuple):
     is_symmetric: bool  # the whole graph
 
 
-def label_on_cards(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
+def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     """Number the components. Return their number, and keeps those of own vertices on the card."""
     communicator, me = rank.communicator, rank.communicator.rank
-    edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, kind))
+    edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, dtype))
     primitives, xp = engine(rank.device).primitives(), module_of(rank.device)
-    found, labels = primitives.label_components(edges.inner)
-    counts = running_sums(np.concatenate(communicator.allgather(np.array([int(found)], np.int64))))
-    parts = labels.astype(kind, copy=False) + kind.type(counts[me])
+    own_count, labels = primitives.label_components(edges.inner)
+    counts = running_sums(np.concatenate(communicator.allgather(np.array([int(own_count)], np.int64))))
+    parts = labels.astype(dtype, copy=False) + dtype.type(counts[me])
     sent = parts[edges.sends]
     groups = xp.concatenate([parts, *exchange_arrays(communicator, [sent[a:b] for a, b in pairwise(edges.cuts)])])
-    forest, known = xp.arange(int(counts[-1]), dtype=kind), None
+    forest, known = xp.arange(int(counts[-1]), dtype=dtype), None
     if edges.is_symmetric:
         one = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
         if len(one) > 1:
@@ -65,7 +65,7 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
     return count
 
 
-def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
+def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
     """Divide the edges of the rank's shard (collective)."""
     shard = shard_on(rank, graph, "in")
     lists, own = shard.graph_on(rank.device).in_, shard.own
@@ -79,7 +79,7 @@ def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
     sample = xp.stack([xp.searchsorted(indptr, outer, side="right") - 1, indices[outer]], axis=1)
     return _Edges(
         inner,
-        Adjacency(indptr, indices.astype(kind, copy=False)),
+        Adjacency(indptr, indices.astype(dtype, copy=False)),
         xp.concatenate(shard.sends),
         running_sums(np.array([len(ids) for ids in shard.sends])).tolist(),
         sample,
@@ -99,10 +99,10 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
     """Largest parts of ranks, ascending: those that edges join to the largest part of the first rank with one."""
     joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
-    found = set(list(joined)[:1])
+    parts = set(list(joined)[:1])
     for _ in joined:
-        found |= {part for part, others in joined.items() if others & found or any(part in joined[f] for f in found)}
-    return sorted(found)
+        parts |= {part for part, others in joined.items() if others & parts or any(part in joined[f] for f in parts)}
+    return sorted(parts)
 
 
 def _merged(rank: Rank, forest: Any) -> Any:

@@ -22,17 +22,17 @@ from gasla.distributed.engine.shard import Share
 from gasla.engines import engine
 
 
-def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
+def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     """Number the components. Return their number, and keeps those of own vertices on the rank."""
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
-    names = np.full(count, shard.n, kind)
-    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(kind))  # each part has an own vertex
+    names = np.full(count, shard.n, dtype)
+    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(dtype))  # each part has an own vertex
     theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
     labels = _spread(communicator, share, parts[: shard.own], names, _Pairs.unheard(parts[shard.own :], theirs))
-    numbers, found = _numbered(communicator, share, labels)
-    rank.kept[result] = {"labels": numbers.astype(kind)}
-    return found
+    numbers, total = _numbered(communicator, share, labels)
+    rank.kept[result] = {"labels": numbers.astype(dtype)}
+    return total
 
 
 class _Pairs(NamedTuple):
@@ -91,8 +91,8 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
     head = np.full((1, 3), len(rows), rows.dtype)
-    found = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
-    return sum(int(some[0, 0]) for some in found), np.concatenate([some[1:] for some in found])
+    answers = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
+    return sum(int(some[0, 0]) for some in answers), np.concatenate([some[1:] for some in answers])
 
 
 def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
@@ -104,5 +104,5 @@ def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> t
     wanted, places = np.unique(labels, return_inverse=True)
     owners = owners_of(share.bounds, wanted)
     asked = exchange_arrays(communicator, [wanted[owners == r] for r in range(communicator.size)])
-    found = np.concatenate(exchange_arrays(communicator, [numbers[ids - first] for ids in asked]))
-    return found[places], int(counts.sum())
+    numbers_of_ids = np.concatenate(exchange_arrays(communicator, [numbers[ids - first] for ids in asked]))
+    return numbers_of_ids[places], int(counts.sum())

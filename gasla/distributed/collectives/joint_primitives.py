@@ -21,9 +21,9 @@ class DistributedPrimitives:
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """Return the number of components, and the component of each vertex."""
-        handle, found = Handle(graph.ranks), one_card.alone(graph, _label_alone)
-        if found is not None:
-            count, labels = found
+        handle, components = Handle(graph.ranks), one_card.alone(graph, _label_alone)
+        if components is not None:
+            count, labels = components
             return count, divide(handle, {"labels": (labels, one_card.vertex_bounds(graph))})["labels"]
         count = graph.ranks.each(_label, graph.handle.key, handle.key, graph.id_dtype)[0]
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)

@@ -40,8 +40,8 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
         raise not_whole(f"{semiring!r}, which gives several values")
     handle = Handle(graph.ranks)
     sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
-    found = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
-    return BlockArray(handle, "y", x.shape, found)
+    dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
+    return BlockArray(handle, "y", x.shape, dtype)
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
@@ -62,10 +62,10 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
         products = engine("cpu").products()
         multiply = (products.ready if rows.ndim == 1 else products.ready_wide)(lists, terms, False)
         ready = lists.products[key] = Ready(terms, multiply)
-    found = np.empty((len(lists.indptr) - 1, *rows.shape[1:]), ready.terms.out_type)
-    ready.multiply(rows, None, False, (found,))
-    rank.kept[result] = {"y": found[: shard.own].copy()}
-    return found.dtype
+    values = np.empty((len(lists.indptr) - 1, *rows.shape[1:]), ready.terms.out_type)
+    ready.multiply(rows, None, False, (values,))
+    rank.kept[result] = {"y": values[: shard.own].copy()}
+    return values.dtype
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:

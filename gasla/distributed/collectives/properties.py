@@ -20,12 +20,12 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     given = share.shard.graph.lists
     lists = Lists(given.n, given.device, given.rows, given.columns)  # what is made of them here is not kept
-    found = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
+    of_ranks = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
     del lists
     return {
         "is_symmetric": is_symmetric(communicator, share, weighted),
-        "has_self_loops": bool(found[:, 0].any()),
-        "has_parallel_edges": bool(found[:, 1].any()),
+        "has_self_loops": bool(of_ranks[:, 0].any()),
+        "has_parallel_edges": bool(of_ranks[:, 1].any()),
     }
 
 
@@ -50,8 +50,8 @@ def simple_edges(rank: Rank, graph: Any) -> Edges:
     differ = src != dst
     src, dst = src[differ], dst[differ]
     places = places_by_owner(share.bounds, dst)
-    found = send_to(communicator, places, Edges(src, dst, np.zeros(len(src), np.int8), None))
-    pairs = np.unique(np.stack([found.dst, found.src], axis=1), axis=0)
+    own = send_to(communicator, places, Edges(src, dst, np.zeros(len(src), np.int8), None))
+    pairs = np.unique(np.stack([own.dst, own.src], axis=1), axis=0)
     counts = np.concatenate(communicator.allgather(np.array([len(pairs)], np.int64)))
     first = int(counts[: communicator.rank].sum())
     return Edges(pairs[:, 1], pairs[:, 0], np.arange(first, first + len(pairs)), None)

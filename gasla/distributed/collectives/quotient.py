@@ -23,10 +23,10 @@ def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
     labels = labels.compute() if isinstance(labels, BlockArray) else labels
     became, count = number_groups(graph.n, graph.id_dtype, as_labels(labels, graph.n))
     src, dst, values = graph.ranks.each(_merged, graph.handle.key, became, count, combine, loops)[0]
-    found = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
+    contracted = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
     vertices = IdMap("cpu", graph.n, count, became=became)
-    found.origin = Origin(vertices, LazyIdMap("cpu", graph.m, found.m, _refuse_edges))
-    return found
+    contracted.origin = Origin(vertices, LazyIdMap("cpu", graph.m, contracted.m, _refuse_edges))
+    return contracted
 
 
 def _refuse_edges() -> IdMap:

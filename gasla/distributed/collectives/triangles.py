@@ -33,8 +33,8 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
         later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbors]))
         owners, neighbors = owners[later], neighbors[later]
     lists = _with_lists_of_mirrors(rank, shard, owners, shard.ids[neighbors])
-    found = engine("cpu").primitives().intersect(lists, owners, neighbors, None)
-    counts = np.bincount(owners, weights=found, minlength=shard.own).astype(np.int64)
+    closed = engine("cpu").primitives().intersect(lists, owners, neighbors, None)
+    counts = np.bincount(owners, weights=closed, minlength=shard.own).astype(np.int64)
     total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
         return total
@@ -46,13 +46,13 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
     """`count_triangles` where each rank has the whole graph; the counts of own vertices stay on its card."""
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
-    found, counts = primitives.count_common_neighbors(lists, per_vertex, (communicator.rank, communicator.size))
+    total, counts = primitives.count_common_neighbors(lists, per_vertex, (communicator.rank, communicator.size))
     if per_vertex:
         device: Device = rank.device if rank.reaches_cards else "cpu"
         counts, bounds = moved(counts, device), rank.kept[graph][SHARE].bounds
         first, *others = exchange_arrays(rank.communicator, [counts[a:b] for a, b in pairwise(bounds.tolist())])
         rank.kept[result] = {"counts": sum(others, first)}
-    return int(np.sum(communicator.allgather(np.array([int(found)], np.int64))))
+    return int(np.sum(communicator.allgather(np.array([int(total)], np.int64))))
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
@@ -75,5 +75,5 @@ def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.nda
     """Return the entries of some rows, concatenated."""
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)
-    found: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]
-    return found
+    lists: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]
+    return lists

@@ -147,7 +147,7 @@ class CardsRun:
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
         """Start values of each rank here from blocks on all of them."""
-        found: list[dict[str, LocalArray]] = [{} for _ in self._members]
+        arrays: list[dict[str, LocalArray]] = [{} for _ in self._members]
         xp: Any = module_of(self._device)
         for name, (key, block) in references.items():
             pieces, own = [], []
@@ -159,16 +159,16 @@ class CardsRun:
             for i, parts in enumerate(self._group.exchange(pieces)):
                 with self._on(i):
                     received = [xp.array(part) for part in parts]  # copied from the GPU that has it
-                    found[i][name] = LocalArray(xp.concatenate([own[i], *received]))
+                    arrays[i][name] = LocalArray(xp.concatenate([own[i], *received]))
                     finish(self._device)  # before another GPU reuses the memory of the pieces
-        return found
+        return arrays
 
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
         if self._meeting is None:
             raise RuntimeError("this run has failed before; expected another run to be begun in its place")
         try:
-            limits = [found.tolist() for found in self._group.gather([np.array([self.iteration, until], np.int64)])]
+            limits = [limit.tolist() for limit in self._group.gather([np.array([self.iteration, until], np.int64)])]
             if limits.count(limits[0]) < len(limits):
                 raise ValueError(
                     f"processes were asked to run from and to the supersteps {limits}; expected the same on all: under "
@@ -240,8 +240,8 @@ class CardsRun:
     @property
     def aggregates(self) -> dict[str, Any]:
         """The aggregates of the last iteration, of all ranks."""
-        found = self._runs[0].aggregates()
-        return {name: found[name] for name in map(given_name, self._choices.plan.traced.aggregate_types)}
+        totals = self._runs[0].aggregates()
+        return {name: totals[name] for name in map(given_name, self._choices.plan.traced.aggregate_types)}
 
     def leave(self, key: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
         """Leave the fields on the ranks, under a key. Return the shape and the type of each."""
@@ -260,12 +260,12 @@ class CardsRun:
             return np.zeros(0, np.int64)
         if not self._choices.plan.keeps_active:
             return None
-        found = []
+        blocks = []
         for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
             with peers().on(member.card):
                 ids = run.frontier().ids
-                found.append(moved(ids[ids < shard.own], "cpu").astype(np.int64) + shard.first)
-        return np.concatenate(self._group.gather(found))
+                blocks.append(moved(ids[ids < shard.own], "cpu").astype(np.int64) + shard.first)
+        return np.concatenate(self._group.gather(blocks))
 
     def close(self) -> None:
         """Release resources for the next run."""

@@ -27,8 +27,8 @@ from gasla.program.binding import (
     PULL,
     PUSH,
     Binding,
-    Found,
     Layout,
+    Outcome,
     Synchronous,
     layout,
     require_attribute,
@@ -228,7 +228,7 @@ class DistributedRun(Synchronous):
         """Return the reasons for push or pull, by way."""
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the current results of the run; fields are copies."""
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
@@ -246,14 +246,14 @@ class DistributedRun(Synchronous):
 
     def state(self) -> Mapping[str, Any]:
         """Return the current fields."""
-        return self.found()[0]
+        return self.outcome()[0]
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters, if `idle` may change them."""
         if self._together is not None:  # where kernels exchange values, no program has `idle`
             return {}
-        found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
-        return found
+        fields: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
+        return fields
 
     def close(self) -> None:
         """Drop the run on all ranks."""
@@ -275,8 +275,8 @@ def _parts_together(
     if not np.all(group.gather([np.array([name in kept])])):
         shards, known = zip(*group.call(_part_on, key, program, options), strict=True)
         kept[name] = (shards, known) if can_meet(group, shards) else None
-    found: tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None = kept[name]
-    return found
+    parts: tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None = kept[name]
+    return parts
 
 
 RUNS = "runs"  # the begin of keys under which a rank keeps preparations of runs that no run is using

@@ -47,8 +47,8 @@ def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
     ends = np.cumsum(counts)
     positions = np.repeat(first - (ends - counts), counts) + np.arange(int(counts.sum()))
-    found: np.ndarray = np.sort(lists.numbers()[positions])
-    return found
+    ids: np.ndarray = np.sort(lists.numbers()[positions])
+    return ids
 
 
 def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
@@ -71,10 +71,10 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
     bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts = places_by_owner(bounds, edge_ids)
     ids = exchange_joined(communicator, [edge_ids[part] for part in parts])
-    found = exchange_joined(communicator, [values[part] for part in parts])
+    received = exchange_joined(communicator, [values[part] for part in parts])
     first, last = bounds[communicator.rank : communicator.rank + 2]
     share = np.empty((int(last - first), *values.shape[1:]), values.dtype)
-    share[ids - first] = found
+    share[ids - first] = received
     return share
 
 
@@ -83,7 +83,7 @@ def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray
     bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts, first = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
     answers = [share[ids - first] for ids in exchange_arrays(communicator, [edge_ids[part] for part in parts])]
-    found = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
+    ordered = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
     for places, values in zip(parts, exchange_arrays(communicator, answers), strict=True):
-        found[places] = values
-    return found
+        ordered[places] = values
+    return ordered

@@ -19,8 +19,8 @@ from gasla.program.records import Lazy, Record
 
 def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
     """Return the local numbers of the vertices of a frontier that are in this shard, ascending."""
-    found: np.ndarray = np.sort(shard.local(frontier.ids))
-    return found
+    vertices: np.ndarray = np.sort(shard.local(frontier.ids))
+    return vertices
 
 
 def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
@@ -59,18 +59,18 @@ class InitialState(Binding):
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the start values of all vertex fields, by the names in the program."""
-        found = {}
+        fields = {}
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
-            found[given_name(name)] = np.ascontiguousarray(self._start_array(name, self._here(name, given)))
-        return found
+            fields[given_name(name)] = np.ascontiguousarray(self._start_array(name, self._here(name, given)))
+        return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What an engine needs to fill the vertex fields itself: numbers, values of some local vertices, or arrays.
 
         Fields that start with the program's own number are left out.
         """
-        found = {}
+        fields = {}
         for name in self.traced.vertex_types:
             given = self._here(name, values.get(given_name(name)))
             if callable(self.program.vertex_fields[given_name(name)].init) and (
@@ -78,8 +78,8 @@ class InitialState(Binding):
             ):
                 given = self._start_array(name, given)
             if given is not None:
-                found[given_name(name)] = given
-        return found
+                fields[given_name(name)] = given
+        return fields
 
     def _here(self, name: str, given: Any) -> Any:
         """Start values given for all vertices, restricted to local vertices."""
@@ -97,16 +97,16 @@ class InitialState(Binding):
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the start values given for the program's edge fields, in the order of the shard's edges."""
-        found = {}
+        fields = {}
         for name in map(given_name, self.plan.edge_states):
             given = values.get(name)
             if isinstance(given, LocalArray):
-                found[name] = given.array
+                fields[name] = given.array
             elif given is not None:
                 ids = self.shard.array_on("cpu", "edge_ids", self.shard.edge_ids)
                 is_each = np.shape(given) == layout(self.traced.edge_types[inner(name)], self.shard.m)[0]
-                found[name] = np.asarray(given)[ids] if is_each else given
-        return found
+                fields[name] = np.asarray(given)[ids] if is_each else given
+        return fields
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
         """Return the fields of the local program that hold global ids and degrees."""

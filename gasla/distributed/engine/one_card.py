@@ -21,7 +21,7 @@ from gasla.distributed.replicas import on_first_card
 from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import Running, Runs, engine, peers, runner
 from gasla.graph.graph import Graph
-from gasla.program.binding import Found, Synchronous
+from gasla.program.binding import Outcome, Synchronous
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
@@ -84,9 +84,9 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
     if whole is None:
         return None
     with turn_over_cards, on_card(graph):
-        found = function(whole)
+        answer = function(whole)
         finish(whole.device)
-    return found
+    return answer
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
@@ -116,20 +116,20 @@ def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
 
 def on_card(graph: Any) -> AbstractContextManager[Any]:
     """Make the first GPU of a graph the current one."""
-    found: AbstractContextManager[Any] = peers().on(graph.ranks.members()[0].card)
-    return found
+    context: AbstractContextManager[Any] = peers().on(graph.ranks.members()[0].card)
+    return context
 
 
 def vertex_bounds(graph: Any) -> np.ndarray:
     """Rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
-    found: np.ndarray = graph.ranks.members()[0].kept[graph.handle.key][SHARE].bounds
-    return found
+    bounds: np.ndarray = graph.ranks.members()[0].kept[graph.handle.key][SHARE].bounds
+    return bounds
 
 
 def edge_bounds(graph: Any) -> np.ndarray:
     """Of results at edges rank r has those of edges bounds[r] to bounds[r + 1] - 1."""
-    found: np.ndarray = graph.m * np.arange(graph.ranks.size + 1) // graph.ranks.size
-    return found
+    bounds: np.ndarray = graph.m * np.arange(graph.ranks.size + 1) // graph.ranks.size
+    return bounds
 
 
 class OneCardRun(Synchronous):
@@ -158,8 +158,8 @@ class OneCardRun(Synchronous):
 
     def _on(self) -> AbstractContextManager[Any]:
         """Make the GPU the current one."""
-        found: AbstractContextManager[Any] = peers().on(self._card)
-        return found
+        context: AbstractContextManager[Any] = peers().on(self._card)
+        return context
 
     def _joined(self, given: BlockArray, whole: Graph) -> Any:
         """Start values in blocks as one array on the first GPU."""
@@ -186,20 +186,20 @@ class OneCardRun(Synchronous):
 
     def log(self, rows: int) -> np.ndarray:
         """Return the first rows of the trace, without exchanges and bytes."""
-        found = np.zeros((rows, OF_RANKS), np.int64)
+        rows_of_log = np.zeros((rows, OF_RANKS), np.int64)
         with self._on():
-            found[:, :3] = self._run.log(rows)[:, :3]
-        return found
+            rows_of_log[:, :3] = self._run.log(rows)[:, :3]
+        return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
         """Return the reasons for push or pull, by way."""
         return self._run.reasons()
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the current results of the run."""
         graph, handle = self._graph, Handle(self._graph.ranks)
         with self._on():
-            state, iteration, ended, edges, frontier, aggregates = self._run.found()
+            state, iteration, ended, edges, frontier, aggregates = self._run.outcome()
             of_vertices, of_edges = vertex_bounds(graph), self._program.edge_fields
             whole = {name: (state[name], edge_bounds(graph) if name in of_edges else of_vertices) for name in state}
             whole |= {name: (array, of_vertices) for name, array in aggregates.items() if np.ndim(array)}
@@ -212,7 +212,7 @@ class OneCardRun(Synchronous):
 
     def state(self) -> Mapping[str, Any]:
         """Return the current fields."""
-        return self.found()[0]
+        return self.outcome()[0]
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters that `idle` changes."""

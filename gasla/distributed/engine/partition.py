@@ -155,8 +155,8 @@ def owners_of(bounds: np.ndarray, vertices: Array) -> Array:
         for bound in inner.tolist():
             owners += xp.greater_equal(vertices, bound)
         return owners
-    found = xp.searchsorted(xp.asarray(inner.astype(vertices.dtype)), vertices, side="right")
-    return found.astype(np.uint16 if len(inner) < 1 << 16 else np.int64)
+    numbers = xp.searchsorted(xp.asarray(inner.astype(vertices.dtype)), vertices, side="right")
+    return numbers.astype(np.uint16 if len(inner) < 1 << 16 else np.int64)
 
 
 def distribute_edges(communicator: Communicator, n: int, source: Source) -> tuple[np.ndarray, int, Rows]:
@@ -176,9 +176,9 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
     ValueError
         On every rank, if an id is out of range.
     """
-    found = np.stack(communicator.allgather(np.array([*source.extent(), source.count], np.int64)))
-    some = found[found[:, 2] > 0]
-    m = int(found[:, 2].sum())
+    extents = np.stack(communicator.allgather(np.array([*source.extent(), source.count], np.int64)))
+    some = extents[extents[:, 2] > 0]
+    m = int(extents[:, 2].sum())
     least, most = (int(some[:, 0].min()), int(some[:, 1].max())) if m else (0, -1)
     if m and not 0 <= least <= most < n:
         raise ValueError(f"an edge has the vertex {least if least < 0 else most}; expected 0 to {n - 1}")
@@ -188,7 +188,7 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
     if count == together:
         bounds, indptr = balanced_bounds(communicator, n, _in_bins(targets, n, shift), shift), None
     else:
-        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(int(found[:, 2].max())))
+        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(int(extents[:, 2].max())))
     parts = (source.edges(number, count) for number in range(count))
     return bounds, m, gather_rows(communicator, bounds, m, parts, together, indptr)
 
@@ -196,27 +196,27 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
 def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
     """Return the number of edges of this rank into each bin of 2**shift vertices."""
     count = ((n - 1) >> shift) + 1
-    found = np.zeros(count, np.int64)
+    totals = np.zeros(count, np.int64)
     for dst in targets:
         if len(dst):
             bins = array_module(dst).right_shift(dst, shift) if shift else dst
-            found += moved(lists_on(dst).count_ids(bins, count), "cpu").astype(np.int64)
-    return found
+            totals += moved(lists_on(dst).count_ids(bins, count), "cpu").astype(np.int64)
+    return totals
 
 
 def _counted(
-    communicator: Communicator, n: int, targets: Iterable[Array], shift: int, kind: np.dtype[Any]
+    communicator: Communicator, n: int, targets: Iterable[Array], shift: int, dtype: np.dtype[Any]
 ) -> tuple[np.ndarray, Array]:
     """Return the bounds of ranges, and the offsets of own lists, from counts of the edges into all vertices."""
     whole = (((n - 1) >> shift) + 1) << shift  # bins of equal size
     counts: Any = None
     for dst in targets:
-        found = lists_on(dst).count_ids(dst, whole).astype(kind, copy=False)
+        of_piece = lists_on(dst).count_ids(dst, whole).astype(dtype, copy=False)
         if counts is None:
-            counts = found
+            counts = of_piece
         else:
-            counts += found
-        del dst, found
+            counts += of_piece
+        del dst, of_piece
     bins = moved(counts.reshape(-1, 1 << shift).sum(axis=1, dtype=np.int64), "cpu")
     bounds = balanced_bounds(communicator, n, bins, shift)
     parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(bounds.tolist())])
@@ -321,23 +321,23 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 def _joined(parts: list[Edges]) -> Edges:
     """Concatenate edges; the parts are freed."""
-    found = parts.pop() if len(parts) == 1 else None
-    if found is None:
+    joined = parts.pop() if len(parts) == 1 else None
+    if joined is None:
         columns = zip(*(part.columns() for part in parts), strict=True)
         src, dst, ids, *values = [array_module(column[0]).concatenate(column) for column in columns]
-        found = Edges(src, dst, ids, values[0] if values else None)
+        joined = Edges(src, dst, ids, values[0] if values else None)
         parts.clear()
-    return found
+    return joined
 
 
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
     """Lists of edges by their target, one of `own` vertices from `first` on; edges may be in any order."""
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
-    found = _grouped(own_targets, edges, own)
-    if not lists_on(found.ids).Properties(found.indptr, found.ids).ascend:
+    rows = _grouped(own_targets, edges, own)
+    if not lists_on(rows.ids).Properties(rows.indptr, rows.ids).ascend:
         order = edges.ids.argsort(kind="stable")
-        found = _grouped(own_targets[order], edges.taken(order), own)
-    return found
+        rows = _grouped(own_targets[order], edges.taken(order), own)
+    return rows
 
 
 def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
@@ -366,9 +366,9 @@ def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array
     device, is_on_card = device_of(parts[0]), array_module(parts[0]) is not np
     if is_on_card and communicator.shares_memory:
         finish(device)
-        found = [here(part, device) for part in communicator.exchange(parts)]
+        received = [here(part, device) for part in communicator.exchange(parts)]
         finish(device)  # before another rank releases its part
-        return found
+        return received
     kind, row = parts[0].dtype, parts[0].shape[1:]
     if is_on_card and (link := find_link(communicator)) is not None:
         sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)

@@ -160,14 +160,14 @@ class RankRun:
         """Return this rank's part of the aggregates, of the last iteration or of the start."""
         if not self.runs.types:
             return {}
-        aggregates = self.running.found()[5]
+        aggregates = self.running.outcome()[5]
         return {name: self._on_host(aggregates[PREFIX + name]) for name in self.runs.types}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
         """Exchange the aggregates at vertices of the last iteration, or of the start; this rank may have no part."""
         if not self.at_vertices.arrays:
             return
-        parts = self.running.found()[5] if has_run else {}
+        parts = self.running.outcome()[5] if has_run else {}
         own = {name.removeprefix(PREFIX): on_host(array) for name, array in parts.items()}
         self.bytes += self.at_vertices.exchange(self.communicator, own if has_run else None)
         self.exchanges += 2 * len(self.at_vertices.arrays)
@@ -223,7 +223,7 @@ class RankRun:
         target = NO_LIMIT if runs.drains else running.iteration + 1
         while not running.ended and running.iteration < target:
             running.advance(target)
-        state, _, _, _, frontier, aggregates = running.found()
+        state, _, _, _, frontier, aggregates = running.outcome()
         if not self._is_on_card:  # there no kernel writes edge fields, as all ranks call `scatter` together
             self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
@@ -236,13 +236,13 @@ class RankRun:
     def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
         """Exchange updates with the other ranks. Return the edges that all ranks have traversed since the last time."""
         runs, new, head = self.runs, self._here(new), np.zeros(1, self.runs.head)
-        found = self.exchange.updates(self.state, new) if news else []
-        head["active"] = sum([len(one.places) for _, one in found]) if runs.drains else len(new)
+        updates = self.exchange.updates(self.state, new) if news else []
+        head["active"] = sum([len(one.places) for _, one in updates]) if runs.drains else len(new)
         head["edges"], self._edges_before = self.running.edges - self._edges_before, self.running.edges
         for name, share in shares.items():
             head["aggregates"][name] = share
         self.exchanges += 1
-        messages, received, sent = self.exchange.swap(self.communicator, np.frombuffer(head, np.uint8), found)
+        messages, received, sent = self.exchange.swap(self.communicator, np.frombuffer(head, np.uint8), updates)
         self.bytes += sent
         parts = [new[:0] if runs.drains else new]
         parts += [self.exchange.receive(rank, one, self.state) for rank, one in received]
@@ -267,10 +267,10 @@ class RankRun:
         known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
         vertex, edge = ({inner(n): state[n] for n in names} for names in (self.state, self.edge_state))
         own = shard.first, shard.own
-        found = Functions(self.program, self.traced, self.parameters, numbers, vertex, edge, known, own)
-        found.aggregates = {inner(name): value for name, value in self.aggregates.items()}
-        found.deposits = {inner(name): array for name, array in self.at_vertices.arrays.items()}
-        return found
+        made = Functions(self.program, self.traced, self.parameters, numbers, vertex, edge, known, own)
+        made.aggregates = {inner(name): value for name, value in self.aggregates.items()}
+        made.deposits = {inner(name): array for name, array in self.at_vertices.arrays.items()}
+        return made
 
     def _resume(self) -> None:
         """If no vertex is active: open the next bucket, or call `idle` and `wake`."""

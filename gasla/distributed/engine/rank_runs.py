@@ -106,26 +106,26 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
     check_supported(program, traced)
     names = [given_name(name) for name in traced.seen_by_neighbors]
     what = f"changed values of {', '.join(names)}" if names else "no fields"
-    found = [
+    lines = [
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
     if exchanges(program, options):
-        found.append(
+        lines.append(
             "Cards of one host that are peers run all supersteps themselves: each stores what changes at the others."
         )
     elif options.has_card:
-        found.append(
+        lines.append(
             "Values are copied from card to card, between processes by NCCL if they have it, and the host decides what "
             "follows after each superstep."
         )
     if traced.looks_up:
-        found.append(
+        lines.append(
             "Each rank mirrors all vertices of the others, as the program reads or reduces at any vertex: each rank "
             "needs memory for the fields of every vertex."
         )
     if drains(kind, options.id_type, options.deterministic):
-        found.append(
+        lines.append(
             "Without a limit each rank iterates until it has no work left between exchanges, as the program absorbs."
         )
-    return found
+    return lines

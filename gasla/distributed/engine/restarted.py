@@ -10,7 +10,7 @@ from typing import Any
 from gasla.engines import Runs
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
-from gasla.program.binding import Found
+from gasla.program.binding import Outcome
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 
@@ -51,7 +51,7 @@ class RestartedPart:
             run.advance(iterations)
             while not run.ended and run.iteration < iterations:
                 run.advance(iterations)
-            self._found: Found = run.found()
+            self._outcome: Outcome = run.outcome()
             self.iteration += run.iteration
             self.edges += run.edges
             self.ended = run.ended
@@ -70,11 +70,11 @@ class RestartedPart:
 
     def state(self) -> Mapping[str, Any]:
         """Return the current values of fields."""
-        return self._found[0]
+        return self._outcome[0]
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Return the state after the last superstep."""
-        return self._found
+        return self._outcome
 
     def close(self) -> None:
         """Do nothing: each superstep's run was closed."""

@@ -60,15 +60,15 @@ class Shard:
         """The global id of each local vertex, in host memory."""
         return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
-    def ids_as(self, kind: np.dtype) -> Array:
+    def ids_as(self, dtype: np.dtype) -> Array:
         """Return the global id of each local vertex, in the type of the ids of the whole graph; the array is kept."""
         xp: Any = array_module(self.mirrors)
 
         def make(_: Graph) -> Array:
-            own = xp.arange(self.first, self.first + self.own, dtype=kind)
-            return xp.concatenate([own, self.mirrors.astype(kind)])
+            own = xp.arange(self.first, self.first + self.own, dtype=dtype)
+            return xp.concatenate([own, self.mirrors.astype(dtype)])
 
-        return self.graph.kept(("ids", kind), make)
+        return self.graph.kept(("ids", dtype), make)
 
     def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
         """Return an array that belongs to the shard, on a device; a copy is kept by its key."""
@@ -247,8 +247,8 @@ def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) ->
     xp: Any = array_module(others)
     if n > SPARSE * (len(others) + own) and not mirrors_all:
         some = [distinct(part) for part in _chunks(others)]
-        found = distinct(xp.concatenate([others[:0], *some]))
-        mirrors = found[xp.logical_or(xp.less(found, first), xp.greater_equal(found, first + own))]
+        vertices = distinct(xp.concatenate([others[:0], *some]))
+        mirrors = vertices[xp.logical_or(xp.less(vertices, first), xp.greater_equal(vertices, first + own))]
 
         def numbers_of(ids: Array) -> Array:
             is_own = xp.logical_and(xp.greater_equal(ids, first), xp.less(ids, first + own))
@@ -290,11 +290,11 @@ def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) 
     """Return the global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
     held = share.shard
     if which == "in":
-        found = held.graph.in_degrees[: held.own].astype(np.int64)
+        counted = held.graph.in_degrees[: held.own].astype(np.int64)
     else:  # each rank counts the edges that it holds, for the owners of their sources
         counts = held.graph.out_degrees.astype(np.int64)
-        found = counts[: held.own].copy()
+        counted = counts[: held.own].copy()
         parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(held.cuts.tolist())])
         for ids, part in zip(held.sends, parts, strict=True):
-            found[ids] += part
-    return shard.with_mirrors(communicator, found)
+            counted[ids] += part
+    return shard.with_mirrors(communicator, counted)

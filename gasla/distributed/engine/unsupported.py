@@ -29,7 +29,7 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
     seen = functions["bucket"].reads("vertex") & traced.revised if "bucket" in functions else set()
     scatter = functions.get("scatter")
     late = (scatter.reads("src") | scatter.reads("dst")) & traced.revised if scatter else set()
-    found = [
+    obstacles = [
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
         (bool(late), f"scatter after {LATER}", f"{name} has scatter that reads {given(min(late, default=''))}"),
@@ -37,7 +37,7 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),
     ]
-    for is_so, key, what in found:
+    for is_so, key, what in obstacles:
         if is_so:
             raise ValueError(f"{caller()}{what}, which distributed graphs don't support: {UNSUPPORTED[key]}")
 
@@ -55,13 +55,13 @@ def not_whole(option: str = "") -> TypeError:
 
 def caller() -> str:
     """Return the outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
-    found = ""
+    prefix = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
         if name.startswith(("_", "<", "require_")):
             continue
         if module.startswith(WITH_METHODS) and hasattr(Graph, name):
-            found = f"Graph.{name}: "
+            prefix = f"Graph.{name}: "
         elif module.startswith(WITH_FUNCTIONS) and callable(frame.f_globals.get(name)):
-            found = f"{name}: "
-    return found
+            prefix = f"{name}: "
+    return prefix

@@ -33,8 +33,8 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
         require_vertices(limit)
         if doubt := are_sparse(limit, m, is_table=False):
             raise ValueError(doubt)
-    found: int = ranks.each(_number, handle.key, limit)[0]
-    return found, handle
+    total: int = ranks.each(_number, handle.key, limit)[0]
+    return total, handle
 
 
 def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:

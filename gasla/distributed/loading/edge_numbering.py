@@ -52,8 +52,8 @@ def take_share(rank: Rank, key: Any) -> Edges:
     return share
 
 
-def _joined(parts: Sequence[np.ndarray], kind: np.dtype) -> np.ndarray:
-    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
+def _joined(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype, copy=False)
 
 
 def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
@@ -72,15 +72,15 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
     text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for said in share_bytes(communicator, text.encode()):
         for line in said.decode().splitlines():
             kind, where = line.split("\t", 1)
-            found.setdefault(kind, where)
-    if "" in found and len(found) > 1:
-        weighted = next(where for kind, where in found.items() if kind)
-        raise ValueError(f"{weighted} has weights and {found['']} has none; expected weights in all files or in none")
-    return np.result_type(*found) if found.keys() - {""} else None
+            files.setdefault(kind, where)
+    if "" in files and len(files) > 1:
+        weighted = next(where for kind, where in files.items() if kind)
+        raise ValueError(f"{weighted} has weights and {files['']} has none; expected weights in all files or in none")
+    return np.result_type(*files) if files.keys() - {""} else None
 
 
 def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
@@ -91,10 +91,10 @@ def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -
         for ends in (piece.src, piece.dst):
             if len(ends):
                 least, most = min(least, int(ends.min())), max(most, int(ends.max()))
-    found = np.stack(communicator.allgather(np.array([least, most, stated], np.int64)))
-    least, most = int(found[:, 0].min()), int(found[:, 1].max())
+    of_ranks = np.stack(communicator.allgather(np.array([least, most, stated], np.int64)))
+    least, most = int(of_ranks[:, 0].min()), int(of_ranks[:, 1].max())
     if least < 0:
         raise ValueError(f"an edge has the vertex {least}; expected ids from 0")
     if n is not None and most >= n:
         raise ValueError(f"an edge has the vertex {most}; expected ids below n = {n}")
-    return n if n is not None else max(most + 1, int(found[:, 2].max()))
+    return n if n is not None else max(most + 1, int(of_ranks[:, 2].max()))

@@ -44,19 +44,19 @@ class Columns(NamedTuple):
 def list_files(paths: Paths) -> list[str]:
     """Expand patterns to files in the order of their names; FileNotFoundError for missing files and folders."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found: list[str] = []
+    files: list[str] = []
     for path in [os.fspath(path) for path in given]:
         names = sorted(glob(path)) if has_magic(path) and not os.path.exists(path) else [path]
         if not names:
             raise FileNotFoundError(f"no file matches {path!r}; expected a pattern such as 'data/*.parquet'")
-        found += names
-    if not found:
+        files += names
+    if not files:
         raise FileNotFoundError("paths is empty; expected a path, a pattern, or a list of them")
-    for path in found:
+    for path in files:
         if not os.path.isfile(path):
             why = "is a folder" if os.path.isdir(path) else "does not exist"
             raise FileNotFoundError(f"{path!r} {why}; expected files that every rank can read")
-    return found
+    return files
 
 
 def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: Columns, n: int | None) -> int:
@@ -76,22 +76,22 @@ def _units(communicator: Communicator, paths: Paths, format: str | None, columns
     if other is not None and any(column is not None for column in columns):
         raise ValueError(f"src, dst and weight are for tables; {other} is read as {formats[other]!r}")
     own = [list(_divided(path, formats[path])) for path in files[communicator.rank :: communicator.size]]
-    found = _allgather_json(communicator, own)
-    units = [Unit(*u) for i in range(len(files)) for u in found[i % len(found)][i // len(found)]]
+    of_ranks = _allgather_json(communicator, own)
+    units = [Unit(*u) for i in range(len(files)) for u in of_ranks[i % len(of_ranks)][i // len(of_ranks)]]
     return units
 
 
 def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Sequence[Piece]) -> None:
     """Raise FormatError for a file with fewer edges than its header says."""
     own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     promised = {}
     for path, most, count in (one for said in _allgather_json(communicator, own) for one in said):
-        found[path] = found.get(path, 0) + count
+        counts[path] = counts.get(path, 0) + count
         promised[path] = most
     for path, most in promised.items():
-        if found[path] < most:
-            raise FormatError.of_count(Path(path), None, most, found[path])
+        if counts[path] < most:
+            raise FormatError.of_count(Path(path), None, most, counts[path])
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
@@ -158,8 +158,8 @@ def of_table(number: int, where: str, table: Any) -> Piece:
     if table.num_rows == 0:
         kind = None if weight is None else np.dtype(table.schema.field(weight).type.to_pandas_dtype())
         return Piece(number, where, _EMPTY, _EMPTY, None if kind is None else np.zeros(0, kind))
-    found = edges_of(table, 0, 1, weight, names=False)
-    return Piece(number, where, found.src, found.dst, found.weights)
+    edges = edges_of(table, 0, 1, weight, names=False)
+    return Piece(number, where, edges.src, edges.dst, edges.weights)
 
 
 _EMPTY = np.zeros(0, np.int64)

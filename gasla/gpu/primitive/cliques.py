@@ -53,8 +53,8 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
             blocks, *forward, vertices, *numbers, memory, size, control[3:], leaves, np.uint64(page.ctypes.data)
         )
         wait_for_work(page, count, "vertices")
-    found = moved(leaves, "cpu")
-    return sum(int(found[lack, p]) * comb(p, lack) for lack, p in np.argwhere(found).tolist())
+    counts = moved(leaves, "cpu")
+    return sum(int(counts[lack, p]) * comb(p, lack) for lack, p in np.argwhere(counts).tolist())
 
 
 def _words(k: int, longest: int) -> int:

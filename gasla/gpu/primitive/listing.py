@@ -36,13 +36,13 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
         return places, lists.indices[:0]
     which = gpu_lists.owners(sums, places)
     places += (start - sums[:-1])[which]
-    found = lists.indices[places]
+    vertices = lists.indices[places]
     # the second of two parallel edges needs a second one in the other list
     twins = places - xp.searchsorted(keys, keys[places])
-    wanted = longer[which] * n + found
+    wanted = longer[which] * n + vertices
     at = xp.searchsorted(keys, wanted) + twins
     hits = _holds(keys, at, wanted)
-    return which[hits], found[hits]
+    return which[hits], vertices[hits]
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:

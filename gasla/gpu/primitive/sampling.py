@@ -42,9 +42,9 @@ def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
     """Sample `k` neighbors of each vertex, one row per vertex; -1 pads rows with fewer."""
     import cupy
 
-    found = cupy.empty((len(ids), k), lists.indices.dtype)
-    _launch("sample", lists, len(ids), *arguments(lists, ids, None, k, 0, draws, (found, None, None)))
-    return found
+    neighbors = cupy.empty((len(ids), k), lists.indices.dtype)
+    _launch("sample", lists, len(ids), *arguments(lists, ids, None, k, 0, draws, (neighbors, None, None)))
+    return neighbors
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
@@ -98,12 +98,12 @@ def arguments(
     return *numbers, lists.indptr, lists.indices, *by_weight, *rows, *how, *of_edges, *arrays
 
 
-def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
-    """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
+def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
+    """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
     import cupy
 
-    most = len(vertices) + len(found)
-    known, at, total = cupy.empty(most, vertices.dtype), cupy.empty(len(found), np.int64), cupy.empty((), np.int64)
+    most = len(vertices) + len(ids)
+    known, at, total = cupy.empty(most, vertices.dtype), cupy.empty(len(ids), np.int64), cupy.empty((), np.int64)
     if not most:
         return known, at
     table = cupy.empty(1 << (2 * most).bit_length(), np.uint64)
@@ -111,7 +111,7 @@ def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
     kernel = gpu.kernel(source(vertices.dtype.itemsize, vertices.dtype.itemsize), "append_distinct", THREADS, BLOCKS)
     blocks, sums = _scratch(kernel, most)
     kernel.cooperative(
-        *(vertices, np.uint64(len(vertices)), found, np.uint64(len(found)), table, np.uint64(len(table))),
+        *(vertices, np.uint64(len(vertices)), ids, np.uint64(len(ids)), table, np.uint64(len(table))),
         *(*sums, known, at, total),
         blocks=blocks,
     )

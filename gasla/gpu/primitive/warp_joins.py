@@ -56,11 +56,11 @@ class Joined:
 
     def tally(self) -> Array:
         """Return the number of matches that each vertex is in."""
-        found = self.xp.zeros(self.n, np.int64)
-        self._visit("tally", 0, 1, max(self.edges, 1), tally=found)
-        return found
+        counts = self.xp.zeros(self.n, np.int64)
+        self._visit("tally", 0, 1, max(self.edges, 1), tally=counts)
+        return counts
 
-    def write(self, first: int, wanted: Any, found: Array) -> list[int]:
+    def write(self, first: int, wanted: Any, rows: Array) -> list[int]:
         """Write matches of some blocks into rows. Return how many there were."""
         units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
         if units == 0 or self.edges == 0:
@@ -71,7 +71,7 @@ class Joined:
         asked = self.xp.asarray(np.ascontiguousarray(wanted, np.uint64))
         kernel.plain(
             *(min(kernel.blocks, gpu.blocks_for(units, warps)), *self._graph(), start, end),
-            *(np.uint64(self.grain), np.uint64(units), asked, found, written, self.xp.zeros(1, np.uint64)),
+            *(np.uint64(self.grain), np.uint64(units), asked, rows, written, self.xp.zeros(1, np.uint64)),
             np.uint64(page.ctypes.data),
         )
         wait_for_work(page, units, "blocks of edges")

@@ -161,9 +161,9 @@ def _term(terms: Terms, variant: Variant) -> list[str]:
     lines = []
     if terms.reads("x") or terms.reads("other"):
         lines.append(f"const vertex_t other = {once.format('indices')};")
-    found = {"value": once.format("values"), "x": "x[other]"}
-    found |= {"row": "(long long)row", "other": "(long long)other"}
-    return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
+    texts = {"value": once.format("values"), "x": "x[other]"}
+    texts |= {"row": "(long long)row", "other": "(long long)other"}
+    return [*lines, f"return product_({', '.join(texts[s.name] for s in terms.symbols)});"]
 
 
 # --- matrices of CuPy ------------------------------------------------------------------------------------------------
@@ -185,10 +185,10 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
     """Return the cached `Lists` of `A`, or None unless `A` has the format `form` and the arrays that it had then."""
-    found = _known.get(id(A))
-    if found is None or found[0]() is not A or A.format != form:
+    known = _known.get(id(A))
+    if known is None or known[0]() is not A or A.format != form:
         return None
-    lists = found[1]
+    lists = known[1]
     if A.shape[form == "csr"] != lists.width:
         return None
     same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values

@@ -18,16 +18,16 @@ MONOID = """\
 def functions(terms: Terms) -> str:
     """Functions for the product of two values, the combination of two products, and merging a result."""
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
-    found = [
+    texts = [
         printer.function("product_", terms.symbols, terms.product),
         printer.function("combine_", [a, b], terms.combination),
     ]
     if terms.final is not None:
-        found.append(printer.function("is_terminal_", [a], terms.final))
+        texts.append(printer.function("is_terminal_", [a], terms.final))
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
-        found.append(printer.function("merge_", [old, new], terms.merged))
-    return "\n".join(found)
+        texts.append(printer.function("merge_", [old, new], terms.merged))
+    return "\n".join(texts)
 
 
 def monoid(terms: Terms) -> str:
@@ -48,9 +48,9 @@ def values(terms: Terms) -> dict[str, str]:
 
 def inputs(terms: Terms, masked: bool) -> dict[str, str]:
     """Names and C++ types of what kernels of a product with a vector or a dense matrix read."""
-    found = values(terms)
-    found |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
-    return found | ({"mask": "const bool*", "complement": "bool"} if masked else {})
+    types = values(terms)
+    types |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
+    return types | ({"mask": "const bool*", "complement": "bool"} if masked else {})
 
 
 def outputs(terms: Terms) -> dict[str, str]:

@@ -124,8 +124,8 @@ class CSR(NamedTuple):
         """Computed when first read."""
         if "order" not in self.known:
             self.known["order"] = find_order(self)
-        found: RowOrder = self.known["order"]
-        return found
+        row_order: RowOrder = self.known["order"]
+        return row_order
 
 
 def as_csr(lists: Lists, name: str) -> CSR | None:
@@ -144,11 +144,11 @@ def as_csr(lists: Lists, name: str) -> CSR | None:
 
 def find_order(matrix: CSR) -> RowOrder:
     """Inspect all entries, and wait for the result."""
-    found = array_module(matrix.offsets).zeros(2, np.uint64)
+    counts = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
     most = max(count, len(matrix.indices))
-    _call("find_order", min(-(-most // THREADS), 1 << 12), matrix.offsets, matrix.indices, np.uint64(count), found)
-    falls, repeats = found.tolist()
+    _call("find_order", min(-(-most // THREADS), 1 << 12), matrix.offsets, matrix.indices, np.uint64(count), counts)
+    falls, repeats = counts.tolist()
     return RowOrder(not falls, not falls and not repeats)
 
 
@@ -204,18 +204,18 @@ class MaxColumns(NamedTuple):
 def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = True) -> dict[str, RowSet]:
     """Group the rows by their method; rows without entries are in no group."""
     count, xp = len(most.pairs), array_module(most.pairs)
-    which, found = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
+    which, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
     in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
     given = (np.uint64(0) if x is None else x for x in most[:3])
     numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, count_windows(most.width, limits), VISIT))
-    _call("choose_methods", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, found[0])
-    counts = _on_host(found[0]).astype(np.int64)
+    _call("choose_methods", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, sizes[0])
+    counts = _on_host(sizes[0]).astype(np.int64)
     counts = np.append(counts[:3], counts[3:-1].sum())
     if count in counts[:2]:
         return {method: RowSet(int(n), None) for method, n in zip(METHODS, counts)}
     listed = xp.empty(count, np.int64)
     if counts.any():
-        _call("list_rows", -(-count // THREADS), which, np.uint64(count), *found, listed)
+        _call("list_rows", -(-count // THREADS), which, np.uint64(count), *sizes, listed)
     ends = counts.cumsum()
     return {method: RowSet(int(n), listed[end - n : end]) for method, n, end in zip(METHODS, counts, ends)}
 

@@ -17,7 +17,7 @@ from gasla.gpu.runtime.waiting import PATIENCE, wait
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
 from gasla.program import Frontier, Schedule, VertexProgram
-from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
+from gasla.program.binding import AUTO, PUSH, Binding, NeighborLists, Outcome
 from gasla.progress import follow, is_watched
 
 LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
@@ -200,10 +200,10 @@ class Run(Binding):
         key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
             schedule.made[key] = levels.by_level(schedule, self.ids)
-        found = schedule.made[key]
-        for name, array in (("levels", found.levels), ("aside", found.order), ("starts", found.starts)):
+        made = schedule.made[key]
+        for name, array in (("levels", made.levels), ("aside", made.order), ("starts", made.starts)):
             self._set(name, array)
-        self._arguments.first_level, self._arguments.backward = found.first, schedule.is_reversed
+        self._arguments.first_level, self._arguments.backward = made.first, schedule.is_reversed
         return schedule.depth
 
     def _start_array(self, name: str, given: Any) -> Any:
@@ -311,7 +311,7 @@ class Run(Binding):
         """Reasons for pushing and for pulling."""
         return self.plan.ways(self._way)
 
-    def found(self) -> Found:
+    def outcome(self) -> Outcome:
         """Everything that the run has computed so far."""
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
@@ -384,8 +384,8 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls
     key = "gpu", kind, deterministic, scheduled, small, current_device()  # runs are kept by kind: 1 would equal True
-    found: Cached | None = graph.known(key)
-    return found or _make_cached(key, program, graph)
+    cached: Cached | None = graph.known(key)
+    return cached or _make_cached(key, program, graph)
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:

@@ -170,17 +170,17 @@ class Buffers:
 
     def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
         """Return the structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
-        found = np.zeros(len(self.offsets), PEER)
+        table = np.zeros(len(self.offsets), PEER)
         here = self.offsets + np.uint64(address(self.memory))
         cuts = np.asarray(mirrors.cuts, np.int64)
-        found["first"], found["received"] = cuts[:-1], np.diff(cuts)
+        table["first"], table["received"] = cuts[:-1], np.diff(cuts)
         for rank, ids in enumerate(mirrors.sends):
-            found[rank]["sends"], found[rank]["sent"] = (address(ids) if len(ids) else 0), len(ids)
+            table[rank]["sends"], table[rank]["sent"] = (address(ids) if len(ids) else 0), len(ids)
         for rank, ids in enumerate(mirrors.receives or []):
-            found[rank]["receives"] = address(ids) if len(ids) else 0
+            table[rank]["receives"] = address(ids) if len(ids) else 0
         for i, kind in enumerate(KINDS):
-            found[f"{kind}_here"], found[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (here, there))
-        return found
+            table[f"{kind}_here"], table[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (here, there))
+        return table
 
 
 class PeerRun(Run):
@@ -314,12 +314,12 @@ def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
         return mirrors, [run.xp.empty(0, np.int64)] * len(mirrors.sends)
 
     def make(graph: Graph) -> list[tuple[Any, Any]]:
-        found = []
+        orders = []
         for first, last in pairwise(mirrors.cuts):
             new = run.numbering.inverse[first:last]
             order = run.xp.argsort(new)
-            found.append((order, new[order]))
-        return found
+            orders.append((order, new[order]))
+        return orders
 
     made = run.graph.kept(("mirrors", run.program.direction), make)
     return replace(mirrors, receives=[new for _, new in made]), [order for order, _ in made]
@@ -381,8 +381,8 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         )
         return Cached(kind, graph, peers_variant(variant))
 
-    found: Cached = graph.kept(("peers", kind, deterministic, current_device()), make)
-    return found
+    cached: Cached = graph.kept(("peers", kind, deterministic, current_device()), make)
+    return cached
 
 
 def peers_variant(variant: Variant) -> Variant:

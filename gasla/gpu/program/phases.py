@@ -32,7 +32,7 @@ from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
 from gasla.names import given
 from gasla.program import Frontier, VertexProgram
-from gasla.program.binding import PUSH, Binding, Found, layout
+from gasla.program.binding import PUSH, Binding, Outcome, layout
 from gasla.program.tracing import Traced, trace_start
 from gasla.progress import follow
 
@@ -241,7 +241,7 @@ class PhasesRun:
                 self.phases.deltas[i] = default_delta(part)
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
-    def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Found:
+    def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Outcome:
         """Run up to `limit` turns; `goes_on`: a turn that leaves no vertex active may not be the last."""
         workspaces = self.workspaces
         turns, page = workspaces.arguments.turns, workspaces.page
@@ -254,9 +254,9 @@ class PhasesRun:
         except BaseException:
             workspaces.stop()
             raise
-        found = self._found()
+        totals = self._outcome()
         self.phases.workspaces.append(workspaces)
-        return found
+        return totals
 
     def _handed(self, active: Frontier) -> Handed:
         xp = self.parts[0].xp
@@ -268,12 +268,12 @@ class PhasesRun:
         self.kept.append(ids)
         return Handed(size=len(ids), ids=address(ids))
 
-    def _found(self) -> Found:
+    def _outcome(self) -> Outcome:
         done, ends = self.workspaces.done, self.workspaces.ends
         aggregates: dict[str, Any] = {}
         for part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
-            found = {name: number[()] for name, number in workspace.shown.items()}
-            aggregates.update(part.by_given_name(found))
+            numbers = {name: number[()] for name, number in workspace.shown.items()}
+            aggregates.update(part.by_given_name(numbers))
             aggregates.update({given(n): self.last[given(n)] for n in part.traced.deposit_types})
         last = (done.stays - 1) % len(self.parts)
         part, workspace, end = self.parts[last], self.workspaces.each[last], ends[last]
@@ -304,7 +304,7 @@ class Together:
         goes_on: bool,
         delta: float | None,
         progress: Callable[[int], Any] | None,
-    ) -> Found | None:
+    ) -> Outcome | None:
         """Run them in one launch."""
         try:
             run = PhasesRun(self._phases, programs, stays, graph, state, self._way, delta)
@@ -319,7 +319,7 @@ def together(programs: Sequence[VertexProgram], graph: Graph, way: int, determin
     small = is_small(graph) and not pushes
     key = "gpu phases", tuple(map(type, programs)), deterministic, small, current_device()
     try:
-        found: Phases = graph.kept(key, lambda graph: _make(programs, graph, deterministic, small))
+        phases: Phases = graph.kept(key, lambda graph: _make(programs, graph, deterministic, small))
     except MemoryError:
         return None
-    return Together(found, way) if found.plans is not None else None
+    return Together(phases, way) if phases.plans is not None else None

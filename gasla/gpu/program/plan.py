@@ -188,10 +188,10 @@ class GpuPlan(Plan):
 
     def ways(self, asked: int) -> dict[int, str]:
         """Reasons for pushing and for pulling; see choose.cuh."""
-        found = dict(reasons.ways(self, asked))
+        texts = dict(reasons.ways(self, asked))
         if self.searches and asked == AUTO and not self.only_pulls:
-            found[PULL] += ", or few are left"
-        return found
+            texts[PULL] += ", or few are left"
+        return texts
 
     @property
     def keeps_bits_of_receivers(self) -> bool:

@@ -84,8 +84,8 @@ class RenumberedLists(NeighborLists):
     def partners(self) -> Any:
         return self._base.partners()[self._positions()]
 
-    def values(self, kind: np.dtype, graph: Graph) -> Any:
-        return as_bits(self._base.values(kind, graph))[self._positions()].view(kind)
+    def values(self, dtype: np.dtype, graph: Graph) -> Any:
+        return as_bits(self._base.values(dtype, graph))[self._positions()].view(dtype)
 
     def _positions(self) -> Any:
         """Return the position in the graph's own lists of each entry of these lists."""

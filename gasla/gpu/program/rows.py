@@ -90,11 +90,11 @@ class RowProperties:
     near: float  # fraction of sampled entries whose column is near the column at the same position of the next row
 
     @classmethod
-    def of(cls, rows: int, entries: int, found: Any) -> RowProperties:
+    def of(cls, rows: int, entries: int, facts: Any) -> RowProperties:
         """Convert the struct that kernels write."""
-        lowest, highest, longest = (int(found[name]) for name in ("lowest", "highest", "longest"))
-        near = float(found["near"]) / max(1, int(found["compared"]))
-        return cls(rows, entries, not found["wrong_offsets"], lowest, highest, longest, near)
+        lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
+        near = float(facts["near"]) / max(1, int(facts["compared"]))
+        return cls(rows, entries, not facts["wrong_offsets"], lowest, highest, longest, near)
 
 
 @dataclass(frozen=True)
@@ -194,15 +194,15 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     rows, stored = len(indptr) - 1, len(indices)
     start = np.zeros(1, PROPERTIES)
     start["highest"] = -1
-    found = cupy.asarray(start.view(np.uint8))
+    facts = cupy.asarray(start.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
     sizes = np.uint64(rows), np.uint64(stored)
     ids = _array(indices)
-    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, ids, *sizes, found)
-    properties = found.get().view(PROPERTIES)[0]
+    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, ids, *sizes, facts)
+    properties = facts.get().view(PROPERTIES)[0]
     if not properties["wrong_offsets"] and properties["lowest"] >= 0 and rows > 1:
-        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, ids, sizes[0], found)
-        properties = found.get().view(PROPERTIES)[0]
+        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, ids, sizes[0], facts)
+        properties = facts.get().view(PROPERTIES)[0]
     return RowProperties.of(rows, stored, properties)
 
 
@@ -242,11 +242,11 @@ def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype, packed: bool
     compile_ahead(formatted(HUB_NEIGHBORS, offset_type, id_type, packed))
 
 
-def find_hub_neighbors(indptr: Any, indices: Any, found: Any) -> None:
+def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
     """Find each vertex's neighbor of highest degree; writes ids into an array of bytes."""
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
-        _blocks(8 * n), indptr, _array(indices), np.uint64(n), found
+        _blocks(8 * n), indptr, _array(indices), np.uint64(n), hubs
     )
 
 
@@ -289,11 +289,13 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
     import cupy
 
     capacity = properties.entries // (limit + 1) + 1
-    found = cupy.zeros(1 + capacity, np.uint64)
+    long_rows = cupy.zeros(1 + capacity, np.uint64)
     listing = kernel(_source(SOURCE, indptr, indptr), "long_rows", THREADS)
-    listing.plain(_blocks(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), found, found[1:])
-    count = int(found[0])
-    rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
+    listing.plain(
+        _blocks(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), long_rows, long_rows[1:]
+    )
+    count = int(long_rows[0])
+    rows = np.sort(long_rows[1 : 1 + count].get()).astype(np.int64)
     where = cupy.asarray(rows)
     lengths = (indptr[where + 1] - indptr[where]).get()
     counts = -(-lengths.astype(np.int64) // piece)
@@ -304,9 +306,9 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
     return tuple(cupy.asarray(array) for array in arrays)
 
 
-def ids_type(kind: np.dtype, packed: bool) -> str:
+def ids_type(dtype: np.dtype, packed: bool) -> str:
     """Return the C++ type of an array of vertex ids."""
-    return "gasla::PackedIds" if packed else f"const {ctype(kind)}*"
+    return "gasla::PackedIds" if packed else f"const {ctype(dtype)}*"
 
 
 def _array(ids: Any) -> Any:

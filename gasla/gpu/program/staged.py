@@ -44,8 +44,8 @@ class Staged(Binding):
     def state(self) -> Mapping[str, Any]:
         """Return the fields, by name."""
         names = (*self.traced.vertex_types, *self.plan.edge_states)
-        found = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
-        return self.by_given_name(found)
+        arrays = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
+        return self.by_given_name(arrays)
 
     # --- stages ---------------------------------------------------------------------------------------------------
 

@@ -84,11 +84,11 @@ def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
     keyed = plan.keyed
     if keyed is None:
         return {}
-    found = table_sizes(graph, plan.traced.program.direction, slots, shares)
+    tables = table_sizes(graph, plan.traced.program.direction, slots, shares)
     every = {
         "keys_used": 32,
-        "put_off": found.rows * graph.id_dtype.itemsize,
-        "table_keys": found.slots * keyed.key.itemsize,
-        "table_totals": found.slots * keyed.total.itemsize,
+        "put_off": tables.rows * graph.id_dtype.itemsize,
+        "table_keys": tables.slots * keyed.key.itemsize,
+        "table_totals": tables.slots * keyed.total.itemsize,
     }
     return {name: size for name, size in every.items() if size}

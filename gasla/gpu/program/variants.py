@@ -45,10 +45,10 @@ class ShapeOf:
     @functools.cached_property
     def _properties(self) -> rows.RowProperties:
         lists = self._lists
-        found: rows.RowProperties = self._graph.kept(
+        properties: rows.RowProperties = self._graph.kept(
             ("rows", lists.side), lambda _: rows.find_properties_once(lists.indptr(), lists.stored_ids())
         )
-        return found
+        return properties
 
     @property
     def lanes(self) -> int:
@@ -100,8 +100,8 @@ def choose(
 def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
     """Choose the variant of a program's kernel for a graph."""
     shape = ShapeOf(program, graph, scheduled, small)
-    found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
-    return for_lists_of(graph, found)
+    variant = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
+    return for_lists_of(graph, variant)
 
 
 def for_lists_of(graph: Graph, variant: Variant) -> Variant:

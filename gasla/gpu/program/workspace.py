@@ -212,9 +212,9 @@ class Workspace:
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
         """Return the aggregates of the last of `iterations` iterations; `shown` replaces those on the page."""
-        found = {name: number[()] for name, number in (shown or self.shown).items()}
+        totals = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._deposits, (iterations + 2) % 3
-        return found | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
+        return totals | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
 
     def stop(self) -> None:
         """Ask the kernel of the last launch to end after its current iteration."""

@@ -27,7 +27,7 @@ def counters(words: int) -> Any:
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr, words
-    found = _own.counters.get(key)
-    if found is None:
-        found = _own.counters[key] = cupy.zeros(words, np.uint64)
-    return found
+    array = _own.counters.get(key)
+    if array is None:
+        array = _own.counters[key] = cupy.zeros(words, np.uint64)
+    return array

@@ -99,30 +99,30 @@ def summary(values: Any) -> Summary:
 
 
 @functools.cache
-def _kernel(kind: np.dtype[Any], device: int) -> Kernel:
-    return kernel(source(kind), "min_max", _THREADS)
+def _kernel(dtype: np.dtype[Any], device: int) -> Kernel:
+    return kernel(source(dtype), "min_max", _THREADS)
 
 
-def summary_of(page: Page, kind: np.dtype[Any]) -> Summary:
+def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
     """Convert what the kernel writes."""
     if page.unordered:
-        return Summary(kind.type(np.nan), kind.type(np.nan), page.checksum)
-    bits = 64 if kind.itemsize == 8 else 32
-    least, largest = (kind.type(_value(word, bits, kind)) for word in (~page.below % 2**bits, page.above))
+        return Summary(dtype.type(np.nan), dtype.type(np.nan), page.checksum)
+    bits = 64 if dtype.itemsize == 8 else 32
+    least, largest = (dtype.type(_value(word, bits, dtype)) for word in (~page.below % 2**bits, page.above))
     return Summary(least, largest, page.checksum)
 
 
-def source(kind: np.dtype[Any]) -> str:
+def source(dtype: np.dtype[Any]) -> str:
     """Return the CUDA source of the kernel for values of a dtype."""
-    return _SOURCE.format(type=ctype(kind))
+    return _SOURCE.format(type=ctype(dtype))
 
 
-def _value(word: int, bits: int, kind: np.dtype[Any]) -> Any:
+def _value(word: int, bits: int, dtype: np.dtype[Any]) -> Any:
     """Invert `word_of` of min_max.cuh: the value that a word stands for."""
     sign = 1 << bits - 1
-    if kind.kind in "bu":
+    if dtype.kind in "bu":
         return word
-    if kind.kind == "i":
+    if dtype.kind == "i":
         return word - sign
     held = word ^ sign if word & sign else ~word % 2**bits
     return np.uint64(held).view(np.float64) if bits == 64 else np.uint32(held).view(np.float32)

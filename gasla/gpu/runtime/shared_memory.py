@@ -37,8 +37,8 @@ def _allocate(size: int) -> Any:
 
 def handle_of(array: Any) -> bytes:
     """Return the handle by which another process maps an array of `allocate`."""
-    found: bytes = require_gpu().cuda.runtime.ipcGetMemHandle(array.data.ptr)
-    return found
+    handle: bytes = require_gpu().cuda.runtime.ipcGetMemHandle(array.data.ptr)
+    return handle
 
 
 def map_handle(handle: bytes) -> int:

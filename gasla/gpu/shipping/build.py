@@ -45,15 +45,15 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
     """Keys, and functions that compile: first CuPy's kernels, which all functions use, then gasla's own."""
-    found: list[tuple[str, Callable[[], bytes]]] = [
+    kernels: list[tuple[str, Callable[[], bytes]]] = [
         (key_of_cupys(kernel.source, kernel.options, architecture), partial(cupys.compiled, kernel, architecture))
         for kernel, architecture in itertools.product(cupys.kernels(), SHARED)
     ]
     for of_architectures in zip(*sources_to_ship().values(), strict=True):
         for architecture, source in zip(SHARED, of_architectures, strict=True):
             compiles = partial(compile.compile_source, source, architecture)
-            found.append((compile.key(source, architecture), compiles))
-    return found
+            kernels.append((compile.key(source, architecture), compiles))
+    return kernels
 
 
 def sources_to_ship() -> dict[str, list[str]]:

@@ -23,10 +23,10 @@ def kernels() -> list[Kernel]:
     """Return all recorded kernels; none if they were recorded with another version of CuPy."""
     import cupy
 
-    found = json.loads(lzma.decompress((resources.files("gasla.gpu.shipping") / FILE).read_bytes()))
-    if found["cupy"] != cupy.__version__:
+    shipped = json.loads(lzma.decompress((resources.files("gasla.gpu.shipping") / FILE).read_bytes()))
+    if shipped["cupy"] != cupy.__version__:
         return []
-    return [Kernel(source, tuple(options)) for source, options in found["kernels"]]
+    return [Kernel(source, tuple(options)) for source, options in shipped["kernels"]]
 
 
 def compiled(kernel: Kernel, architecture: str) -> bytes:

@@ -96,8 +96,8 @@ class Recorder:
 
     def products(self) -> Any:
         """Return the CPU's products."""
-        found: Any = self._cpu.products()
-        return _Noting(found, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
+        of_cpu: Any = self._cpu.products()
+        return _Noting(of_cpu, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
 
     def _ready(self, lists: Any, terms: Any, masked: bool) -> None:
@@ -126,8 +126,8 @@ class Recorder:
 
     def primitives(self) -> Any:
         """Return the CPU's primitives."""
-        found: Any = self._cpu.primitives()
-        return _Noting(found, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
+        of_cpu: Any = self._cpu.primitives()
+        return _Noting(of_cpu, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
                        count_common_neighbors=self._count_common_neighbors)  # fmt: skip
 
     def _intersect(self, graph: Any, sources: Any, targets: Any, weights: Any) -> None:
@@ -145,11 +145,14 @@ class Recorder:
 
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
     """The sources of several recorders, for each architecture; those for graphs of the first shape come first."""
-    found: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
+    by_architecture: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
-        for all_of_shape, of_shape in zip(found[architecture], noted[architecture], strict=True):
+        for all_of_shape, of_shape in zip(by_architecture[architecture], noted[architecture], strict=True):
             all_of_shape |= of_shape
-    return {each: list(dict.fromkeys(source for of_shape in found[each] for source in of_shape)) for each in SHARED}
+    return {
+        each: list(dict.fromkeys(source for of_shape in by_architecture[each] for source in of_shape))
+        for each in SHARED
+    }
 
 
 class _Noting:

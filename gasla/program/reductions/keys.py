@@ -46,7 +46,7 @@ class Keyed:
         below every number.
         """
         key, best_key, *scores = self.better_symbols
-        found: Any = key < best_key
+        is_better: Any = key < best_key
         for score, best in reversed(list(zip(scores[::2], scores[1::2], strict=True))):
             greater, same = score > best, score == best
             if score.dtype.kind == "f":
@@ -54,8 +54,8 @@ class Keyed:
                     greater | ((best != best) & (score == score)),
                     same | ((best != best) & (score != score)),
                 )
-            found = greater | (same & found)
-        result: Expr = (best_key < 0) | found
+            is_better = greater | (same & is_better)
+        result: Expr = (best_key < 0) | is_better
         return result
 
     @property
@@ -81,11 +81,11 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
 
 def key_type(where: str, key: Any) -> np.dtype:
     """Return the type of keys: int32, or int64 if the program's keys need it."""
-    found = getattr(key, "type", None)
-    if getattr(found, "kind", "") not in tuple("iu") or found == np.uint64:
-        what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {found}"
+    dtype = getattr(key, "type", None)
+    if getattr(dtype, "kind", "") not in tuple("iu") or dtype == np.uint64:
+        what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {dtype}"
         raise TypeError(f"{where}.key returned {what}; expected a whole number within int64, below 0 for no key")
-    return np.dtype(np.int64 if found in (np.int64, np.uint32) else np.int32)
+    return np.dtype(np.int64 if dtype in (np.int64, np.uint32) else np.int32)
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:

@@ -73,12 +73,12 @@ def measure(thread, threads, control, indptr, indices, other, mask, steps, grain
         if start >= rows or is_stopped(control):
             return
         for i in range(start, min(start + grain, rows)):
-            found = np.int64(0)
+            count = np.int64(0)
             if mask is None or mask[i] < mask[i + _ONE]:
                 for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
                     k = np.uint64(indices[e])
-                    found += np.int64(other[k + _ONE]) - np.int64(other[k])
-            steps[i] = found
+                    count += np.int64(other[k + _ONE]) - np.int64(other[k])
+            steps[i] = count
 
 
 @compiled
@@ -97,7 +97,7 @@ def count(
             return
         total = np.int64(0)
         for i in range(np.uint64(bounds[part]), np.uint64(bounds[part + _ONE])):
-            stamp, found = stamps.dtype.type(i + _ONE), np.int64(0)
+            stamp, entries = stamps.dtype.type(i + _ONE), np.int64(0)
             if mask_indptr is not None:
                 leave_out(stamps, stamp, mask_indptr, mask_indices, i)
             for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
@@ -106,13 +106,13 @@ def count(
                     j = np.uint64(other_indices[t])
                     old = stamps[j]
                     if mask_indptr is None:
-                        found += np.int64(old != stamp)
+                        entries += np.int64(old != stamp)
                         stamps[j] = stamp
                     else:
-                        found += np.int64(abs(old) != stamp)
+                        entries += np.int64(abs(old) != stamp)
                         stamps[j] = old if old == -stamp else stamp
-            counts[i] = found
-            total += found
+            counts[i] = entries
+            total += entries
         if fetch_add_relaxed(control, PROGRESS, total) + total > most:
             stop_run(control)
 
@@ -125,33 +125,33 @@ def leave_out(stamps, stamp, indptr, indices, i):
 
 
 @compiled
-def in_order(columns, found, indices, start, marks, spans):
-    """Sort `found` different columns into `indices` from `start` on.
+def in_order(columns, count, indices, start, marks, spans):
+    """Sort `count` different columns into `indices` from `start` on.
 
     All marks are 0 before and after. `marks` has a byte per column, `spans` a byte per 64 columns.
     """
-    if found <= np.uint64(FEW):
+    if count <= np.uint64(FEW):
         zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))
-        for a in range(np.uint64(0), found, _FOUR):
+        for a in range(np.uint64(0), count, _FOUR):
             mine = simd4.load(columns, a)
             places = simd4.spread(columns.dtype.type(0))
-            for b in range(found):
+            for b in range(count):
                 places += simd4.where(columns[b] < mine, one, zero)
-            for _ in range(min(_FOUR, found - a)):
+            for _ in range(min(_FOUR, count - a)):
                 indices[start + np.uint64(simd4.first(places))] = simd4.first(mine)
                 places, mine = simd4.turned(places), simd4.turned(mine)
         return
     low = high = np.uint64(columns[np.uint64(0)])
-    for a in range(found):
+    for a in range(count):
         column = np.uint64(columns[a])
         marks[column] = 1
         low, high = min(low, column), max(high, column)
     low, high = low >> _SIX, high >> _SIX
-    if found * _PACKED > high - low:
+    if count * _PACKED > high - low:
         for span in range(low, high + _ONE):
             start = _unpack(marks, span, indices, start)
         return
-    for a in range(found):
+    for a in range(count):
         spans[np.uint64(columns[a]) >> _SIX] = 1
     for group in range(low >> _SIX, (high >> _SIX) + _ONE):
         word = take_marks(spans, group << _SIX)

@@ -73,7 +73,7 @@ def fill(run: Rows,
                 add(run, is_new)
             gather_marks(marks, width, indices, first)
         else:
-            stamp, found = stamps.dtype.type(run.i + ONE), np.uint64(0)
+            stamp, entries = stamps.dtype.type(run.i + ONE), np.uint64(0)
             if mask_indptr is not None:
                 leave_out(stamps, stamp, mask_indptr, mask_indices, run.i)
             for run.j in columns_met(run):
@@ -84,13 +84,13 @@ def fill(run: Rows,
                 else:
                     is_new = abs(old) != stamp
                     stamps[run.j] = old if old == -stamp else stamp
-                columns[found] = b_indices[run.t]
-                found += np.uint64(is_new)
+                columns[entries] = b_indices[run.t]
+                entries += np.uint64(is_new)
                 add(run, is_new)
-            if found != last - first:
+            if entries != last - first:
                 stop_run(control)
                 return
-            in_order(columns, found, indices, first, marks, spans)
+            in_order(columns, entries, indices, first, marks, spans)
         for run.t in range(first, last):
             run.j = np.uint64(indices[run.t])
             store(run, run.j)

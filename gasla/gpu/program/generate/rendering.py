@@ -96,10 +96,10 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
     rows["reduced before"] = " + ((c.u.self_iteration + 2) % 3) * c.a.self_n"
-    found = plan.where_found(function, field)
+    place = plan.where_found(function, field)
     if field in plan.traced.deposits:
-        return f"c.a.to_{field}{rows[found]}"
-    return f"c.a.{'was' if found == 'behind' else 'v'}_{field}{rows[found]}"
+        return f"c.a.to_{field}{rows[place]}"
+    return f"c.a.{'was' if place == 'behind' else 'v'}_{field}{rows[place]}"
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
