@@ -32,6 +32,7 @@ from gasla.graph.weights import exact_total
 
 CAPACITY, INT64 = 2**62 - 1, 2**63 - 1  # the largest capacity, so that the residual one fits int64; the largest int64
 
+MOST_BY_DEGREES = 2**32  # vertices of a graph whose edges are matched degree by degree, two ids in a word
 MOST_PARTS = 1 << 24  # of a partition
 
 
@@ -621,18 +622,20 @@ def _from_smaller_ends(graph: Graph) -> Adjacency:
     return Graph.from_edges(low, high, n=graph.n).sorted_out
 
 
-def match_heaviest(graph: Any) -> np.ndarray:
-    """Find a maximal matching of heavy edges by proposals of vertices, on all threads.
+def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
+    """Find a maximal matching of heavy edges.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.maximal_matching` calls it for weighted matchings
-    of graphs in host memory.
+    A whole algorithm, and built-in kernels of the CPU engine. `gasla.maximal_matching` calls it for graphs in host
+    memory. By weight, vertices propose to each other, on all threads. Otherwise edges are sorted, degree by degree, and
+    matched one by one, on one thread.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         Read as undirected. Self loops are ignored. Of parallel edges and both directions of an edge, the heaviest
         counts.
-        Without values every edge weighs 1.
+    weighted : bool
+        Whether the values are weights. Otherwise, and in a graph without values, every edge weighs 1.
 
     Returns
     -------
@@ -659,13 +662,20 @@ def match_heaviest(graph: Any) -> np.ndarray:
     array([-1,  2,  1, -1], dtype=int32)
     """
     graph = in_host_memory("match_heaviest", graph)
+    check_flags(weighted=weighted)
+    degrees = np.minimum(graph.in_degrees + graph.out_degrees, 255).astype(np.uint8)
+    mates: np.ndarray
+    weighted = weighted and graph.value_type is not None
+    if not weighted and graph.n < MOST_BY_DEGREES:
+        mates = kernels().match_by_degrees(graph.out, None if graph.is_symmetric else graph.in_, degrees)
+        require_unchanged_files(graph)
+        return mates
     graph.notice_values()
     check_weights(graph)
-    degrees = np.minimum(graph.in_degrees + graph.out_degrees, 255).astype(np.uint8)
     both = graph if graph.is_symmetric and graph.has_symmetric_values else graph.symmetrized(semirings.max)
-    weights = np.ones(both.m, np.uint8) if both.out_values is None else both.out_values
+    weights = cast(np.ndarray, both.out_values) if weighted else np.ones(both.m, np.uint8)
     weights = weights.view(np.uint8) if weights.dtype == bool else weights
-    mates: np.ndarray = kernels().match_heaviest(both.out, weights, degrees)
+    mates = kernels().match_heaviest(both.out, weights, degrees)
     require_unchanged_files(graph)
     return mates
 

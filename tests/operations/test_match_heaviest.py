@@ -79,7 +79,45 @@ def test_threads_agree_on_a_larger_graph(monkeypatch: pytest.MonkeyPatch) -> Non
     gasla.verify.maximal_matching(graph, found, weighted=True)
 
 
+@settings(max_examples=100)
+@given(edges=edge_lists(), mirrored=st.booleans())
+def test_without_weights_it_is_the_matching_of_a_loop(edges: Edges, mirrored: bool) -> None:
+    n, src, dst = edges
+    if mirrored:
+        src, dst = np.append(src, dst), np.append(dst, src)
+    weights = np.arange(len(src), dtype=np.float32)  # left alone
+    graph = gasla.Graph.from_edges(src, dst, weights, n=n)
+    found = primitives.match_heaviest(graph, weighted=False)
+    assert found.tolist() == best_first(n, src, dst, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gasla.operations.one_thread.MOST_BY_DEGREES", 0)  # as if ids did not fit half a word
+        np.testing.assert_array_equal(found, primitives.match_heaviest(graph, weighted=False))
+
+
+@pytest.mark.parametrize("name", ["rmat", "grid", "uniform", "star", "path", "cycle"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_many_vertices_of_one_degree(name: str, directed: bool) -> None:
+    """Their edges are matched in two steps, and those of large ids are sorted by several digits."""
+    k = 1 << 12
+    ids = np.random.default_rng(1).permutation(k).astype(np.int32)
+    ends = {"star": (np.zeros(k - 1, np.int32), ids[1:]), "path": (ids[:-1], ids[1:]), "cycle": (ids, np.roll(ids, 1))}
+    if name in ends:
+        graph = gasla.Graph.from_edges(*ends[name], n=k)
+    else:
+        graph = gasla.Graph(getattr(gasla.datasets, name)(12)).with_values(None)
+    if not directed:
+        graph = graph.symmetrized()
+    src, dst = graph.edges()
+    found = primitives.match_heaviest(graph, weighted=False)
+    assert found.tolist() == best_first(graph.n, src, dst, None)
+    gasla.verify.maximal_matching(graph, found)
+    with engines.programs_only():
+        np.testing.assert_array_equal(found, gasla.maximal_matching(graph))
+
+
 def test_arguments_are_checked() -> None:
+    with pytest.raises(TypeError, match="weighted"):
+        primitives.match_heaviest(gasla.Graph.from_edges([0], [1]), weighted="yes")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the weight of edge 1 is nan"):
         primitives.match_heaviest(gasla.Graph.from_edges([0, 1], [1, 2], [1.0, np.nan]))
     with pytest.raises(TypeError, match="expected"):

@@ -6,7 +6,7 @@ find all its neighbors taken; then by u ^ v, where u and v are the ids of the en
 equal. The best remaining edge is always matched, so the matching is that of a sequential loop over the edges from best
 to worst. Most graphs need few rounds; a path of increasing weights needs n / 2. So after `ROUNDS` rounds the remaining
 edges are sorted, and matched one by one.
-In host memory a weighted matching, the same one, is found by proposals instead (`primitives.match_heaviest`).
+In host memory the same matching is found by a kernel that reads fewer lists (`primitives.match_heaviest`).
 
 Each edge is at most as heavy as a matched edge at one of its ends, so the matching has at least half the weight of the
 heaviest.
@@ -117,10 +117,12 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
 
     Notes
     -----
-    Stored zeros are edges, of weight 0. Edges of negative weight are matched last. Needs 9 bytes per vertex besides the
-    result. After 64 rounds, as for a path of increasing weights, the remaining edges are sorted and matched one by one
-    on the CPU, which takes about 100 bytes and a microsecond per remaining edge. A weighted matching in host memory has
-    no rounds; it takes 14 to 26 bytes per vertex, at most 8 per edge, and an undirected copy of a directed graph.
+    Stored zeros are edges, of weight 0. Edges of negative weight are matched last. On a GPU and over ranks, needs 9
+    bytes per vertex besides the result. After 64 rounds, as for a path of increasing weights, the remaining edges are
+    sorted and matched one by one on the CPU, which takes about 100 bytes and a microsecond per remaining edge. In host
+    memory there are no rounds. With weights, that takes 14 to 26 bytes per vertex, at most 8 per edge, and an
+    undirected copy of a directed graph; without, one thread, 5 to 9 bytes per vertex, and up to 16 bytes per edge if
+    all vertices have nearly the same degree.
 
     References
     ----------
@@ -142,8 +144,8 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     weighted = weighted and graph.value_type is not None
-    if weighted and fits_one_thread(graph):
-        return match_heaviest(graph)
+    if fits_one_thread(graph):
+        return match_heaviest(graph, weighted=weighted)
     form: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
     if weighted:
         graph.notice_values()

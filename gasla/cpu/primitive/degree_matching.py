@@ -1,0 +1,160 @@
+"""A maximal matching without weights: edges in the order of the smaller degree of their ends, then of u ^ v.
+
+Vertices are sorted by degree. In the order of degrees, the edges from the free vertices of a degree to free vertices of
+no smaller degree are sorted by u ^ v, and matched one by one. Most lists are never read, since few vertices are still
+free when it is the turn of their degree. Where many vertices have one degree, a share of their edges, those of the
+smallest u ^ v, is matched first. The others are then collected from the vertices that are left.
+
+Two edges of equal degree and u ^ v have no end in common, so their order does not matter. One thread is enough: a pass
+reads one byte for each entry of a list.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import inlined, run
+from gasla.cpu.runtime.threads import is_stopped
+from gasla.graph.adjacency import Adjacency
+
+Array = np.ndarray[Any, Any]
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)  # u ^ v is above, v below
+_DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # of the numbers that are sorted
+_SAMPLES, _SHARE = np.uint64(256), np.uint64(8)  # the share of a large degree's edges that is matched first
+_LARGE = np.uint64(1 << 10)  # number of vertices of one degree from which their edges are matched in two steps
+_NONE_ABOVE = np.uint64(2**63)  # exceeds all u ^ v
+_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+
+
+def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Array) -> Array:
+    """Return the mate of each vertex, or -1. Each edge is in one of the lists at both of its ends."""
+    n, m = len(lists.indptr) - 1, len(lists.indices)
+    mates, order = np.full(n, -1, lists.indices.dtype), np.empty(n, lists.indices.dtype)
+    outgoing = lists.indptr, lists.indices
+    incoming = (lists.indptr[:1], lists.indices[:0]) if in_lists is None else (in_lists.indptr, in_lists.indices)
+    keys = np.empty((2, m + len(incoming[1])), np.uint64)  # memory that is not written is not taken
+    ends, places = np.zeros(int(_DIGITS) + 1, np.uint64), np.empty(int(_DIGITS), np.uint64)
+    run(_match, 0, outgoing, incoming, (degrees.copy(), order, mates), (ends, places, keys), most=_LOOKS * (n + m))
+    return mates
+
+
+@compiled
+def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
+    """Match the edges of each degree. `degrees[v]` is 0 once v has a mate."""
+    degrees, order, mates = vertices
+    ends, places, keys = sorting
+    _sort_vertices(degrees, order, ends)
+    first = np.uint64(ends[0])
+    for degree in range(_ONE, _DIGITS):
+        last = np.uint64(ends[degree])
+        limit = _NONE_ABOVE
+        if last - first >= _LARGE:
+            limit = _limit(outgoing, order, first, last, keys)
+        begin = _ZERO
+        while first < last:
+            count = _ZERO
+            left = first
+            for i in range(first, last):
+                v = np.uint64(order[i])
+                if np.uint64(degrees[v]) == degree:
+                    order[left] = v
+                    left += _ONE
+                    count = _collect(outgoing, degrees, v, begin, limit, keys, count)
+                    if len(incoming[1]) > 0:
+                        count = _collect(incoming, degrees, v, begin, limit, keys, count)
+                    if is_stopped(control):
+                        return
+            _match_sorted(degrees, mates, keys, _sort(keys, count, places), count)
+            if limit == _NONE_ABOVE:
+                break
+            last, begin, limit = left, limit, _NONE_ABOVE
+        first = np.uint64(ends[degree])
+
+
+@inlined
+def _sort_vertices(degrees, order, ends):
+    """Sort the vertices by degree. Those of degree d end at `ends[d]`."""
+    n = np.uint64(len(degrees))
+    for v in range(n):
+        ends[np.uint64(degrees[v]) + _ONE] += _ONE
+    for d in range(_ONE, np.uint64(len(ends))):
+        ends[d] += ends[d - _ONE]
+    for v in range(n):
+        d = np.uint64(degrees[v])
+        order[np.uint64(ends[d])] = v
+        ends[d] += _ONE
+
+
+@compiled
+def _limit(lists, order, first, last, keys):
+    """Return a bound of u ^ v below which a share of the edges is, by a sample. Writes over `keys`."""
+    indptr, indices = lists
+    count = _ZERO
+    for s in range(min(_SAMPLES, np.uint64(keys.shape[1]))):
+        v = np.uint64(order[first + (last - first) * s // _SAMPLES])
+        length = np.uint64(indptr[v + _ONE]) - np.uint64(indptr[v])
+        if length > _ZERO:
+            keys[0, count] = np.uint64(indices[np.uint64(indptr[v]) + s % length]) ^ v
+            count += _ONE
+    limit = _ONE
+    below = _ZERO
+    while below * _SHARE < count:
+        limit <<= _ONE
+        below = _ZERO
+        for s in range(count):
+            below += np.uint64(keys[0, s] < limit)
+    return limit
+
+
+@inlined
+def _collect(lists, degrees, v, begin, limit, keys, count):
+    """Append v's edges to free vertices of no smaller degree, with `begin` <= u ^ v < `limit`. Return the new count."""
+    indptr, indices = lists
+    degree = degrees[v]
+    for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+        u = np.uint64(indices[k])
+        x = u ^ v
+        is_later = (degrees[u] > degree) | ((degrees[u] == degree) & (u > v))
+        if is_later & (x - begin < limit - begin):
+            keys[0, count] = x << _HALF | v
+            count += _ONE
+    return count
+
+
+@compiled
+def _sort(keys, count, places):
+    """Sort the first numbers of row 0 by their upper halves, digit by digit. Return the row that has them."""
+    row, widest = _ZERO, _ZERO
+    for i in range(count):
+        widest |= keys[0, i]
+    shift = _HALF
+    while widest >> shift > _ZERO and count > _ONE:
+        for d in range(_DIGITS):
+            places[d] = _ZERO
+        for i in range(count):
+            places[(keys[row, i] >> shift) % _DIGITS] += _ONE
+        total = _ZERO
+        for d in range(_DIGITS):
+            total += places[d]
+            places[d] = total - places[d]
+        for i in range(count):
+            digit = (keys[row, i] >> shift) % _DIGITS
+            keys[_ONE - row, places[digit]] = keys[row, i]
+            places[digit] += _ONE
+        row, shift = _ONE - row, shift + _DIGIT
+    return row
+
+
+@inlined
+def _match_sorted(degrees, mates, keys, row, count):
+    """Match edges one by one, if both ends are free."""
+    for i in range(count):
+        v = keys[row, i] & _ID
+        u = keys[row, i] >> _HALF ^ v
+        if degrees[u] > 0 and degrees[v] > 0:
+            degrees[u] = degrees[v] = 0
+            mates[u], mates[v] = v, u
