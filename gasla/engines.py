@@ -358,6 +358,9 @@ class HostOnly(Protocol):
     def dominators(self, graph: Graph, source: int) -> Any:
         """Return the immediate dominator of every vertex on its ways from the source."""
 
+    def acyclic_order(self, graph: Graph) -> tuple[Any, Any, Any]:
+        """Return an order by level, the level of each vertex, and for how many in-edges each vertex still waits."""
+
     def strong_components(self, graph: Graph) -> Any:
         """Return the smallest vertex of each vertex's strong component."""
 

@@ -383,6 +383,47 @@ def dominators(graph: Any, source: Any) -> np.ndarray:
     return immediate
 
 
+def acyclic_order(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the levels of an acyclic graph, and sort its vertices by them, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.topological_order` calls it for graphs in host
+    memory.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+
+    Returns
+    -------
+    order : (n,) array of ids
+        The vertices by level, then by id. Undefined if the graph has a cycle.
+    levels : (n,) array of int32
+        The number of edges on a longest path that ends at each vertex; -1 on a cycle, or reachable from one.
+    waiting : (n,) array of ids
+        The number of in-edges from vertices of level -1.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+
+    Notes
+    -----
+    A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> order, levels, waiting = primitives.acyclic_order(Graph.from_edges([2, 2, 0, 3], [0, 3, 1, 1]))
+    >>> order, levels
+    (array([2, 0, 3, 1], dtype=int32), array([1, 2, 0, 1], dtype=int32))
+    """
+    graph = in_host_memory("acyclic_order", graph)
+    found: tuple[np.ndarray, np.ndarray, np.ndarray] = kernels().acyclic_order(graph)
+    require_unchanged_files(graph)
+    return found
+
+
 def strong_components(graph: Any) -> np.ndarray:
     """Find strongly connected components by depth-first search, on one thread.
 

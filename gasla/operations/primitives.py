@@ -12,7 +12,7 @@ Five primitives are whole algorithms, and built-in kernels of both engines: `lab
 Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
 `list_paths` and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`,
 `depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow`,
-`residual_sources` and `adjacency_order` run on one thread for graphs of any size.
+`residual_sources`, `acyclic_order` and `adjacency_order` run on one thread for graphs of any size.
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -34,6 +34,7 @@ from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_gr
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
 from gasla.operations.one_thread import (
+    acyclic_order,
     adjacency_order,
     balanced_parts,
     depth_first,
@@ -51,6 +52,7 @@ from gasla.operations.one_thread import (
 __all__ = [
     "Oriented",
     "Trees",
+    "acyclic_order",
     "adjacency_order",
     "balanced_parts",
     "common",

@@ -175,7 +175,7 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
     assert left.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["depth_first", "strong_components", "peel"])
+@pytest.mark.parametrize("name", ["depth_first", "strong_components", "peel", "acyclic_order"])
 def test_a_kernel_on_one_thread_ends_when_it_is_stopped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a path, which a search leaves only from its end."""
     path, stopped = gasla.Graph.from_edges(np.arange(999), np.arange(1, 1000)), new_control()

@@ -26,6 +26,7 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
     "list_sums": gasla.random_walks,
     "list_guides": gasla.random_walks,
     "top_k": gasla.top_k,
+    "match_by_degrees": primitives.match_heaviest,
     "degrees": gasla.louvain_communities,
     "join": gasla.subgraph_matches,
     "edge_triples": gasla.temporal_motif_counts,

@@ -3,6 +3,9 @@
 Every vertex counts the in-edges that it still waits for. Vertices that wait for none are active, and their
 out-neighbors subtract them. A vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never
 reaches 0 are on a cycle, or reachable from one.
+
+In host memory a queue takes the place of iterations, on one thread (`primitives.acyclic_order`): meshes have thousands
+of levels, with little work for threads between one and the next.
 """
 
 from heapq import heappop, heappush
@@ -15,6 +18,7 @@ from gasla.arrays import any_true, array_module, module_of, moved
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.vertex_keys import ranks_of_keys
+from gasla.operations.primitives import acyclic_order, fits_one_thread
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Command, Row
@@ -118,16 +122,24 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     if key is not None:
         ranks = ranks_of_keys("key", key, graph.n)
         graph.require_whole("key")
-    result = run(Order, graph, active=graph.in_degrees == 0)
-    check_acyclic(graph, result.waiting)
-    numbered = result.level
+    order, numbered = _by_level(graph)
     if ranks is not None:
         order = module_of(graph.device).asarray(_smallest_first(graph, ranks), graph.id_dtype)
-        return TopologicalOrderResult(order, numbered) if levels else order
-    # NumPy's stable sort is a radix sort for 16-bit keys, several times as fast as for 32 bits.
-    keys = numbered.astype(np.uint16) if len(numbered) and int(numbered.max()) < 2**16 else numbered
-    order = array_module(numbered).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
     return TopologicalOrderResult(order, numbered) if levels else order
+
+
+def _by_level(graph: Graph) -> tuple[Any, Any]:
+    """Return the vertices by level, then by id, and the levels. Raise ValueError if the graph has a cycle."""
+    if fits_one_thread(graph):
+        order, levels, waiting = acyclic_order(graph)
+        check_acyclic(graph, waiting)
+        return order, levels
+    result = run(Order, graph, active=graph.in_degrees == 0)
+    check_acyclic(graph, result.waiting)
+    # NumPy's stable sort is a radix sort for 16-bit keys, several times as fast as for 32 bits.
+    levels = result.level
+    keys = levels.astype(np.uint16) if len(levels) and int(levels.max()) < 2**16 else levels
+    return array_module(levels).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False), levels
 
 
 def _smallest_first(graph: Graph, ranks: np.ndarray) -> np.ndarray:

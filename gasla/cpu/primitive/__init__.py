@@ -1,6 +1,7 @@
 """Primitives on the CPU, as `gasla.engines.Primitives` lists them: forests, neighbor lists, walks and samples."""
 # ruff: noqa: F401 - what is imported implements the protocol
 
+from gasla.cpu.primitive.acyclic_order import acyclic_order
 from gasla.cpu.primitive.adjacency_order import adjacency_order
 from gasla.cpu.primitive.balanced_parts import balanced_parts
 from gasla.cpu.primitive.blocking_flows import residual_sources, send_flow

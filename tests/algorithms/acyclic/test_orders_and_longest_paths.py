@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, triu
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets, engines, primitives, verify
+from gasla.algorithms.acyclic.topological_order import Order
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
@@ -74,6 +75,22 @@ def test_levels_are_the_generations_of_networkx(shape: str, device: Any) -> None
         assert sorted(vertices) == np.flatnonzero(levels == level).tolist()
     assert order.dtype == levels.dtype == np.int32
     np.testing.assert_array_equal(on_host(gasla.topological_order(gasla.Graph(matrix).to(device))), order)
+
+
+@given(st.integers(1, 12), st.data())
+def test_the_kernel_and_the_program_agree_also_on_cycles(n: int, data: st.DataObject) -> None:
+    vertex = st.integers(0, n - 1)
+    src, dst = np.array(data.draw(st.lists(st.tuples(vertex, vertex), max_size=20)) or np.empty((0, 2)), int).T
+    graph = gasla.Graph.from_edges(src, dst, n=n)
+    order, levels, waiting = primitives.acyclic_order(graph)
+    result = gasla.run(Order, graph, active=graph.in_degrees == 0)
+    np.testing.assert_array_equal(levels, result.level)
+    np.testing.assert_array_equal(waiting, result.waiting)
+    if not waiting.any():
+        with engines.programs_only():
+            found = gasla.topological_order(graph, levels=True)
+        np.testing.assert_array_equal(order, found.order)
+        np.testing.assert_array_equal(levels, found.levels)
 
 
 @pytest.mark.parametrize("device", DEVICES)
