@@ -18,7 +18,7 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Row, Task, scores
 
-ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread peels
+ONE_THREAD = 1 << 19  # most vertices and edges of a graph that one thread peels
 FLAT = {"cpu": 16, "gpu": 256}  # most neighbors of a vertex of a graph that all threads peel
 
 
