@@ -431,6 +431,19 @@ class HostOnly(Protocol):
         """The number of triples of edges of ascending times, the third at most the end of the first, of 36 kinds."""
 
 
+class CardOnly(Protocol):
+    """Further primitives of the GPU engine: whole algorithms. Callers have checked the graph, which is on the GPU."""
+
+    def label_sides(self, graph: Graph) -> Any:
+        """Return the side of each vertex in its component, 0 for the smallest one; -1 where an odd cycle is."""
+
+    def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
+        """Give each vertex of color -1 the least one that no neighbor before it in the order has, in place."""
+
+    def decide_in_order(self, lists: Adjacency, ranks: Any) -> None:
+        """Replace ranks by 2**32 - 1 for the vertices that join the set of a loop by falling rank, else by 0."""
+
+
 @cache
 def peers() -> Any:
     """The module whose `PeerRun` runs a program on several GPUs that exchange values themselves; see its docstring."""

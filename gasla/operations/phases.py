@@ -142,7 +142,7 @@ class _Stay(Binding):
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         kind: Any = type(phase.program)
-        self.plan = Plan(kind.traced(graph.id_dtype), variant.deterministic)
+        self.plan = _plan(kind, graph.id_dtype, variant.deterministic)
         super().__init__(phase.program, graph)
         self.limit = 1 if phase.until == "once" else NO_LIMIT
         self.variant = variant
@@ -182,6 +182,11 @@ class _Stay(Binding):
         if said.dtype != bool or said.shape not in ((), (graph.n,)):
             raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one bool per vertex")
         return Frontier(graph.n, mask=xp.broadcast_to(said, (graph.n,)).copy())
+
+
+@functools.cache
+def _plan(kind: Any, ids: np.dtype, deterministic: bool) -> Plan:
+    return Plan(kind.traced(ids), deterministic)
 
 
 def _read(array: Any) -> Any:

@@ -14,6 +14,8 @@ Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `ma
 `depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow`,
 `residual_sources`, `acyclic_order` and `adjacency_order` run on one thread for graphs of any size.
 
+`label_sides`, `color_in_order` and `decide_in_order` are whole algorithms of the GPU alone (`fits_one_card`).
+
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
 
@@ -33,6 +35,7 @@ from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
+from gasla.operations.one_card import color_in_order, decide_in_order, fits_one_card, label_sides
 from gasla.operations.one_thread import (
     acyclic_order,
     adjacency_order,
@@ -55,19 +58,23 @@ __all__ = [
     "acyclic_order",
     "adjacency_order",
     "balanced_parts",
+    "color_in_order",
     "common",
     "compress",
     "count_cliques",
     "count_common_neighbors",
     "count_paths",
+    "decide_in_order",
     "depth_first",
     "depth_first_order",
     "dominators",
+    "fits_one_card",
     "fits_one_thread",
     "has_edges",
     "hook",
     "intersect",
     "label_components",
+    "label_sides",
     "lightest_forest",
     "likely_largest",
     "link",

@@ -1,16 +1,19 @@
-"""The kernel that unites groups of vertices, without a GPU: compiled by g++, for a grid of one block."""
+"""Kernels that unite vertices or groups of them, without a GPU: compiled by g++, for a grid of one block."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.cpu import primitive
 from gasla.gpu.primitive import forest
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
+from tests.algorithms.components.test_bipartite_and_bridges import SHAPES
 from tests.helpers.emulated_kernel import EmulatedKernel, library
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
@@ -42,3 +45,31 @@ def test_groups_are_united_as_on_the_cpu(tmp_path: Path, sizes: tuple[int, int])
         for each in (expected, found):
             primitive.compress(each)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 8), (8, 8)])
+def test_sides_are_those_of_the_cpu(tmp_path: Path, sizes: tuple[int, int]) -> None:
+    built = library(forest.source(*sizes, "sides"), ("label_sides",), tmp_path / "built", **SMALL)
+    kernel, (ids, offsets) = EmulatedKernel(built, "label_sides"), (np.dtype(f"i{size}") for size in sizes)
+    rng = np.random.default_rng(2)
+    for graph in graphs_of_two_sides(rng):
+        n, lists = graph.n, graph.out
+        parents, work, sides = (np.full(size, -3, kind) for size, kind in ((2 * n, ids), (2 * n, ids), (n, np.int32)))
+        numbers = [np.uint64(x) for x in (n, graph.m, not graph.is_symmetric)]
+        slices, control = np.empty(3 * (4 * graph.m // SMALL["SLICE"]) + 3, np.uint64), np.zeros(8, np.uint64)
+        kernel.plain(
+            1, lists.indptr.astype(offsets), lists.indices.astype(ids), *numbers, parents, work, slices, control, sides
+        )
+        np.testing.assert_array_equal(sides, two_sides(graph, loops=True))
+        assert not control[:2].any()
+
+
+def graphs_of_two_sides(rng: np.random.Generator) -> Iterator[Graph]:
+    """Few and many components, with and without odd cycles, symmetric and not."""
+    yield from (make() for make in SHAPES.values() if make().n)
+    for n, m in ((400, 150), (400, 380), (300, 900)):
+        src, dst = rng.integers(0, n, m), rng.integers(0, n, m)
+        apart = src % 2 != dst % 2
+        yield Graph.from_edges(src, dst, n=n)
+        yield Graph.from_edges(src[apart], dst[apart], n=n)
+        yield Graph.from_edges(np.append(src[apart], dst[apart]), np.append(dst[apart], src[apart]), n=n)

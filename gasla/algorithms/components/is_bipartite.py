@@ -3,6 +3,8 @@
 The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on: a
 search gives the levels of vertices, whose parity is the side. A component is bipartite if no edge joins two vertices
 of one side. Since an odd cycle is often a triangle, a few edges are first tested for one.
+
+On a GPU a kernel finds the sides without a search (`primitives.label_sides`): a grid has thousands of levels.
 """
 
 from typing import Any, Literal, NamedTuple, overload
@@ -15,7 +17,7 @@ from gasla.algorithms.traversal.bfs import Levels
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, whole_graph
-from gasla.operations.primitives import compress, intersect, link
+from gasla.operations.primitives import compress, fits_one_card, intersect, label_sides, link
 from gasla.operations.run import run
 from gasla.program import EdgeFrontier, VertexProgram, option, vertex
 from gasla.rows import Command, Row, Task
@@ -102,6 +104,9 @@ def two_sides(graph: Graph, *, loops: bool) -> Any:
 
     With `loops`, a self loop is an odd cycle.
     """
+    has_room = 2 * graph.n <= np.iinfo(graph.id_dtype).max  # for two copies of each vertex
+    if fits_one_card(graph) and has_room and (loops or not graph.lists.has_self_loops):
+        return label_sides(graph)
     xp: Any = module_of(graph.device)
     root = xp.arange(graph.n, dtype=graph.id_dtype)
     link(graph, root)

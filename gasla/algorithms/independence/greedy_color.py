@@ -8,6 +8,9 @@ In other components vertices need not be processed one by one: all vertices that
 a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits of two words; all
 colors below the window are taken. When no vertex can take a color any more, those whose window is full examine their
 neighbors for the next window.
+
+On a GPU a kernel does the same without iterations (`primitives.color_in_order`): in a skewed graph a vertex waits for
+thousands of others, one after the other.
 """
 
 from typing import Any, Literal, get_args
@@ -21,6 +24,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.phases import Phase
+from gasla.operations.primitives import color_in_order, fits_one_card
 from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
@@ -237,6 +241,8 @@ def greedy_color(
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
+    if fits_one_card(graph):
+        return color_in_order(graph, rank, sides)
     direction = undirected(graph)
     begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
     phases: list[Any] = [Phase(Color(direction=direction), until="still"), Advance(direction=direction)]

@@ -3,7 +3,7 @@
 All vertices draw a random rank once, vertices of small degree before those of larger, which makes larger sets. An
 undecided vertex that precedes all its undecided neighbors joins; then the neighbors of those that joined leave. So the
 set is that of a sequential loop over the vertices by rank, whatever the number of threads. A vertex stops reading at
-the first neighbor that precedes it.
+the first neighbor that precedes it. On a GPU a kernel does the same without iterations (`primitives.decide_in_order`).
 """
 
 from collections.abc import Hashable, Iterable
@@ -16,6 +16,7 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import MOST_SEED, several_vertices, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.primitives import decide_in_order, fits_one_card
 from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
@@ -146,6 +147,8 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
         rank = module_of(graph.device).where(chosen, rank.dtype.type(JOINED), rank)
+    if fits_one_card(graph):
+        return decide_in_order(graph, rank)
     return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
 
 

@@ -149,6 +149,8 @@ __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
     return old;
 }
 __device__ __forceinline__ void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
+// Leave the processor to other warps for about so many nanoseconds.
+__device__ __forceinline__ void rest(u32 duration) { asm volatile("nanosleep.u32 %0;" ::"r"(duration)); }
 #endif
 
 // Barrier of all threads of a cooperative grid: 1.1 us on an H100; a single block needs only __syncthreads. Thread 0 of

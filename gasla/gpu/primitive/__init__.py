@@ -1,19 +1,22 @@
-"""Primitives on the GPU (`gasla.engines.Primitives`): forests, neighbor lists, intersections, sampling, walks."""
+"""Primitives on the GPU (`gasla.engines.Primitives`, `CardOnly`): forests, lists, intersections, sampling, walks."""
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.gpu.primitive.cliques import count_cliques
+from gasla.gpu.primitive.coloring import color_in_order
 from gasla.gpu.primitive.drain_levels import peel
 from gasla.gpu.primitive.forest import (
     compress,
     extremes_of_subtrees,
     hook,
     label_components,
+    label_sides,
     likely_largest,
     link,
     link_groups,
     number,
     number_trees,
 )
+from gasla.gpu.primitive.independent_set import decide_in_order
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, has_edges
 from gasla.gpu.primitive.neighbors import count_at_edges, count_common_neighbors, orient, simplify

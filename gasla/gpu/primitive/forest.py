@@ -24,7 +24,7 @@ _BITS = 32  # of a word
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of "forest", "components" or "trees"; the sizes are bytes of ids and of offsets."""
+    """CUDA source of "forest", "components", "sides" or "trees"; the sizes are bytes of ids and of offsets."""
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
@@ -129,6 +129,26 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
     return count, labels
 
 
+def label_sides(graph: Graph) -> Array:
+    """Return the side of each vertex, int32, in one asynchronous launch; -1 in components with an odd cycle.
+
+    The smallest vertex of a component is on side 0. Edges join two copies of each vertex, from one copy to the other.
+    """
+    import cupy
+
+    lists, ids = graph.out, graph.id_dtype
+    sides = cupy.empty(graph.n, np.int32)
+    if graph.n:
+        parents, work = cupy.empty(2 * graph.n, ids), cupy.empty(2 * graph.n, ids)
+        kernel = _kernel("label_sides", parents, lists.indptr)
+        kernel.cooperative(
+            *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric), parents, work),
+            *(cupy.empty(_slice_capacity(2 * graph.m), np.uint64), _counters(kernel), sides),
+            blocks=_blocks(2 * graph.n),
+        )
+    return sides
+
+
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
     """Return the parents, the numbers and the sizes of a rooted spanning forest of a symmetric graph, in one launch.
 
@@ -170,7 +190,12 @@ def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Ar
     return low, high
 
 
-_FILES = {"label_components": "components", "number_trees": "trees", "extremes_of_subtrees": "trees"}
+_FILES = {
+    "label_components": "components",
+    "label_sides": "sides",
+    "number_trees": "trees",
+    "extremes_of_subtrees": "trees",
+}
 
 
 def _kernel(function: str, parents: Array, offsets: Array | None = None) -> compile.Kernel:

@@ -21,6 +21,7 @@ template <class T> void store_release_to_peer(T* address, T value) {
 }
 inline unsigned add_in_block(unsigned* address, unsigned value) { return atomicAdd(address, value); }
 inline void prefetch(const void*) {}
+inline void rest(unsigned) { warp::change(), sched_yield(); }  // for what another warp does
 BLOCKS_OWN double memory_of_launch[1 << 12];
 template <class P> char* tables_of_block() { return (char*)memory_of_launch; }
 inline unsigned opaque(unsigned at) { return at; }

@@ -32,6 +32,22 @@ struct Lists {
     __device__ __forceinline__ vertex_t neighbor(position_t k) const { return __ldg(neighbors + k); }
 };
 
+// Every vertex twice, as v and n + v, and each edge from one kind to the other. Both are in one tree if and only if an odd
+// cycle can be reached.
+struct BothSides {
+    Lists lists;
+    position_t m;
+    u64 n;
+
+    __device__ __forceinline__ BothSides(const Lists& lists, u64 m) : lists(lists), m((position_t)m), n(2 * lists.n) {}
+    __device__ __forceinline__ position_t begin(u64 v) const {
+        return v < lists.n ? lists.begin(v) : m + lists.begin(v - lists.n);
+    }
+    __device__ __forceinline__ vertex_t neighbor(position_t k) const {
+        return k < m ? (vertex_t)(lists.neighbor(k) + lists.n) : lists.neighbor(k - m);
+    }
+};
+
 // A part of a long list, for one warp.
 struct Slice {
     u64 low, high, vertex;
@@ -110,7 +126,8 @@ struct Hooked {
 };
 
 // The parent of v: its first neighbor, or with `two` the lower-ranked of its first two, if that ranks below v; else v.
-__device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex_t v, bool two) {
+template <class L>
+__device__ __forceinline__ Hooked hooked(const L& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
     const vertex_t first = low < high ? lists.neighbor(low) : v;
     const vertex_t second = two && low + 1 < high ? lists.neighbor(low + 1) : v;
@@ -181,8 +198,8 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
 }
 
 // Hook, and store in `others` the edge to link next, which saves reading the lists again.
-template <class Edges>
-__device__ void hook(const Lists& lists, Order order, const Edges& edges, vertex_t* parents, vertex_t* others) {
+template <class L, class Edges>
+__device__ void hook(const L& lists, Order order, const Edges& edges, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
         const Hooked start = hooked(lists, order, (vertex_t)v, true);
         parents[v] = start.parent;
@@ -220,8 +237,8 @@ __device__ void link_others(Order order, const Edges& edges, vertex_t* parents, 
 }
 
 // Unites trees along the edges of vertices outside the known tree; with `outward` also along those that lead out of it.
-template <class Edges> struct Linker {
-    Lists lists;
+template <class Edges, class L = Lists> struct Linker {
+    L lists;
     Order order;
     Edges edges;
     vertex_t* parents;
@@ -333,8 +350,8 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
 
 // Unite the trees at both ends of every edge, of vertices that are in no tree yet, and find the smallest vertex of each.
 // Parents are roots then, after a barrier, and `firsts` has the smallest vertex of each tree at its root (Afforest).
-template <class Edges>
-__device__ void join_all(const Lists& lists, u64 m, bool outward, const Edges& edges, vertex_t* parents, vertex_t* firsts,
+template <class L, class Edges>
+__device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges, vertex_t* parents, vertex_t* firsts,
                          Slice* slices, Control* control, Barrier& barrier) {
     const Order order{true};
     hook(lists, order, edges, parents, firsts);
@@ -356,7 +373,7 @@ __device__ void join_all(const Lists& lists, u64 m, bool outward, const Edges& e
     compress(parents, lists.n);
     barrier.wait();
     const vertex_t known = (vertex_t)fresh(&control->known);
-    Linker<Edges>{lists, order, edges, parents, known, outward}.link(0, m, slices, control, barrier);
+    Linker<Edges, L>{lists, order, edges, parents, known, outward}.link(0, m, slices, control, barrier);
     compress(parents, firsts, lists.n);
     barrier.wait();
 }

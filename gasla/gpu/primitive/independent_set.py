@@ -1,0 +1,30 @@
+"""Independent sets in the order of ranks on the GPU: one kernel, in which vertices wait for their neighbors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.runtime import compile
+from gasla.graph.adjacency import Adjacency
+
+Array = Any  # CuPy's
+
+_THREADS = 256
+_BLOCKS = 8
+
+
+def source(vertex_size: int, offset_size: int) -> str:
+    """CUDA source of the kernel; the sizes are bytes of ids and of offsets."""
+    return compile.source_of("independent_set.cuh", vertex_size, offset_size)
+
+
+def decide_in_order(lists: Adjacency, ranks: Array) -> None:
+    """Replace each rank by 2**32 - 1 if the vertex joins the set, else by 0, in place; ranks that are either stay."""
+    n = len(ranks)
+    if not n:
+        return
+    sizes = lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize
+    kernel = compile.kernel(source(*sizes), "decide_vertices", _THREADS, _BLOCKS)
+    kernel.cooperative(lists.indptr, lists.indices, np.uint64(n), ranks, blocks=compile.blocks_for(n, _THREADS))

@@ -1,0 +1,194 @@
+"""Whole algorithms of the GPU engine alone: kernels whose vertices wait for each other, where a program would iterate.
+
+A vertex program takes some microseconds per iteration on a GPU, and a coloring of a skewed graph thousands of
+iterations. In these kernels a vertex goes on as soon as those that it depends on are done. The public names are in
+`gasla.primitives`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from gasla.engines import CardOnly, chooses_kernels, engine
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.graph import Graph, whole_graph
+
+Array = Any  # CuPy's
+
+
+def fits_one_card(graph: Graph) -> bool:
+    """Return whether an algorithm should call a kernel of the GPU alone.
+
+    It should if `graph` is on a GPU, neither streamed nor spread over several, except within
+    `gasla.engines.interpreted` and `gasla.engines.programs_only`.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.fits_one_card(Graph.from_edges([0, 1], [1, 2]))
+    False
+    """
+    return graph.engine == "gpu" and graph.is_whole and not graph.is_streamed and chooses_kernels()
+
+
+def label_sides(graph: Any) -> Array:
+    """Find the two sides of each bipartite component, in one launch.
+
+    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.is_bipartite` and `gasla.greedy_color` call it.
+    Its time does not depend on distances.
+
+    Parameters
+    ----------
+    graph : Graph, or CuPy sparse array
+        On a GPU. Read as undirected; a self loop is an odd cycle.
+
+    Returns
+    -------
+    (n,) array of int32
+        0 for the smallest vertex of each component, and 0 or 1 for the others; -1 in components with an odd cycle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not on a GPU, or has more than 2**30 vertices of int32 ids.
+
+    Notes
+    -----
+    The components of a graph with two copies of each vertex, whose edges lead from one copy to the other: both copies
+    are in one component if and only if the vertex is in one with an odd cycle. Needs 16 bytes per vertex of int32 ids.
+
+    M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling. IPDPS
+    2018.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> from gasla import primitives
+    >>> path = gasla.Graph.from_edges([0, 1], [1, 2])
+    >>> primitives.label_sides(path.to("gpu"))  # doctest: +SKIP
+    array([0, 1, 0], dtype=int32)
+    """
+    graph = _on_gpu("label_sides", graph)
+    if 2 * graph.n > np.iinfo(graph.id_dtype).max:
+        raise ValueError(f"the graph has {graph.n} vertices of {graph.id_dtype}; expected room for twice as many ids")
+    return kernels().label_sides(graph)
+
+
+def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Array:
+    """Color vertices greedily by falling rank, all that can go on at a time.
+
+    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.greedy_color` calls it.
+
+    Parameters
+    ----------
+    graph : Graph, or CuPy sparse array
+        On a GPU. Read as undirected. Self loops and parallel edges do not matter.
+    ranks : (n,) CuPy array of integers
+        Of equal ranks, the larger id comes first.
+    colors : (n,) CuPy array of integers, optional
+        Colors that vertices have already; -1 for the others.
+
+    Returns
+    -------
+    (n,) array of int32
+        Each vertex has the least color that no neighbor before it has: the same as vertex by vertex.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not on a GPU.
+    ValueError
+        If an array is not one integer per vertex.
+
+    Notes
+    -----
+    Fastest if vertices with long lists come first. Needs 16 to 24 bytes per vertex besides the result.
+
+    M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
+
+    Examples
+    --------
+    >>> import cupy as cp, gasla  # doctest: +SKIP
+    >>> star = gasla.Graph.from_edges([0, 0], [1, 2]).to("gpu")  # doctest: +SKIP
+    >>> gasla.primitives.color_in_order(star, cp.array([0, 2, 1]))  # doctest: +SKIP
+    array([1, 0, 0], dtype=int32)
+    """
+    import cupy
+
+    graph = _on_gpu("color_in_order", graph)
+    ranks = _integers(graph, "ranks", ranks)
+    found = cupy.full(graph.n, -1, np.int32) if colors is None else _integers(graph, "colors", colors).astype(np.int32)
+    order = cupy.argsort(ranks, kind="stable")[::-1].astype(graph.id_dtype)
+    kernels().color_in_order(_lists(graph), order, found)
+    return found
+
+
+def decide_in_order(graph: Any, ranks: Array) -> Array:
+    """Find the independent set of a loop over the vertices by falling rank, all that can go on at a time.
+
+    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.maximal_independent_set` calls it.
+
+    Parameters
+    ----------
+    graph : Graph, or CuPy sparse array
+        On a GPU. Read as undirected. Self loops and parallel edges do not matter.
+    ranks : (n,) CuPy array of integers
+        Of equal ranks, the larger id comes first. A vertex of rank ``2**32 - 1`` is in the set, one of rank 0 is not.
+
+    Returns
+    -------
+    (n,) array of bool
+        Whether each vertex is in the set: no neighbor before it is. The same as vertex by vertex.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not on a GPU.
+    ValueError
+        If `ranks` is not one integer per vertex.
+
+    Notes
+    -----
+    M. Burtscher, S. Devale, S. Azimi, J. Jaiganesh, E. Powers: A High-Quality and Fast Maximal Independent Set
+    Implementation for GPUs. ACM Transactions on Parallel Computing 5 (2018).
+
+    Examples
+    --------
+    >>> import cupy as cp, gasla  # doctest: +SKIP
+    >>> path = gasla.Graph.from_edges([0, 1], [1, 2]).to("gpu")  # doctest: +SKIP
+    >>> gasla.primitives.decide_in_order(path, cp.array([1, 2, 3]))  # doctest: +SKIP
+    array([ True, False,  True])
+    """
+    graph = _on_gpu("decide_in_order", graph)
+    decided = _integers(graph, "ranks", ranks).astype(np.uint32)
+    kernels().decide_in_order(_lists(graph), decided)
+    return decided == np.uint32(2**32 - 1)
+
+
+def _on_gpu(name: str, graph: Any) -> Graph:
+    graph = whole_graph(graph)
+    if graph.engine != "gpu" or graph.is_streamed:
+        where = "streamed" if graph.engine == "gpu" else f"on the {graph.engine}"
+        raise TypeError(f"{name} takes a graph in the memory of a GPU, and this one is {where}: graph.to('gpu')")
+    return graph
+
+
+def _integers(graph: Graph, name: str, given: Any) -> Array:
+    import cupy
+
+    array = cupy.asarray(given)
+    if array.dtype.kind not in "iu" or array.shape != (graph.n,):
+        raise ValueError(f"{name} has type {array.dtype} and shape {array.shape}; expected {graph.n} integers")
+    return array
+
+
+def _lists(graph: Graph) -> Adjacency:
+    """Return lists of all neighbors of each vertex."""
+    return graph.out if graph.is_symmetric else graph.both
+
+
+def kernels() -> CardOnly:
+    """Return the primitives of the GPU engine that only it has."""
+    return cast(CardOnly, engine("gpu").primitives())

@@ -1,0 +1,88 @@
+"""Kernels of the GPU alone, against loops over vertices and the CPU's programs: `gasla.operations.one_card`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla import Graph, datasets, engines, primitives
+from gasla.algorithms.components.is_bipartite import two_sides
+from tests.algorithms.components.test_bipartite_and_bridges import SHAPES
+from tests.gpu.test_coloring_emulated import complete, one_by_one
+from tests.gpu.test_independent_set_emulated import JOINED, LEFT
+from tests.gpu.test_independent_set_emulated import one_by_one as set_one_by_one
+
+LARGE = {
+    "complete": lambda: complete(1100),  # more colors than a window has
+    "grid": lambda: Graph(datasets.grid(12)),
+    "rmat": lambda: Graph(datasets.rmat(11)),
+    "random": lambda: Graph.from_edges(*np.random.default_rng(1).integers(0, 3000, (2, 9000)), n=3000),
+    "star": lambda: Graph.from_edges(np.zeros(5000, np.int64), np.arange(1, 5001)),
+}
+ALL: dict[str, Any] = {**SHAPES, **LARGE}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ALL)
+def test_colors_are_those_of_one_thread(name: str) -> None:
+    import cupy
+
+    graph, random = ALL[name](), np.random.default_rng(4)
+    for ranks in (np.diff(graph.both.indptr), random.integers(0, 5, graph.n), random.permutation(graph.n)):
+        order = np.lexsort((np.arange(graph.n), ranks))[::-1]
+        found = primitives.color_in_order(graph.to("gpu"), cupy.asarray(ranks))
+        np.testing.assert_array_equal(found.get(), one_by_one(graph, order, np.full(graph.n, -1)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ALL)
+def test_sets_are_those_of_one_thread(name: str) -> None:
+    import cupy
+
+    graph, random = ALL[name](), np.random.default_rng(4)
+    for most in (2, 5, 2**30):
+        ranks = random.integers(1, most, graph.n).astype(np.uint32)
+        found = primitives.decide_in_order(graph.to("gpu"), cupy.asarray(ranks)).get()
+        np.testing.assert_array_equal(found, set_one_by_one(graph, ranks) == JOINED)
+    assert LEFT not in set_one_by_one(graph, ranks)[found]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ALL)
+def test_sides_and_algorithms_are_those_of_programs(name: str) -> None:
+    graph = ALL[name]()
+    on_gpu = graph.to("gpu")
+    np.testing.assert_array_equal(primitives.label_sides(on_gpu).get(), two_sides(graph, loops=True))
+    for function in (gasla.greedy_color, gasla.maximal_independent_set):
+        expected = function(graph)
+        np.testing.assert_array_equal(function(on_gpu).get(), expected)
+        with engines.programs_only():
+            np.testing.assert_array_equal(function(on_gpu).get(), expected)
+
+
+def test_other_graphs_are_refused() -> None:
+    path = Graph.from_edges([0, 1], [1, 2])
+    calls = (
+        lambda: primitives.label_sides(path),
+        lambda: primitives.color_in_order(path, np.arange(3)),
+        lambda: primitives.decide_in_order(path, np.arange(3)),
+    )
+    for call in calls:
+        with pytest.raises(TypeError, match=r"in the memory of a GPU, and this one is on the cpu: graph.to\('gpu'\)"):
+            call()
+    assert not primitives.fits_one_card(path)
+
+
+@pytest.mark.gpu
+def test_wrong_arrays_are_refused() -> None:
+    import cupy
+
+    path = Graph.from_edges([0, 1], [1, 2]).to("gpu")
+    for wrong in (cupy.arange(2), cupy.ones(3)):
+        with pytest.raises(ValueError, match="expected 3 integers"):
+            primitives.color_in_order(path, wrong)
+        with pytest.raises(ValueError, match="expected 3 integers"):
+            primitives.decide_in_order(path, wrong)
+        with pytest.raises(ValueError, match="colors has type"):
+            primitives.color_in_order(path, cupy.arange(3), wrong)
