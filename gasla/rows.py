@@ -65,14 +65,20 @@ class Task:
 
 
 class Row:
-    """A public function with its commands, its tasks, and calls to ship compiled.
+    """A public function with its commands, its tasks, calls to ship compiled, and what its speed is compared with.
 
     Calls are text, such as `"bfs(g, 0)"`. A wheel ships their code in addition to the calls that `gasla.shipping.calls`
     derives from the signature.
+
+    `method` names the best published method for the task, which gasla may or may not use, and where it was published.
+    `longer` is a sentence that says why a call takes over twenty times as long as `connected_components`, where it
+    does. `docs/floors.md` shows both beside measured times.
     """
 
-    def __init__(self, function: Callable[..., Any], *parts: Command | Task | str) -> None:
-        self.function = function
+    def __init__(
+        self, function: Callable[..., Any], *parts: Command | Task | str, method: str = "", longer: str = ""
+    ) -> None:
+        self.function, self.method, self.longer = function, method, longer
         self.commands = [part for part in parts if isinstance(part, Command)]
         tasks = [part for part in parts if isinstance(part, Task)]
         self.tasks = [replace(task, name=task.name or function.__name__) for task in tasks]
@@ -85,7 +91,8 @@ def rows() -> list[Row]:
 
     In each file `ROW` is a row or a list of rows.
     """
-    homes = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(("algorithms.", "operations."))]
+    rooms = "algorithms.", "operations.", "graph.transform."
+    homes = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(rooms)]
     of_files = [getattr(importlib.import_module(f"gasla.{home}"), "ROW", []) for home in homes]
     return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
 

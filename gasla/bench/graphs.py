@@ -29,8 +29,13 @@ from gasla.output import placing
 SOURCES = 8
 FEATURES = 64
 STEPS = 16  # steps per walk
+SHUFFLED = 7  # seed
+RELATION = ("vertex", "to", "vertex")
 SELECTED, ONE_WAY = 0.55, 55  # fraction of edges in the directed graphs, and seed
 SAMPLES = 1 << 14  # edges sampled to test whether neighbors are close
+PART = 1 << 10  # vertices of the part on which functions are measured whose results outgrow the graph
+POINTS = 1 << 13  # points in space
+RANKED = 10  # vertices ranked for each vertex
 
 FAMILIES = {
     "rmat": datasets.rmat,
@@ -128,6 +133,45 @@ class BenchmarkGraph:
     def network(self) -> Graph:
         """The capacities as a `gasla.Graph`."""
         return self.graph.with_values(self.matrix.data.astype(np.int32))
+
+    @cached_property
+    def part(self) -> BenchmarkGraph:
+        """The part of the graph with the `PART` vertices nearest to the first source: it is connected."""
+        level = moved(gasla.bfs(self.graph, self.sources[0]), "cpu")
+        nearest = np.argsort(np.where(level < 0, self.graph.n, level), kind="stable")[
+            : min(PART, int((level >= 0).sum()))
+        ]
+        matrix = csr_array(self.on("cpu").matrix)[np.sort(nearest)][:, np.sort(nearest)]
+        return BenchmarkGraph(self.name, matrix).on(self.device)
+
+    @cached_property
+    def shuffled(self) -> Graph:
+        """The same graph with its vertices in another order."""
+        xp = array_module(self.matrix)
+        order = xp.asarray(np.random.default_rng(SHUFFLED).permutation(self.graph.n))
+        return Graph.from_edges(order[self.graph.out.owners()], order[self.matrix.indices], n=self.graph.n)
+
+    @cached_property
+    def typed(self) -> gasla.TypedGraph:
+        """The graph with one type of vertices and one relation."""
+        return gasla.TypedGraph({RELATION: self.graph})
+
+    @cached_property
+    def points(self) -> Any:
+        """Points in a space of as many dimensions as there are features."""
+        return self.features[:POINTS]
+
+    @cached_property
+    def costs(self) -> Graph:
+        """A complete bipartite graph with random weights, from one vertex for each feature to the others."""
+        return Graph.from_bipartite(csr_array(moved(self.features, "cpu").T + 1))
+
+    @cached_property
+    def ranked(self) -> Any:
+        """Different pseudorandom vertices for each vertex, as a recommendation would rank them."""
+        ids = array_module(self.matrix).arange(self.graph.n, dtype=np.int64)
+        first, step = ids * 7919, array_module(self.matrix).arange(RANKED, dtype=np.int64) * 104_729
+        return (first[:, None] + step) % self.graph.n
 
     @property
     def ends(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ import gasla
 import semirings
 from gasla import rows, verify
 from gasla.arrays import array_module, device_of, moved
-from gasla.bench.graphs import SELECTED, STEPS, BenchmarkGraph
+from gasla.bench.graphs import RELATION, SELECTED, STEPS, BenchmarkGraph
 from gasla.bench.peers import (
     DAMPING,
     DRAWN,
@@ -41,6 +41,10 @@ PATHS = 5  # number of shortest paths between two vertices
 FIRST = 4  # number of searches to verify, of many
 UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
 SPLIT = 0.8, 0.1, 0.1  # fractions of the edges
+LOADED = 1 << 13  # vertices whose neighbors are loaded
+SOON = 10  # largest time between edges, of 10,000
+SHORT = 4  # edges of cycles and paths
+TOGETHER = 64  # graphs of a batch
 MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
 
 Answer = Any
@@ -147,6 +151,8 @@ class Task(NamedTuple):
     several: int | None = None  # number of sources, if "sources"
     counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m  # edges traversed, if "nowhere"
     may_overflow: bool = False
+    function: str = ""  # the public function that is called, if the task has another name
+    on_part: bool = False  # whether it is called on `BenchmarkGraph.part`
 
 
 def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
@@ -216,17 +222,21 @@ def task(
 ) -> Task:
     """Return a task that calls a function of gasla with the given arguments, on one of the benchmark's graphs.
 
-    The benchmark gives sources to functions that take sources and no target. The verifier named `checked_by` is called
-    with these arguments, those in `checked_with`, and the answer, each by its name.
+    `on` names the graph: an attribute of `BenchmarkGraph`, or of its part, such as "part.acyclic". Arguments are then
+    made from the part, too. The benchmark gives sources to functions that take sources and no target. The verifier
+    named `checked_by` is called with these arguments, those in `checked_with`, and the answer, each by its name.
     """
     called, of = getattr(gasla, function), given if callable(given) else lambda _: given
+    part, _, on = on.rpartition(".")
     takes = inspect.signature(called).parameters
     starts: Any = next((name for name in ("source", "sources") if name in takes and "target" not in takes), "nowhere")
 
     def call(g: BenchmarkGraph, *start: Any) -> Answer:
+        g = g.part if part else g
         return called(getattr(g, on), **dict(zip((starts,), start)), **of(g))
 
     def check(g: BenchmarkGraph, answer: Answer, sources: list[int]) -> None:
+        g = g.part if part else g
         known: dict[str, Any] = {**of(g), **checked_with}
         if starts != "nowhere":
             known[starts] = sources[0] if starts == "source" else sources
@@ -237,7 +247,33 @@ def task(
             parts = {next(name for name in wanted if name not in known): answer}
         verifier(getattr(g, on), **{name: value for name, value in {**known, **parts}.items() if name in wanted})
 
-    return Task(starts, call, check if checked_by else None, **more)
+    return Task(starts, call, check if checked_by else None, function=function, on_part=bool(part), **more)
+
+
+def names_of(function: str) -> list[str]:
+    """Return the names of the tasks that call a public function, the main one first."""
+    return [name for name, task in TASKS.items() if function in (name, task.function)]
+
+
+class Paces(gasla.WalkProgram):
+    """Walks that go back along an edge one time in ten only."""
+
+    def accept(self, previous, vertex, target, edge):
+        return semirings.where(target.id == previous.id, 0.1, 1.0)
+
+
+def batches(g: BenchmarkGraph) -> int:
+    """Load the neighbors of some vertices in two layers; return how many batches there are."""
+    return sum(1 for _ in gasla.loader(g.graph, moved(g.walkers[:LOADED], "cpu"), [DRAWN, DRAWN]))
+
+
+def picture(g: BenchmarkGraph) -> Any:
+    """Draw the part of a graph at given positions; return them."""
+    from matplotlib import pyplot
+
+    positions = g.part.features[:, :2]
+    pyplot.close(gasla.draw(g.part.graph, positions).figure)
+    return positions
 
 
 def of_row(function: str, row: rows.Task) -> Task:
@@ -367,6 +403,95 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
     "mxm_masked": Task(
         "nowhere", lambda g: gasla.mxm(g.lower, g.lower, semirings.plus_pair, mask=g.lower),
         totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
+    ),
+    "dominators": task("dominators", on="directed", checked_by="dominators", counted=selected),
+    "alternative_paths": task(
+        "alternative_paths", ends, checked_by="alternative_paths",
+        array=lambda a: np.array([path.distance for path in a]), form=nothing,
+    ),
+    "simple_paths": task("simple_paths", lambda g: {**ends(g), "max_length": SHORT, "count": True}, "part.graph"),
+    "simple_cycles": task("simple_cycles", {"max_length": SHORT, "count": True}, "part.graph"),
+    "find_cycle": Task("nowhere", lambda g: np.array(gasla.find_cycle(g.acyclic) is None)),
+    "cycle_basis": Task("nowhere", lambda g: np.array(len(gasla.cycle_basis(g.part.graph))), on_part=True),
+    "steiner_tree": Task("sources", lambda g, s: gasla.steiner_tree(g.graph, s).weight, several=8, form=nothing),
+    "transitive_closure": Task("nowhere", lambda g: size(gasla.transitive_closure(g.part.acyclic)), on_part=True),
+    "transitive_reduction": task("transitive_reduction", on="part.acyclic", checked_by="transitive_reduction"),
+    "latest_departure": task(
+        "latest_departure", lambda g: {"target": g.ends[1]}, "temporal", checked_by="latest_departure"
+    ),
+    "temporal_reachability": task("temporal_reachability", on="temporal", several=8),
+    "temporal_cycles": task(
+        "temporal_cycles", {"max_length": 3, "duration": SOON, "count": True}, on="temporal"
+    ),
+    "temporal_motif_counts": Task(
+        "nowhere", lambda g: np.array([*gasla.temporal_motif_counts(g.temporal, SOON).values()])
+    ),
+    "top_k_pagerank": task("top_k_pagerank", array=part("vertices"), form=nothing, several=8),
+    "partition_table": Task(
+        "nowhere", lambda g: gasla.partition_table(g.graph, g.groups, weighted=False).conductance, form=nothing
+    ),
+    "partition_quality": Task("nowhere", lambda g: np.array(gasla.partition_quality(g.graph, g.groups)), agree=near),
+    "maximal_cliques": task("maximal_cliques", {"count": True}, "part.graph"),
+    "weisfeiler_lehman_hash": Task("nowhere", lambda g: gasla.weisfeiler_lehman_hash(g.graph), form=nothing,
+                                   array=lambda a: np.zeros(0)),
+    "is_isomorphic": task("is_isomorphic", lambda g: {"other": g.shuffled}),
+    "isomorphisms": Task("nowhere", lambda g: next(gasla.isomorphisms(g.graph, g.shuffled)), form=nothing),
+    "randomized": task("randomized", array=size),
+    "null_model": Task(
+        "nowhere", lambda g: np.array(gasla.null_model(g.graph, gasla.transitivity, 2).mean), form=nothing
+    ),
+    "draw": Task("nowhere", picture, form=nothing, on_part=True),
+    "spectral_clustering": task(
+        "spectral_clustering", {"k": 4, "tol": 1e-3, "weighted": False}, array=part("labels"), form=nothing
+    ),
+    "fiedler_vector": task(
+        "fiedler_vector", {"tol": TOLERANCE, "weighted": False}, "part.graph", form=nothing
+    ),
+    "k_nearest_neighbors": Task(
+        "nowhere", lambda g: gasla.k_nearest_neighbors(g.points, SIMILAR).neighbors, form=nothing
+    ),
+    "nearest_neighbors_graph": Task(
+        "nowhere", lambda g: size(gasla.nearest_neighbors_graph(g.points, SIMILAR)), form=nothing
+    ),
+    "project": Task(
+        "nowhere", lambda g: size(gasla.project(g.part.two_sides, side=np.arange(g.part.graph.n))), on_part=True
+    ),
+    "complement": task("complement", on="part.graph", checked_by="complement", array=size),
+    "line_graph": task("line_graph", on="part.graph", array=size),
+    "assignment": task("assignment", on="part.costs", checked_by="assignment", form=nothing),
+    "minimum_cost_flow": Task(
+        "nowhere", lambda g: np.array(
+            gasla.minimum_cost_flow(g.part.network, dict(zip(g.part.ends, (1, -1)))).cost
+        ), on_part=True,
+    ),
+    "temporal_walks": Task(
+        "nowhere", lambda g: gasla.temporal_walks(g.temporal, g.walkers, STEPS), form=nothing, counted=STEPS_OF_ALL
+    ),
+    "metapath_walks": Task(
+        "nowhere", lambda g: gasla.metapath_walks(g.typed, g.walkers, [RELATION], STEPS), form=nothing,
+        counted=STEPS_OF_ALL,
+    ),
+    "walk": Task(
+        "nowhere", lambda g: gasla.walk(Paces, g.graph, g.walkers, STEPS), form=nothing, counted=STEPS_OF_ALL
+    ),
+    "loader": Task("nowhere", lambda g: np.array(batches(g)), form=nothing, counted=lambda g: DRAWN * LOADED),
+    "edge_softmax": task("edge_softmax", lambda g: {"scores": g.matrix.data}, form=nothing),
+    "edge_softmax_gradient": task(
+        "edge_softmax_gradient", lambda g: {"shares": g.matrix.data, "gradient": g.matrix.data}, form=nothing
+    ),
+    "ranking_metrics": Task("nowhere", lambda g: np.array(gasla.ranking_metrics(g.ranked, g.graph)), agree=near),
+    "vxm": Task(
+        "nowhere", lambda g: gasla.vxm(g.vector, g.graph),
+        like(lambda g: g.vector @ g.matrix.astype(np.float64), shares), agree=near,
+    ),
+    "top_k": Task("nowhere", lambda g: gasla.top_k(g.matrix, SIMILAR).values, agree=near),
+    "batch": Task("nowhere", lambda g: size(gasla.batch([g.part.graph] * TOGETHER).graph), on_part=True),
+    "compare_partitions": Task(
+        "nowhere", lambda g: np.array(gasla.compare_partitions(g.groups, g.groups[::-1].copy())), agree=near
+    ),
+    "reduce_by_key": Task(
+        "nowhere", lambda g: gasla.reduce_by_key(g.matrix.indices, g.matrix.data, semirings.plus, g.graph.n),
+        agree=near,
     ),
 }  # fmt: skip
 ALGORITHMS = tuple(TASKS)

@@ -6,6 +6,7 @@ import numpy as np
 
 from gasla.arrays import array_module
 from gasla.graph.validate import as_ids, same_device
+from gasla.rows import Row
 
 
 class PartitionComparison(NamedTuple):
@@ -77,3 +78,6 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     most = (in_rows + in_columns) / 2
     ari = (in_both - expected) / (most - expected) if most != expected else 1.0
     return PartitionComparison(max(nmi, 0.0), ari, apart)
+
+
+ROW = Row(compare_partitions, method="a sorted contingency table (Hubert, Arabie, Journal of Classification 2, 1985)")

@@ -31,6 +31,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.operations.sampling import relation_seed, seed_word
+from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
 By = Literal["uniform", "degree"]
@@ -641,3 +642,9 @@ def _cumulative(fractions: Sequence[float]) -> list[float]:
     if abs(sum(parts) - 1) > 1e-6:
         raise ValueError(f"fractions add up to {sum(parts):g}; expected 1, such as (0.8, 0.1, 0.1)")
     return [min(sum(parts[: k + 1]), 1.0) for k in range(len(parts) - 1)] + [1.0]
+
+
+ROW = [
+    Row(negative_edges, method="random pairs, rejected where an edge is (Leskovec, Backstrom, WSDM 2011), as in DGL"),
+    Row(split_edges, method="a random key for each edge and a selection (Liben-Nowell, Kleinberg, JASIST 58, 2007)"),
+]

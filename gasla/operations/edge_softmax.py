@@ -19,6 +19,7 @@ from gasla.graph.validate import as_array
 from gasla.operations.phases import Phase
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
+from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
 
@@ -200,3 +201,9 @@ def _columns(graph: Graph, name: str, given: Any) -> Array:
     if array_module(array) is not module_of(graph.device):
         array = moved(array, graph.device)
     return array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
+
+
+ROW = [
+    Row(edge_softmax, method="a fused maximum, sum and quotient per row: dgNN (Zhang et al., MLSys 2022)"),
+    Row(edge_softmax_gradient, method="a fused sum and difference per row: dgNN (Zhang et al., MLSys 2022)"),
+]

@@ -23,6 +23,7 @@ from gasla.operations.batches import Batch, EdgeBatch, Edges, Plain, Typed, Vert
 from gasla.operations.edge_samples import By
 from gasla.operations.samples import TypedSample
 from gasla.operations.sampling import sampler_of, seed_word
+from gasla.rows import Row
 
 As = Literal["numpy", "torch", "pyg"]
 T = TypeVar("T")
@@ -313,3 +314,6 @@ def _filled(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, 
         data[relation].edge_index, data[relation].e_id = index, sample.edge_ids[relation]
         data[relation].num_sampled_edges = sample.edge_counts[relation]
     return data
+
+
+ROW = Row(loader, method="batches made ahead, features gathered in parallel: SALIENT (Kaler et al., MLSys 2022)")

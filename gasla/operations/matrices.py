@@ -18,6 +18,7 @@ from gasla.operations.multiply import product
 from gasla.operations.operands import check_semiring, lists_of, place, require_same_device
 from gasla.operations.sparse import Sparse
 from gasla.program.terms import Array, Lists, Terms, parts, trace
+from gasla.rows import Row
 from semirings import Semiring, TupleType
 
 
@@ -202,3 +203,9 @@ def _damaged(**matrices: Lists | None) -> ValueError:
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")
     return ValueError("a matrix changed while it was read; expected the same arrays until the call returns")
+
+
+ROW = Row(
+    mxm,
+    method="hash tables by length of row (Nagasaka et al., Parallel Computing 90, 2019); OpSparse (Du et al., 2022)",
+)

@@ -30,6 +30,7 @@ from gasla.operations.operands import (
     vector,
 )
 from gasla.program.terms import Array, Lists, Ready, trace
+from gasla.rows import Row
 from semirings import Semiring, TupleType
 
 MOST = 64  # products that are cached per matrix
@@ -224,3 +225,9 @@ def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: 
                 lists.products.clear()
             lists.products[key] = ready
     return ready
+
+
+ROW = [
+    Row(mxv, method="merge-based rows (Merrill, Garland, SC 2016), as in cuSPARSE and MKL"),
+    Row(vxm, method="merge-based rows of the transposed matrix (Merrill, Garland, SC 2016)"),
+]

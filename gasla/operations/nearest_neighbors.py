@@ -20,6 +20,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.transform.nearest_by_tree import nearest_by_tree
 from gasla.graph.validate import as_array
+from gasla.rows import Row
 from semirings import max as largest
 
 Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
@@ -317,3 +318,15 @@ def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> 
             for _ in steps():
                 pass
     return neighbors, distances
+
+
+ROW = [
+    Row(
+        k_nearest_neighbors,
+        method="products of blocks and a selection: Faiss (Johnson et al., 2021); in few dimensions a k-d tree",
+    ),
+    Row(
+        nearest_neighbors_graph,
+        method="products of blocks and a selection: Faiss (Johnson et al., 2021); in few dimensions a k-d tree",
+    ),
+]

@@ -11,6 +11,7 @@ from gasla.arrays import any_true, distinct, module_of, moved
 from gasla.graph.arguments import vertex_ids
 from gasla.graph.graph import whole_graph
 from gasla.graph.validate import as_array
+from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
 
@@ -109,3 +110,6 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
     )
     recall, precision, ndcg, mrr, hit_rate = (float(mean.mean()) for mean in means)
     return RankingMetrics(recall, precision, ndcg, mrr, hit_rate, len(right))
+
+
+ROW = Row(ranking_metrics, method="a sorted join of lists and answers (Järvelin, Kekäläinen, ACM TOIS 20, 2002)")

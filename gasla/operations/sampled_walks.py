@@ -20,6 +20,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.operations.sampling import Array, Sampler, TimedSampler, ranges_of, sampler_of, seed_hash, seed_word
+from gasla.rows import Row
 
 
 def temporal_walks(
@@ -254,3 +255,9 @@ def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
         if one[2] != other[0]:
             raise ValueError(f"metapath goes from {one} to {other}; expected a relation that begins at {one[2]!r}")
     return path
+
+
+ROW = [
+    Row(temporal_walks, method="a search by time in each list: TEA (Huan et al., EuroSys 2023)"),
+    Row(metapath_walks, method="a walk over the lists of one relation a step (Dong, Chawla, Swami, KDD 2017)"),
+]

@@ -18,6 +18,7 @@ from gasla.graph.arguments import NO_LIMIT, whole_number
 from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import find_outside
 from gasla.operations.operands import lists_of
+from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
 
@@ -91,3 +92,6 @@ def top_k(A: Any, k: int) -> TopK:
     numbers = values.view(np.uint8) if values.dtype.kind == "b" else values
     columns, best = engine(device_of(values)).primitives().top_k(lists.indptr, lists.indices, numbers, k)
     return TopK(columns, best.view(values.dtype))
+
+
+ROW = Row(top_k, method="a selection per row (Alabi et al., J. Experimental Algorithmics 17, 2012)")

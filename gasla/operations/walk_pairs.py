@@ -8,6 +8,7 @@ from gasla.arrays import array_module, device_of
 from gasla.graph.arguments import NO_LIMIT, whole_number
 from gasla.graph.memory_limit import LARGE, require_room
 from gasla.graph.validate import as_array
+from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
 
@@ -72,3 +73,6 @@ def _check_room(rows: Array, window: int) -> None:
         here = rows >= 0
         count = sum(int((here[:, apart:] & here[:, :-apart]).sum()) for apart in range(1, window + 1))
     require_room("the pairs have", count, each, device_of(rows), "a smaller window, or fewer walks")
+
+
+ROW = Row(walk_pairs, method="a window over each walk (Perozzi, Al-Rfou, Skiena, KDD 2014)")

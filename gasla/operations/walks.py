@@ -20,6 +20,7 @@ from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
 from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
+from gasla.rows import Row
 
 
 def walk(
@@ -123,3 +124,6 @@ def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Ar
     weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
     starts = moved(starts, graph.device)
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
+
+
+ROW = Row(walk, method="rejection for any program: KnightKing (Yang et al., SOSP 2019); ThunderRW (PVLDB 14, 2021)")

@@ -161,4 +161,5 @@ ROW = Row(
         ),
         options=UNWEIGHTED,
     ),
+    method="dynamic programming in topological order (Kelley, Walker, 1959)",
 )

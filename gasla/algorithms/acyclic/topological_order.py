@@ -207,4 +207,5 @@ ROW = Row(
         lambda f: f.listed(f["order"], f["levels"][f["order"]]),
         fixed={"levels": True},
     ),
+    method="peeling of vertices without in-edges (Kahn, Communications of the ACM 5, 1962)",
 )

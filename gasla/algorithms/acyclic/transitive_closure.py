@@ -152,4 +152,5 @@ ROW = Row(
         lambda f: f.ranking("reached"),
         unpack=lambda _, made: {"closure": made, "reached": made.out_degrees},
     ),
+    method="sets of bits in reverse topological order of components (Purdom, BIT 10, 1970)",
 )

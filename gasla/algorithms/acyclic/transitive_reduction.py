@@ -71,4 +71,5 @@ ROW = Row(
         *("transitive-reduction", {"kept": "kept"}, lambda f: f.inside("kept", "stored edges are in the reduction")),
         lambda f: f.edges(f.members("kept")),
     ),
+    method="sets of bits in reverse topological order (Aho, Garey, Ullman, SIAM J. Computing 1, 1972)",
 )

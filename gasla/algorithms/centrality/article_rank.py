@@ -17,7 +17,7 @@ from gasla.graph.graph import as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
-from gasla.rows import UNWEIGHTED, Row, scores
+from gasla.rows import UNWEIGHTED, Row, Task, scores
 
 
 @takes_weight
@@ -102,4 +102,6 @@ def article_rank(
 ROW = Row(
     article_rank,
     scores("article-rank", {"ranks": "rank"}, lambda f: f.convergence("highest ranks"), options=UNWEIGHTED),
+    Task(part="ranks", agree="near"),
+    method="power iteration by pulling (Li, Willett, Aslib Proceedings 61, 2009), in blocks as of PageRank",
 )

@@ -123,4 +123,5 @@ ROW = Row(
     Task("closeness", agree="near", several=64),
     "closeness_centrality(g, k=8)",
     "closeness_centrality(g, weighted=True, k=8)",
+    method="MS-BFS with sums per level (Then et al., PVLDB 8, 2014)",
 )

@@ -167,5 +167,7 @@ def _start(graph: Graph, nstart: Any) -> Any:
 
 
 ROW = Row(
-    eigenvector_centrality, scores("eigenvector", {"scores": "eigenvector"}, lambda f: f.convergence("highest scores"))
+    eigenvector_centrality,
+    scores("eigenvector", {"scores": "eigenvector"}, lambda f: f.convergence("highest scores")),
+    method="power iteration, or thick-restart Lanczos (Wu, Simon, SIAM J. Matrix Analysis 22, 2000)",
 )

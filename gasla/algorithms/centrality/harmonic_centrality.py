@@ -114,4 +114,5 @@ ROW = Row(
     scores("harmonic", {"scores": "harmonic"}, lambda f: f.from_sources("highest closeness, by distances")),
     Task("harmonic", agree="near", several=64),
     "harmonic_centrality(g, weighted=True, k=8)",
+    method="MS-BFS with sums per level (Then et al., PVLDB 8, 2014)",
 )

@@ -19,7 +19,7 @@ from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import MOST_SEED, edge_probabilities, real_number, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 Array = Any  # NumPy's or CuPy's
 FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, which tells their mean size, and then
@@ -248,4 +248,6 @@ ROW = Row(
         *(lambda f: f.named(f["seeds"]), "ids"),
         defaults={"k": 3},
     ),
+    Task(options={"k": 10, "probability": 0.01, "epsilon": 0.3}, part="seeds", form="nothing", checked_by=""),
+    method="OPIM-C: reverse samples, with bounds from both halves (Tang et al., SIGMOD 2018)",
 )

@@ -209,4 +209,8 @@ def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
     warn(words, ConvergenceWarning, stacklevel=3)
 
 
-ROW = Row(katz_centrality, scores("katz", {"scores": "katz"}, lambda f: f.convergence("highest scores")))
+ROW = Row(
+    katz_centrality,
+    scores("katz", {"scores": "katz"}, lambda f: f.convergence("highest scores")),
+    method="power iteration by pulling (Katz, Psychometrika 18, 1953), in blocks as of PageRank",
+)

@@ -425,4 +425,5 @@ ROW = Row(
     pagerank,
     scores("pagerank", {"ranks": "rank"}, lambda f: f.convergence("highest ranks"), options=UNWEIGHTED),
     "pagerank(g, weighted=False, personalization={0: 1.0})",
+    method="pulling with partition-centric blocks: PCPM (Lakhotia, Kannan, Prasanna, USENIX ATC 2018)",
 )

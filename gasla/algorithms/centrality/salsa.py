@@ -20,7 +20,7 @@ from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
-from gasla.rows import Row, links
+from gasla.rows import Row, Task, links
 
 
 class Forward(Spread):
@@ -155,4 +155,9 @@ def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Gr
     return graph, {name: x.astype(dtype) for name, x in named.items()}
 
 
-ROW = Row(salsa, links("salsa"))
+ROW = Row(
+    salsa,
+    links("salsa"),
+    Task(part="hubs", agree="near"),
+    method="power iteration in both directions (Lempel, Moran, ACM TOIS 19, 2001)",
+)

@@ -222,4 +222,7 @@ def _best(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
     return xp.where(best.values > 0, best.columns, -1), best.values
 
 
-ROW = Row(top_k_pagerank)
+ROW = Row(
+    top_k_pagerank,
+    method="power iteration for several users at once (Haveliwala, WWW 2002); approximate: FORA (KDD 2017)",
+)

@@ -4,7 +4,7 @@ from typing import Any
 
 from gasla.algorithms.clustering.clustering import clustering
 from gasla.graph.arguments import check_flags
-from gasla.rows import Row, number
+from gasla.rows import Row, Task, number
 
 
 def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
@@ -44,4 +44,9 @@ def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     return float(scores.sum()) / max(count, 1)
 
 
-ROW = Row(average_clustering, number("average-clustering", "the mean clustering coefficient"))
+ROW = Row(
+    average_clustering,
+    number("average-clustering", "the mean clustering coefficient"),
+    Task(agree="near"),
+    method="triangles at vertices by oriented lists (Schank, Wagner, WEA 2005)",
+)

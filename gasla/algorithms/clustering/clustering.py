@@ -180,4 +180,5 @@ ROW = Row(
     clustering,
     scores("clustering", {"scores": "clustering"}, lambda _: "highest clustering coefficients:"),
     Task(agree="near"),
+    method="triangles at vertices by oriented lists (Schank, Wagner, WEA 2005; TRUST, 2021)",
 )

@@ -52,4 +52,5 @@ ROW = Row(
     scan_statistics,
     scores("scan-statistics", {"counts": "scan_statistic"}, lambda _: "most edges among a vertex and its neighbors:"),
     Task(),
+    method="triangles at vertices by oriented lists (Schank, Wagner, WEA 2005)",
 )

@@ -136,4 +136,5 @@ ROW = Row(
         lambda _: "highest square clustering coefficients:",
     ),
     Task(agree="near"),
+    method="paths of two edges from the end of lower degree (Chiba, Nishizeki, SIAM J. Computing 14, 1985)",
 )

@@ -7,7 +7,7 @@ import numpy as np
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.graph.graph import as_graph
 from gasla.operations.primitives import simplify
-from gasla.rows import Row, number
+from gasla.rows import Row, Task, number
 
 
 def transitivity(graph: Any) -> float:
@@ -44,4 +44,9 @@ def transitivity(graph: Any) -> float:
     return 3 * int(count) / max(int((degrees * (degrees - 1)).sum()) // 2, 1)
 
 
-ROW = Row(transitivity, number("transitivity", "the fraction of paths of two edges that a third one closes"))
+ROW = Row(
+    transitivity,
+    number("transitivity", "the fraction of paths of two edges that a third one closes"),
+    Task(agree="near"),
+    method="the triangle count and the sum of paths of two edges (TRUST, 2021)",
+)

@@ -147,4 +147,5 @@ ROW = Row(
         defaults={"k": 2},
     ),
     Task(options={"k": 8}, form="nothing"),
+    method="multilevel: METIS (Karypis, Kumar, 1998), KaMinPar (Gottesbüren et al., ESA 2021)",
 )

@@ -110,4 +110,5 @@ ROW = Row(
     core_number,
     scores("core-number", {"numbers": "core"}, _main_core),
     Task(),
+    method="peeling without barriers in a level: PKC (Kabir, Madduri, 2017); KCoreGPU (Ahmad et al., ICDE 2023)",
 )

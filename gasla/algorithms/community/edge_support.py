@@ -76,4 +76,5 @@ ROW = Row(
     edge_support,
     edge_values("edge-support", {"support": "support"}, lambda f: f.positive("support", "are in triangles")),
     Task(),
+    method="oriented lists, intersected at each edge (Schank, Wagner, WEA 2005; TRUST, 2021)",
 )

@@ -8,7 +8,7 @@ from gasla.algorithms.community.core_number import core_number as find_core_numb
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
@@ -81,4 +81,6 @@ ROW = Row(
         lambda f: f.inside("members", f"vertices {f.of_degree('core')}"),
         lambda f: f.named(f.members("members")),
     ),
+    Task(checked_by=""),
+    method="one level of PKC (Kabir, Madduri, IPDPS Workshops 2017)",
 )

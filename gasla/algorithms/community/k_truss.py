@@ -78,4 +78,5 @@ ROW = Row(
         *("k-truss", {"edges": "truss"}, lambda f: f.inside("edges", f"stored edges {f.of_degree('truss')}")),
         lambda f: f.edges(f.members("edges")),
     ),
+    method="PKT: edges peeled with their triangles (Kabir, Madduri, HPEC 2017; AccTruss: Che et al., PVLDB 13, 2020)",
 )

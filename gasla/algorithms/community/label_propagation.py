@@ -240,4 +240,5 @@ ROW = Row(
     groups("label-propagation", "community", "communities"),
     Task(form="nothing"),
     Task("synchronous_labels", {"method": "synchronous", "max_iter": 10}, "label_propagation"),
+    method="GVE-LPA (Sahu, arXiv:2312.08140, 2023); on a GPU ν-LPA (arXiv:2411.11468, 2024)",
 )

@@ -500,10 +500,12 @@ ROW = [
         leiden_communities,
         groups("leiden-communities", "community", "communities"),
         Task(options={"weighted": False}, part="labels", form="nothing"),
+        method="GVE-Leiden (Sahu et al., arXiv:2312.13936, 2023); on a GPU ν-Leiden and cuGraph's",
     ),
     Row(
         louvain_communities,
         groups("louvain-communities", "community", "communities"),
         Task(options={"weighted": False}, part="labels", form="nothing"),
+        method="GVE-Louvain (Sahu, arXiv:2312.04876, 2023); on a GPU ν-Louvain (arXiv:2501.19004, 2025)",
     ),
 ]

@@ -148,4 +148,8 @@ def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
     return leaving, leaving if graph.has_symmetric_values else vxm(ones, graph)
 
 
-ROW = Row(modularity, number("modularity", "the modularity of the given communities", options=UNWEIGHTED))
+ROW = Row(
+    modularity,
+    number("modularity", "the modularity of the given communities", options=UNWEIGHTED),
+    method="one pass over the edges (Newman, PNAS 103, 2006)",
+)

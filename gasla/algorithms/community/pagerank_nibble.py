@@ -261,4 +261,5 @@ ROW = Row(
         lambda f: f.named(f["vertices"]),
         unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
+    method="pushes from a worklist (Andersen, Chung, Lang, FOCS 2006; Shun et al., VLDB 2016)",
 )

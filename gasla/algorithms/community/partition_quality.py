@@ -80,4 +80,5 @@ ROW = Row(
         lambda f: f"{f['coverage']:.6g} of all edges are within the given communities",
         lambda f: [f"{f['performance']:.6g} of all pairs of vertices share a community and an edge, or neither"],
     ),
+    method="one pass over the edges (Fortunato, Physics Reports 486, 2010)",
 )

@@ -119,4 +119,5 @@ def _lines(f: Any) -> Iterator[str]:
 ROW = Row(
     partition_table,
     Command("partition-table", {}, lambda f: f"{len(f['sizes']):,} communities, the largest first:", _lines),
+    method="one pass over the edges (Leskovec et al., WWW 2008)",
 )

@@ -70,4 +70,5 @@ ROW = Row(
         fixed={"per_vertex": True},
     ),
     Task("triangles", checked_by="", form="whole_numbers"),
+    method="oriented lists, intersected by hashing or bits: TRUST (Pandey et al., TPDS 32, 2021)",
 )

@@ -113,4 +113,5 @@ ROW = Row(
         "ids",
     ),
     Task(checked_by="", form="ascending"),
+    method="an Euler tour of a spanning tree (Tarjan, Vishkin, 1985); FAST-BCC (Dong et al., PPoPP 2023)",
 )

@@ -170,6 +170,7 @@ ROW = [
             unpack=lambda _, found: found._asdict() | {"points": found.tree[:, 0]},
         ),
         Task(part="count", size=lambda n, m: 6 * m + 4 * n),
+        method="FAST-BCC: components of a skeleton of the tree (Dong et al., PPoPP 2023)",
     ),
     Row(
         is_biconnected,
@@ -178,5 +179,7 @@ ROW = [
             lambda f: "biconnected" if f["biconnected"] else "NOT biconnected",
             unpack=lambda _, answer: {"biconnected": answer},
         ),
+        Task(),
+        method="FAST-BCC (Dong et al., PPoPP 2023)",
     ),
 ]

@@ -74,4 +74,5 @@ ROW = Row(
         *(lambda f: f.listed(f["bridges"], between=" and "), "ids"),
     ),
     Task(checked_by="", form="pairs"),
+    method="an Euler tour of a spanning tree (Tarjan, Vishkin, 1985); FAST-BCC (Dong et al., PPoPP 2023)",
 )

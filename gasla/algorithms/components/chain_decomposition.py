@@ -14,7 +14,7 @@ from gasla.graph.arguments import in_host_memory
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import number_trees, simplify
 from gasla.operations.vertex_lists import VertexLists
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 
 def chain_decomposition(graph: Any) -> VertexLists:
@@ -96,4 +96,6 @@ ROW = Row(
         "ids",
         unpack=lambda _, chains: {"vertices": chains.vertices, "chains": chains},
     ),
+    Task(form="nothing", checked_by=""),
+    method="chains along a depth-first tree (Schmidt, Information Processing Letters 113, 2013)",
 )

@@ -87,4 +87,5 @@ ROW = Row(
         fixed={"labels": None},
         unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
+    method="strong components, then the edges between them sorted or hashed (ECL-SCC, SC 2023)",
 )

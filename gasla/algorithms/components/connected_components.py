@@ -94,4 +94,5 @@ ROW = Row(
     connected_components,
     groups("components", "component", "components"),
     Task("components", part="labels", form="smallest_members"),
+    method="Afforest (Sutton, Ben-Nun, Barak, IPDPS 2018); ECL-CC (Jaiganesh, Burtscher, HPDC 2018)",
 )

@@ -140,4 +140,5 @@ ROW = Row(
         fixed={"colors": True},
     ),
     Task("bipartite"),
+    method="one direction-optimizing search with a check of each edge (Beamer et al., SC 2012)",
 )

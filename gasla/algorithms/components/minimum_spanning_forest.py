@@ -258,4 +258,5 @@ ROW = Row(
         unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph.edges())[:, found.edges]},
     ),
     Task(part="edges", form="nothing"),
+    method="Borůvka's rounds over a filtered worklist: ECL-MST (Fallin et al., SC 2023)",
 )

@@ -261,4 +261,8 @@ def shuffled(ids: Any, bits: int) -> Any:
     return ids
 
 
-ROW = Row(strongly_connected_components, groups("strong-components", "component", "components"))
+ROW = Row(
+    strongly_connected_components,
+    groups("strong-components", "component", "components"),
+    method="trimming and signatures: ECL-SCC (Alabandi et al., SC 2023); on a CPU PASGAL (SIGMOD 2023)",
+)

@@ -409,4 +409,4 @@ def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> No
             )  # fmt: skip
 
 
-ROW = Row(draw)  # its command writes a picture
+ROW = Row(draw, method="density of lines on a grid of pixels: Datashader; no paper")  # its command writes a picture

@@ -271,4 +271,5 @@ ROW = Row(
         unpack=lambda _, found: {"positions": found, "x": found[:, 0], "y": found[:, 1]},
     ),
     Task(form="nothing"),
+    method="ForceAtlas2 with a tree for far forces (Jacomy et al., 2014; on GPUs Brinkmann et al., ICPP 2017)",
 )

@@ -19,7 +19,7 @@ from gasla.graph.arguments import in_host_memory, weight_range
 from gasla.graph.graph import Graph
 from gasla.graph.weights import exact_total, takes_weight
 from gasla.operations.primitives import adjacency_order
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 BITS = 60  # of the sum of all weights
 FEW = 16  # neighbors, of which each may make a triangle
@@ -243,4 +243,6 @@ ROW = Row(
             "on its sides"
         ),
     ),
+    Task(part="value", checked_by=""),
+    method="contractions by bounds of connectivity: VieCut (Henzinger et al., ALENEX 2018)",
 )

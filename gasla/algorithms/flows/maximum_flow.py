@@ -104,4 +104,5 @@ ROW = Row(
         ),
         lambda f: f.edges(_used(f)),
     ),
+    method="pushes and relabels by a balanced queue: WBPR (Hsieh et al., 2024); on a CPU Boykov, Kolmogorov, 2004",
 )

@@ -224,4 +224,7 @@ def _infeasible(sends: np.ndarray) -> str:
     )
 
 
-ROW = Row(minimum_cost_flow)
+ROW = Row(
+    minimum_cost_flow,
+    method="a network simplex with block pivots (Kovács, Optimization Methods and Software 30, 2015, LEMON)",
+)

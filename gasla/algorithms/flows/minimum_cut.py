@@ -87,4 +87,5 @@ ROW = Row(
         ),
         lambda f: f.edges(_cut(f)),
     ),
+    method="a maximum flow, then one search (WBPR, 2024; Boykov, Kolmogorov, IEEE PAMI 26, 2004)",
 )

@@ -131,4 +131,4 @@ def _solved(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.
     return rows, columns
 
 
-ROW = Row(assignment)
+ROW = Row(assignment, method="shortest augmenting paths (Jonker, Volgenant, Computing 38, 1987)")

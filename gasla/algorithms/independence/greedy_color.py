@@ -267,4 +267,5 @@ ROW = Row(
         lambda f: f.histogram("colors", "color"),
     ),
     Task(form="nothing"),
+    method="ECL-GC: largest degree first with shortcuts (Alabandi, Powers, Burtscher, PPoPP 2020)",
 )

@@ -173,4 +173,5 @@ ROW = Row(
         *(lambda f: f.inside("members", "vertices are members"), lambda f: f.named(f.members("members"))),
     ),
     Task(form="nothing"),
+    method="ECL-MIS: priorities by degree, no barriers (Burtscher et al., ACM TOPC 5, 2018)",
 )

@@ -187,4 +187,5 @@ ROW = Row(
     matching("maximal-matching"),
     Task(form="nothing"),
     Task("weighted_matching", {"weighted": True}, "maximal_matching", form="nothing"),
+    method="random priorities (Blelloch, Fineman, Shun, SPAA 2012); by weight Suitor (Manne, Halappanavar, 2014)",
 )

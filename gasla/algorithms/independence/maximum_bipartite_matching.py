@@ -211,4 +211,8 @@ def left_side(graph: Graph) -> Any:
     return coloring.colors == 0
 
 
-ROW = Row(maximum_bipartite_matching, matching("maximum-bipartite-matching"))
+ROW = Row(
+    maximum_bipartite_matching,
+    matching("maximum-bipartite-matching"),
+    method="tree grafting (Azad, Buluç, Pothen, TPDS 28, 2017); on a GPU ECL-MM",
+)

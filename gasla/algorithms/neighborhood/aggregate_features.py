@@ -227,4 +227,5 @@ ROW = Row(
         options=UNWEIGHTED,
     ),
     "aggregate_features(g, np.ones((n, 8)))",
+    method="GE-SpMM (Huang et al., SC 2020); FlashSparse on tensor cores (Shi et al., PPoPP 2025)",
 )

@@ -74,4 +74,4 @@ def complement(graph: Any) -> Graph:
     return made
 
 
-ROW = Row(complement)  # its answer is a graph
+ROW = Row(complement, method="one pass over all pairs, as the result has them; no paper")  # its answer is a graph

@@ -130,4 +130,5 @@ ROW = Row(
         *(lambda f: f.named(f["vertices"]), "ids"),
         unpack=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
     ),
+    method="a bounded search, then the induced rows (Everett, Borgatti, Social Networks 27, 2005)",
 )

@@ -18,7 +18,7 @@ from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_num
 from gasla.graph.graph import whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
-from gasla.rows import UNWEIGHTED, Command, Row
+from gasla.rows import UNWEIGHTED, Command, Row, Task
 
 SIXTH = 43  # of the 256 values of a byte
 MOST_WEIGHT = 1e30  # float32 holds sums of such numbers
@@ -141,4 +141,6 @@ ROW = Row(
         fixed={"iteration_weights": (0, 0, 1, 1)},
         unpack=lambda _, rows: {"rows": rows},
     ),
+    Task(options={"dimension": 64}, form="nothing"),
+    method="very sparse random rows, then products (Chen et al., CIKM 2019)",
 )

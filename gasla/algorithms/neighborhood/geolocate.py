@@ -248,4 +248,5 @@ ROW = Row(
         lambda f: f.coordinates("found", _estimated(f)),
         unpack=lambda _, found: {"found": found, "x": found[:, 0], "y": found[:, 1]},
     ),
+    method="medians of neighbors' places in rounds (Compton, Jurgens, Allen, IEEE Big Data 2014)",
 )

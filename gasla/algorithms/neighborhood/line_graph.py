@@ -102,4 +102,6 @@ def _lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
     return lists.of(vertices)
 
 
-ROW = Row(line_graph)  # its answer is a graph
+ROW = Row(
+    line_graph, method="one pass over the pairs of edges at each vertex (Harary, Norman, 1960)"
+)  # its answer is a graph

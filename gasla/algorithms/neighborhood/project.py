@@ -126,4 +126,6 @@ def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
     return graph.symmetrized() if not graph.is_symmetric else graph if graph.is_simple else graph.simple()
 
 
-ROW = Row(project)  # its command writes a graph
+ROW = Row(
+    project, method="a sparse product by hashing of rows (Nagasaka et al., Parallel Computing 90, 2019)"
+)  # its command writes a graph

@@ -205,4 +205,5 @@ ROW = Row(
             "vertices": np.concatenate([[], *(p.path for p in found)]).astype(int),
         },
     ),
+    method="single-via paths (Abraham, Delling, Goldberg, Werneck, ACM JEA 18, 2013)",
 )

@@ -125,4 +125,5 @@ ROW = Row(
         "ids",
         unpack=lambda _, cycles: {"vertices": cycles.vertices, "cycles": cycles},
     ),
+    method="the fundamental cycles of a spanning tree (Paton, Communications of the ACM 12, 1969)",
 )

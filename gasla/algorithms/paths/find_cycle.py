@@ -86,4 +86,5 @@ ROW = Row(
             "found": cycle is not None,
         },
     ),
+    method="one depth-first search (Tarjan, SIAM J. Computing 1, 1972)",
 )

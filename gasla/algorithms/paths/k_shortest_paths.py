@@ -355,4 +355,5 @@ ROW = Row(
             "vertices": np.concatenate([[], *(p.path for p in found)]).astype(int),
         },
     ),
+    method="Yen's deviations within one tree of shortest paths (Kurz, Mutzel, ISAAC 2016)",
 )

@@ -141,4 +141,5 @@ ROW = Row(
     multi_source_shortest_paths,
     per_source("multi-source-shortest-paths", {"distances": "distance"}),
     "multi_source_shortest_paths(g, range(20))",
+    method="ρ-stepping from each source (Dong et al., SPAA 2021, PASGAL)",
 )

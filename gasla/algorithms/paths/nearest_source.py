@@ -134,4 +134,5 @@ ROW = Row(
         lambda f: f.cells(),
     ),
     Task(part="distances", several=64),
+    method="Δ-stepping from all sources at once (Erwig, Networks 36, 2000; Meyer, Sanders, 2003)",
 )

@@ -340,4 +340,5 @@ ROW = Row(
         "ids",
         fixed={"check_bound": False},
     ),
+    method="searches from both ends, or A* with landmarks (Goldberg, Harrelson, SODA 2005)",
 )

@@ -231,4 +231,5 @@ ROW = Row(
         fixed={"count": True, "limit": None, "through": None},
         unpack=lambda _, count: {"count": count},
     ),
+    method="bounded backtracking with locks (Gupta, Suzumura, arXiv:2105.10094, 2021)",
 )

@@ -125,4 +125,5 @@ ROW = Row(
         fixed={"count": False},
         unpack=partial(vertices_of, "paths"),
     ),
+    method="backtracking bounded by distances to the target: PathEnum (Sun et al., SIGMOD 2021)",
 )

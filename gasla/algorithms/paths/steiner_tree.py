@@ -122,4 +122,8 @@ def _roots(parents: Array) -> Array:
     return parents
 
 
-ROW = Row(steiner_tree, "steiner_tree(g, [0])")
+ROW = Row(
+    steiner_tree,
+    "steiner_tree(g, [0])",
+    method="Voronoi cells of the terminals, then a spanning tree (Mehlhorn, 1988; Reza et al., IPDPS 2022)",
+)

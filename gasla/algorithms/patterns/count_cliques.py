@@ -69,4 +69,5 @@ ROW = Row(
         unpack=lambda _, count: {"count": count},
     ),
     Task("four_cliques", {"k": 4}),
+    method="kClist (Danisch et al., WWW 2018), Pivoter (Jain, Seshadhri, WSDM 2020); GPU: Almasri et al., ICS 2022",
 )

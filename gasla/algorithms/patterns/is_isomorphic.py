@@ -235,6 +235,14 @@ def _fit(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[in
 
 
 ROW = [
-    Row(is_isomorphic, "is_isomorphic(g, g)"),
-    Row(isomorphisms, "isomorphisms(g, g).__next__()"),
+    Row(
+        is_isomorphic,
+        "is_isomorphic(g, g)",
+        method="refined colors, then individualization: nauty, Traces (McKay, Piperno, J. Symbolic Comp. 60, 2014)",
+    ),
+    Row(
+        isomorphisms,
+        "isomorphisms(g, g).__next__()",
+        method="refined colors, then individualization: nauty, Traces (McKay, Piperno, J. Symbolic Comp. 60, 2014)",
+    ),
 ]

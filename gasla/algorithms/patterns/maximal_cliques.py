@@ -78,4 +78,5 @@ ROW = Row(
         fixed={"count": False},
         unpack=partial(vertices_of, "cliques"),
     ),
+    method="pivots in order of degeneracy (Eppstein, Löffler, Strash, 2013); on a GPU Almasri et al., PACT 2023",
 )

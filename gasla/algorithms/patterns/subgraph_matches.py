@@ -27,7 +27,7 @@ from gasla.graph.memory_limit import available, require_memory
 from gasla.operations.explain import Lines
 from gasla.operations.operands import check_semiring
 from gasla.operations.primitives import simplify
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 from semirings import Semiring
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
@@ -340,4 +340,6 @@ ROW = Row(
     "subgraph_matches(g, triangle)",
     "subgraph_matches(g, '0>1,1>2,2>3,3>0')",
     "subgraph_matches(g, '0>1,1>2,2>3', count=True)",
+    Task(options={"pattern": "cycle4", "count": True}),
+    method="plans without symmetry, ends counted: GraphPi (SC 2020); G2Miner (Chen, Arvind, OSDI 2022)",
 )

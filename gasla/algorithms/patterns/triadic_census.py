@@ -184,4 +184,8 @@ def _common(graph: Graph, src: Array, dst: Array) -> int:
     return int(intersect(graph, EdgeFrontier(graph.n, src, src, dst)).sum())
 
 
-ROW = Row(triadic_census, counts("triadic-census", "sets of 3 vertices, by the edges between them"))
+ROW = Row(
+    triadic_census,
+    counts("triadic-census", "sets of 3 vertices, by the edges between them"),
+    method="pairs of neighbors, the rest by degrees (Batagelj, Mrvar, Social Networks 23, 2001)",
+)

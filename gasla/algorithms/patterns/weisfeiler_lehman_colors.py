@@ -13,7 +13,7 @@ from gasla.arrays import array_module, module_of, moved, running_sums
 from gasla.graph.arguments import most_iterations, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_ids
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
@@ -177,6 +177,8 @@ ROW = [
             fixed={"labels": None},
             unpack=lambda _, found: found._asdict(),
         ),
+        Task(options={"max_iter": 3}, part="colors", form="nothing"),
+        method="refinement by hashed multisets of colors (Shervashidze et al., JMLR 12, 2011)",
     ),
     Row(
         weisfeiler_lehman_hash,
@@ -185,5 +187,6 @@ ROW = [
             fixed={"labels": None},
             unpack=lambda _, text: {"hash": text},
         ),
+        method="refinement by hashed multisets of colors (Shervashidze et al., JMLR 12, 2011)",
     ),
 ]

@@ -144,4 +144,8 @@ def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
     return values if values.ndim else float(values)
 
 
-ROW = Row(null_model, "null_model(g, gasla.triangle_count, times=2)")
+ROW = Row(
+    null_model,
+    "null_model(g, gasla.triangle_count, times=2)",
+    method="parallel global swaps (Allendorf et al., J. Parallel and Distributed Computing, 2023), then the function",
+)

@@ -269,12 +269,35 @@ def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
     return xp.asarray(u), xp.asarray(v)
 
 
-def _row(function: Callable[..., Any]) -> Row:
+def _row(function: Callable[..., Any], method: str) -> Row:
     name = function.__name__
     checked: dict[str, Any] = {"checked_by": "similarity", "checked_with": {"measure": name}}
     heading = lambda f: f.positive("scores", "score above 0")  # noqa: E731
     command = edge_values(name.replace("_", "-"), {"scores": name}, heading, **checked)
-    return Row(function, command, *[Task(agree="near", **checked)] * (function in (jaccard, adamic_adar)))
+    return Row(function, command, Task(agree="near", **checked), method=method)
 
 
-ROW = [*map(_row, (jaccard, overlap, sorensen, cosine, adamic_adar, resource_allocation, preferential_attachment))]
+ROW = [
+    _row(
+        jaccard,
+        "intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
+    ),
+    _row(
+        overlap,
+        "intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
+    ),
+    _row(
+        sorensen,
+        "intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
+    ),
+    _row(
+        cosine,
+        "intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
+    ),
+    _row(adamic_adar, "intersections of sorted lists with weights (Adamic, Adar, 2003); no specialist is known"),
+    _row(
+        resource_allocation,
+        "intersections of sorted lists with weights (Zhou, Lü, Zhang, 2009); no specialist is known",
+    ),
+    _row(preferential_attachment, "a product for each pair (Barabási, Albert, 1999)"),
+]

@@ -76,4 +76,5 @@ ROW = Row(
         lambda f: f.positive("counts", "have ends with a common neighbor"),
     ),
     Task(),
+    method="intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
 )

@@ -156,4 +156,5 @@ ROW = Row(
         lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbor with others",
         *(lambda f: f.similar(), "rows"),
     ),
+    method="rows of a sparse product, of which k entries are kept (Nagasaka et al., Parallel Computing 90, 2019)",
 )

@@ -115,4 +115,5 @@ ROW = Row(
         lambda f: f"{(f['vector'] > 0).sum():,} positive and {(f['vector'] < 0).sum():,} negative entries; highest:",
         options=UNWEIGHTED,
     ),
+    method="LOBPCG preconditioned by an algebraic multigrid (Knyazev, 2003), as scikit-learn's with pyamg",
 )

@@ -153,4 +153,5 @@ ROW = Row(
         options=UNWEIGHTED,
         defaults={"k": 2},
     ),
+    method="LOBPCG (Knyazev, 2001), then k-means (Ng, Jordan, Weiss, NIPS 2001)",
 )

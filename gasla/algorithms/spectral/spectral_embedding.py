@@ -129,4 +129,5 @@ ROW = Row(
         *(lambda f: f.coordinates("vectors"), "rows"),
         options=UNWEIGHTED,
     ),
+    method="LOBPCG (Knyazev, SIAM J. Scientific Computing 23, 2001) or thick-restart Lanczos, as `eigsh`",
 )

@@ -85,4 +85,9 @@ def earliest_arrival(
     return search.result(ranks, ranks < search.never, start, first, latest=False)
 
 
-ROW = Row(earliest_arrival, times("earliest-arrival", "arrivals", "latest arrivals:"), "earliest_arrival(timed, 0)")
+ROW = Row(
+    earliest_arrival,
+    times("earliest-arrival", "arrivals", "latest arrivals:"),
+    "earliest_arrival(timed, 0)",
+    method="one pass over the edges by time (Wu et al., PVLDB 7, 2014)",
+)

@@ -67,4 +67,5 @@ ROW = Row(
     latest_departure,
     times("latest-departure", "departures", "latest departures:", "target", "lead to"),
     "latest_departure(timed, 0, duration='time')",
+    method="one pass over the edges by descending time (Wu et al., PVLDB 7, 2014)",
 )

@@ -154,4 +154,8 @@ class _Search:
         return VertexLists(running_sums(lengths), self.src[places].astype(self.graph.id_dtype), self.ids[places])
 
 
-ROW = Row(temporal_cycles, "temporal_cycles(timed, 3, 50)")
+ROW = Row(
+    temporal_cycles,
+    "temporal_cycles(timed, 3, 50)",
+    method="2SCENT: searches from seeds with candidates (Kumar, Calders, PVLDB 11, 2018)",
+)

@@ -98,4 +98,5 @@ ROW = Row(
     temporal_motif_counts,
     replace(counts("temporal-motif-counts", "motifs of three edges in the order of time"), defaults={"delta": 3600.0}),
     "temporal_motif_counts(timed, 5)",
+    method="counters in a sliding window (Paranjape, Benson, Leskovec, WSDM 2017)",
 )

@@ -75,4 +75,5 @@ ROW = Row(
     temporal_reachability,
     per_source("temporal-reachability", {"reached": "reached"}),
     "temporal_reachability(timed, [0, 1])",
+    method="one pass over the edges by time, a bit per source (Wu et al., PVLDB 7, 2014)",
 )

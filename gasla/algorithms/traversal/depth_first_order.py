@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.operations import primitives
-from gasla.rows import Command, Row
+from gasla.rows import Command, Row, Task
 
 Array = np.ndarray[Any, Any]
 
@@ -73,4 +73,6 @@ ROW = Row(
         lambda f: f"{len(f['preorder']):,} of {f.graph.n:,} vertices visited, in this order:",
         lambda f: f.listed(f["preorder"]),
     ),
+    Task(part="order", form="nothing"),
+    method="Tarjan's stack (SIAM J. Computing 1, 1972); the order is P-complete (Reif, 1985), so on one thread",
 )

@@ -75,4 +75,5 @@ ROW = Row(
         lambda f: f"{f.reached('dominators')}; immediate dominators of most:",
         lambda f: f.listed(np.argsort(-_below(f), kind="stable"), np.sort(_below(f))[::-1]),
     ),
+    method="Semi-NCA (Georgiadis, Tarjan, Werneck, J. Graph Algorithms and Applications 10, 2006)",
 )

@@ -134,4 +134,5 @@ ROW = Row(
     eccentricity,
     scores("eccentricity", {"distances": "eccentricity"}, _extremes),
     Task(checked_with={"samples": 4}, size=lambda n, m: 4 * n),
+    method="certificates from few searches (Dragan, Habib, Viennot, arXiv:1803.04660, 2018)",
 )

@@ -80,4 +80,5 @@ ROW = Row(
         unpack=lambda _, found: {"diameter": found},
         checked_with={"tolerance": 0.2},
     ),
+    method="HyperANF: sketches that spread along edges (Boldi, Rosa, Vigna, WWW 2011)",
 )

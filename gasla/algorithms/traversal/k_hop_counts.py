@@ -76,4 +76,5 @@ ROW = Row(
         checked_with={"tolerance": 0.8},
     ),
     Task(options={"k": 3}, checked_by="", form="nothing", size=lambda n, m: 64 * (m + n)),  # counters fill cache lines
+    method="HyperANF: sketches that spread along edges (Boldi, Rosa, Vigna, WWW 2011)",
 )

@@ -267,4 +267,9 @@ def _unpack(graph: Graph, result: Result, levels: Any, base: int) -> None:
             unpack(first=first, **how, out=some | rows, max_iterations=1, wait=False)
 
 
-ROW = Row(multi_source_bfs, per_source("multi-source-bfs", {"levels": "level"}), "multi_source_bfs(g, range(40))")
+ROW = Row(
+    multi_source_bfs,
+    per_source("multi-source-bfs", {"levels": "level"}),
+    "multi_source_bfs(g, range(40))",
+    method="MS-BFS: 64 searches in the bits of a word (Then et al., PVLDB 8, 2014)",
+)

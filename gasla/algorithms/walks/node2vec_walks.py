@@ -93,4 +93,9 @@ def node2vec_walks(
     return walk(program, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
 
 
-ROW = Row(node2vec_walks, walks("node2vec-walks"), "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)")
+ROW = Row(
+    node2vec_walks,
+    walks("node2vec-walks"),
+    "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
+    method="rejection: KnightKing (Yang et al., SOSP 2019); ThunderRW (2021); on a GPU FlowWalker (2024)",
+)

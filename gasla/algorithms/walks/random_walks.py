@@ -90,4 +90,9 @@ def random_walks(
     return walk(program, graph, starts, length, weighted=weighted, seed=seed)
 
 
-ROW = Row(random_walks, walks("random-walks"), "random_walks(g, [0, 1], 5, restart=0.15)")
+ROW = Row(
+    random_walks,
+    walks("random-walks"),
+    "random_walks(g, [0, 1], 5, restart=0.15)",
+    method="interleaved steps: ThunderRW (Sun et al., PVLDB 14, 2021); on a GPU FlowWalker (PVLDB 17, 2024)",
+)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, SELECTED, STEPS, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, POINTS, RANKED, SELECTED, STEPS, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, WINDOW
+from gasla.bench.tasks import LOADED, TASKS, TOGETHER
 from gasla.rows import rows
 
 SECTOR = 32  # bytes fetched by a random read, at least
@@ -53,6 +54,8 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
     """Return the lower bound for a call with one or several sources, or None for algorithms without a count."""
     if algorithm not in COUNTS:
         return None
+    if TASKS[algorithm].on_part:
+        graph, sources = graph.part, graph.part.sources[: len(sources)]
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
 
@@ -215,6 +218,55 @@ COUNTS: dict[str, Count] = {
     **dict.fromkeys(("maximum_flow", "minimum_cut"), RESIDUAL),
     "betweenness": dependencies,
     "edge_betweenness": after(streamed(8, barriers=0), dependencies),  # one number per edge is written, too
+    "depth_first_order": gathered(4, 20),  # three numbers per vertex are written
+    "dominators": gathered(SELECTED * 4, 12, SELECTED),
+    **dict.fromkeys(("alternative_paths", "simple_paths"), ONE_EDGE),
+    **dict.fromkeys(("simple_cycles", "cycle_basis", "maximal_cliques", "subgraph_matches", "project"), ONCE),
+    **dict.fromkeys(("transitivity", "average_clustering"), ONCE),
+    "find_cycle": ONE_WAY,
+    "steiner_tree": relaxed,
+    "transitive_closure": sized(lambda n, m: 2 * m + n * n / 8),  # a bit for each pair
+    "transitive_reduction": streamed(2.5, 4),  # each edge is read once, and a byte written
+    "latest_departure": LEVELS,
+    "temporal_reachability": searched(1, all_at_once=True),
+    **dict.fromkeys(
+        ("temporal_cycles", "temporal_motif_counts"), streamed(12, 4)
+    ),  # the ends and the time of each edge
+    "article_rank": FIXED,
+    "salsa": times(2, FIXED),
+    "top_k_pagerank": gathered(4, 128, wide=32),  # one iteration for eight sources
+    "number_of_shortest_paths": searched(12),  # a level and a count
+    "influence_maximization": streamed(n=4),  # a sample may be one vertex, but each must be in some
+    **dict.fromkeys(("is_biconnected", "chain_decomposition"), CUTS),
+    "partition_table": gathered(4, 8),
+    "partition_quality": gathered(4, 8),
+    "k_core": gathered(2, 12, 1 / 2),  # as core_number
+    # An 8-byte color at the end of each edge, in each of three rounds.
+    **dict.fromkeys(("weisfeiler_lehman_colors", "weisfeiler_lehman_hash"), times(3, gathered(4, 24, wide=8))),
+    **dict.fromkeys(("is_isomorphic", "isomorphisms"), times(2, gathered(4, 24, wide=8))),  # one round, two graphs
+    "randomized": streamed(16),  # both ends of each edge, read and written
+    "null_model": times(2, streamed(16)),
+    "draw": streamed(8, 16),
+    **dict.fromkeys(("spectral_clustering", "fiedler_vector"), FIXED),
+    **dict.fromkeys(("overlap", "sorensen", "cosine", "resource_allocation"), SUPPORT),
+    "preferential_attachment": gathered(12, 4),  # a degree at each end, and the product
+    **dict.fromkeys(("k_nearest_neighbors", "nearest_neighbors_graph"), streamed(bytes=4 * FEATURES * POINTS)),
+    "fastrp": features,
+    "complement": sized(lambda n, m: 4 * n * n),  # the result has nearly all pairs
+    "line_graph": sized(lambda n, m: 4 * m * m / max(n, 1)),  # the result has m / n edges for each edge, in the mean
+    "assignment": sized(lambda n, m: 8 * FEATURES * n),
+    "minimum_cost_flow": streamed(20),
+    "global_minimum_cut": streamed(4, 4),
+    **dict.fromkeys(("temporal_walks", "metapath_walks", "walk"), walks),
+    "loader": streamed(bytes=4 * LOADED * (1 + DRAWN + DRAWN**2)),
+    "edge_softmax": streamed(8, barriers=2),  # the score of each edge, and its share
+    "edge_softmax_gradient": streamed(12, barriers=2),
+    "ranking_metrics": streamed(4, 8 * RANKED),
+    "vxm": gathered(8, 12, barriers=0),  # as mxv
+    "top_k": streamed(8, 4, barriers=0),
+    "batch": streamed(4 + 8 * TOGETHER, 4 * TOGETHER, barriers=0),  # ids and values, written for each graph
+    "compare_partitions": streamed(n=8),
+    "reduce_by_key": streamed(8, 4),
     "mxv": gathered(8, 12, barriers=0),  # each entry, and the vector element it multiplies
     "row sums": streamed(4, 8, barriers=0),  # products that don't read the vector
     "mxm": streamed(16, barriers=0),  # both matrices are read; the size of the result depends on them

@@ -30,11 +30,8 @@ class Report(NamedTuple):
         """Return a new run without cells, on the device of the ceilings."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
-    def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
-        """Yield the cells of one graph as they are measured, and keep them.
-
-        If the machine was disturbed, all cells are measured and yielded again, and replace the first ones.
-        """
+    def describe(self, graph: BenchmarkGraph) -> None:
+        """Add a graph to those of the report."""
         self.graphs[graph.name] = {
             "n": graph.graph.n,
             "m": graph.graph.m,
@@ -42,6 +39,13 @@ class Report(NamedTuple):
             "depth": max((graph.reach(s).depth for s in graph.sources), default=0),  # levels of a search
             "fingerprint": graph.fingerprint,  # identifies the graph
         }
+
+    def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
+        """Yield the cells of one graph as they are measured, and keep them.
+
+        If the machine was disturbed, all cells are measured and yielded again, and replace the first ones.
+        """
+        self.describe(graph)
         first = len(self.cells)
 
         def attempt() -> Iterator[Cell]:

@@ -10,6 +10,7 @@ import numpy as np
 from gasla.arrays import module_of
 from gasla.graph.attributes import Attributes
 from gasla.graph.graph import Graph, whole_graph
+from gasla.rows import Row
 
 Of = Literal["vertex", "edge"]
 
@@ -136,3 +137,6 @@ def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
                 f"attribute {name!r} is {' and '.join(sorted(kinds))} in different graphs; expected one type"
             )
     return {name: each[0].column(name, column) for name, column in joined.items()}
+
+
+ROW = Row(batch, method="a copy with shifted ids, as in DGL and PyTorch Geometric; no paper")

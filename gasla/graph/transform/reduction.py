@@ -10,6 +10,7 @@ from gasla.arrays import array_module, device_of, imported
 from gasla.graph.memory_limit import require_room
 from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from gasla.graph.validate import as_ids, as_values, check_range, vertex_count
+from gasla.rows import Row
 from semirings import Monoid
 
 
@@ -90,3 +91,6 @@ def _check_keys(ids: Any, count: int) -> None:
     except ValueError as error:
         message = str(error).replace(f"a graph of {count} vertices", f"{count} keys")
         raise ValueError(message) from None
+
+
+ROW = Row(reduce_by_key, method="a radix sort and a segmented sum, as in CUB (Merrill, Grimshaw, 2011)")

@@ -152,4 +152,5 @@ ROW = Row(
         lambda f: f.from_sources("highest betweenness, by shortest paths"),
     ),
     Task("betweenness", {"normalized": False}, form="up_to_a_factor", agree="near", may_overflow=True),
+    method="Brandes's dependencies (2001) by sparse products: TurboBC (Artiles, Saeed, ICPP Workshops 2021)",
 )

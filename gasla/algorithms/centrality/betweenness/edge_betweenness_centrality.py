@@ -174,4 +174,5 @@ ROW = Row(
         lambda f: f.from_sources("edges of highest betweenness, by shortest paths"),
     ),
     Task("edge_betweenness", {"normalized": False}, form="unit", agree="near", may_overflow=True),
+    method="Brandes's dependencies at edges (Social Networks 30, 2008)",
 )

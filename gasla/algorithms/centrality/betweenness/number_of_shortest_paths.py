@@ -8,7 +8,7 @@ from gasla.graph.arguments import check_flags
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import whole_graph
 from gasla.graph.weights import takes_weight
-from gasla.rows import Row, scores
+from gasla.rows import Row, Task, scores
 
 
 @takes_weight
@@ -73,4 +73,6 @@ ROW = Row(
         lambda f: f"most shortest paths from {f.end('source')}:",
         unpack=lambda _, counts: {"counts": counts},
     ),
+    Task(agree="near"),
+    method="the forward half of Brandes's method (J. Mathematical Sociology 25, 2001)",
 )
