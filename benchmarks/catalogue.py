@@ -35,7 +35,8 @@ from gasla.bench.cells import Cell, Entry
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import ceilings
 from gasla.bench.reports import table
-from gasla.bench.reports.table import milliseconds, number
+from gasla.bench.reports.report import Report
+from gasla.bench.reports.table import milliseconds
 from gasla.cli.bench import names
 from gasla.rows import rows
 
@@ -143,11 +144,10 @@ def main(arguments: list[str] | None = None) -> int:
     add("--specialists", type=Path, metavar="FILE", help="times of specialists, or commands that print them")
     add("--limit", type=float, default=LIMIT, help="seconds after which a function is given up (%(default)s)")
     add("--unverified", action="store_true", help="don't verify answers, which takes longer than finding them")
-    script = Script(parser, arguments, "specialists")
-    options, report = script.options, script.report._replace(ceilings=ceilings.measure(script.device))
-    script.report = report
-    assert report.ceilings is not None
-    settings = cells.Settings(options.rounds, options.budget, report.ceilings, verified=not options.unverified)
+    script = Script(parser, arguments)
+    options, limits = script.options, ceilings.measure(script.device)
+    report, others = Report.begin(limits, options.commit), list[dict[str, Any]]()
+    settings = cells.Settings(options.rounds, options.budget, limits, verified=not options.unverified)
     rivals = peers.installed(script.device) if options.peers is None else options.peers
     chosen = [
         each
@@ -155,17 +155,18 @@ def main(arguments: list[str] | None = None) -> int:
         if (options.functions is None or each.name in options.functions) and script.device.upper() in each.devices
     ]
     print(*table.introduction(report), "", table.HEADER, sep="\n", flush=True)
-    for shape in options.shapes:
-        graph = script.load(f"{shape}{options.scale}")
-        report.describe(graph)
-        for function in chosen:
-            cell = measured(graph, function, rivals, settings, options.limit)
-            report.cells.append(cell)
-            script.say(table.line(cell))
-        for row in specialists(options.specialists, script.device, graph):
-            script.say(f"{graph.name:<12}{row['function']:<20}{number(row['ms']):>10}  {row['specialist']}", **row)
+    try:
+        for shape in options.shapes:
+            graph = script.load(f"{shape}{options.scale}")
+            report.describe(graph)
+            for function in chosen:
+                cell = measured(graph, function, rivals, settings, options.limit)
+                report.cells.append(cell)
+                print(table.line(cell), flush=True)
+            others += specialists(options.specialists, script.device, graph)
+    finally:  # an interrupted run keeps its results
         if options.json:
-            report.write(options.json, specialists=[*script.figures.values()])
+            report.write(options.json, specialists=others)
     wrong = [f"{cell.algorithm} on {cell.graph}" for cell in report.cells if cell.wrong]
     print("", f"wrong, failed or given up: {', '.join(wrong) or 'none'}", sep="\n")
     return int(bool(wrong))

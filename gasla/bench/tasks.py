@@ -264,7 +264,7 @@ class Paces(gasla.WalkProgram):
 
 def batches(g: BenchmarkGraph) -> int:
     """Load the neighbors of some vertices in two layers; return how many batches there are."""
-    return sum(1 for _ in gasla.loader(g.graph, moved(g.walkers[:LOADED], "cpu"), [DRAWN, DRAWN]))
+    return sum(1 for _ in gasla.loader(g.graph, np.arange(min(LOADED, g.graph.n)), [DRAWN, DRAWN]))
 
 
 def picture(g: BenchmarkGraph) -> Any:
@@ -413,7 +413,9 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
     "simple_cycles": task("simple_cycles", {"max_length": SHORT, "count": True}, "part.graph"),
     "find_cycle": Task("nowhere", lambda g: np.array(gasla.find_cycle(g.acyclic) is None)),
     "cycle_basis": Task("nowhere", lambda g: np.array(len(gasla.cycle_basis(g.part.graph))), on_part=True),
-    "steiner_tree": Task("sources", lambda g, s: gasla.steiner_tree(g.graph, s).weight, several=8, form=nothing),
+    "steiner_tree": task(
+        "steiner_tree", lambda g: {"terminals": g.sources}, checked_by="steiner_tree", array=part("total"), agree=near
+    ),
     "transitive_closure": Task("nowhere", lambda g: size(gasla.transitive_closure(g.part.acyclic)), on_part=True),
     "transitive_reduction": task("transitive_reduction", on="part.acyclic", checked_by="transitive_reduction"),
     "latest_departure": task(

@@ -73,6 +73,6 @@ ROW = Row(
         lambda f: f"{len(f['preorder']):,} of {f.graph.n:,} vertices visited, in this order:",
         lambda f: f.listed(f["preorder"]),
     ),
-    Task(part="order", form="nothing"),
+    Task(part="preorder", form="nothing"),
     method="Tarjan's stack (SIAM J. Computing 1, 1972); the order is P-complete (Reif, 1985), so on one thread",
 )
