@@ -22,6 +22,8 @@ import gasla
 from gasla.compiler.function import Compiled
 from gasla.shipping import calls
 
+MOST = 1_000_000  # entries of an array that are kept: a complement has sixty times as many
+
 
 def main() -> None:
     """Do what the arguments say."""
@@ -50,7 +52,7 @@ def answers(kinds: dict[str, calls.Kind], names: set[str]) -> Iterator[tuple[str
             for number, call in enumerate(calls.calls(name, kind.graph(), options=False)):
                 key = f"{name} of {title} ({number})".replace("/", " over ")
                 try:
-                    parts = [*numbers_of(call())]
+                    parts = [part[:MOST] if part.ndim else part for part in numbers_of(call())]
                 except (ValueError, TypeError, RuntimeError) as error:
                     parts = [np.array(f"{type(error).__name__}: {error}")]
                 for k, part in enumerate(parts):
