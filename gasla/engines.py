@@ -346,6 +346,9 @@ class HostOnly(Protocol):
     def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
         """Return the mate of each vertex, or -1. Lists have each edge in both directions; degrees are at most 255."""
 
+    def sum_at_edges(self, graph: Graph, lists: Any, weights: Any) -> Any | None:
+        """Return the weights of opposite vertices, summed at each stored edge, or None if they differ too much."""
+
     def match_by_degrees(self, lists: Adjacency, in_lists: Adjacency | None, degrees: Any) -> Any:
         """Return the mate of each vertex, or -1, of edges that weigh the same. Ids are below 2**32."""
 

@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gasla.cpu.primitive import intersections
+from gasla.cpu.primitive import intersections, neighbors
 from gasla.gpu.primitive import intersections as of_gpu
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
-from gasla.operations.primitives import intersect
+from gasla.operations.primitives import (
+    Oriented,
+    count_common_neighbors,
+    intersect,
+    orient,
+    simplify,
+    sum_at_edges,
+)
 from gasla.program.frontier import EdgeFrontier
+from tests.algorithms.community.test_triangles import use_threads
 from tests.helpers.emulated_kernel import EmulatedKernel, library
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
@@ -97,3 +105,47 @@ def test_emulated(weighted: bool, tmp_path: Path) -> None:
     arrays = lists.indptr, lists.indices, u, v, WEIGHTS if weighted else of_gpu.NULL, np.zeros(1, np.uint64), found
     EmulatedKernel(compiled, "intersect_pairs").plain(1, np.uint64(len(u)), *arrays)
     np.testing.assert_allclose(found, common @ WEIGHTS if weighted else common.sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("by_degree", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sums_at_all_edges(wide: bool, by_degree: bool, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compared with sums of given pairs; integers below 2**33 are summed exactly."""
+    use_threads(monkeypatch, threads)
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 1)
+    simple = graph_of(True, np.int64 if wide else np.int32).simple().symmetrized()
+    graph = simplify(simple)
+    oriented = Oriented(graph, neighbors.by_degree(graph) if by_degree else graph.sorted_out)
+    assert oriented.order == ("degrees" if by_degree else "ids")
+    src, dst = graph.edges()
+    edges = EdgeFrontier(graph.n, np.arange(graph.m), src, dst)
+    few = np.random.default_rng(9).random(N) + 0.01
+    sums = sum_at_edges(oriented, few)
+    assert sums is not None
+    np.testing.assert_allclose(sums, intersect(graph, edges, few), rtol=1e-12)
+    assert (sums == sums[graph.reverse_edge_ids]).all()
+    whole = np.random.default_rng(10).integers(0, 1000, N).astype(float)
+    np.testing.assert_array_equal(sum_at_edges(oriented, whole), intersect(graph, edges, whole))
+    ones = sum_at_edges(oriented, np.ones(N))
+    np.testing.assert_array_equal(ones, count_common_neighbors(oriented, per_edge=True)[1])
+    np.testing.assert_array_equal(sum_at_edges(oriented, np.zeros(N)), 0)
+
+
+def test_weights_that_integers_cannot_have() -> None:
+    triangle = orient(Graph.from_edges([0, 1, 2, 3, 0, 1], [1, 2, 0, 0, 2, 0]))
+    assert sum_at_edges(triangle, [1, 1, 1, np.inf]) is not None  # vertex 3 has one neighbor
+    assert sum_at_edges(triangle, [1, 1, np.inf, 1]) is None
+    assert sum_at_edges(triangle, [1, 1, 1e-12, 1]) is None
+    assert sum_at_edges(triangle, [1, 1, 0, 1]) is not None
+    assert sum_at_edges(triangle, [5e-324, 0, 0, 0]) is None
+    for bad in (-1, np.nan):
+        with pytest.raises(ValueError, match=r"the weight of vertex 2 is (-1\.0|nan); expected 0 or more"):
+            sum_at_edges(triangle, [1, 1, bad, 1])
+    with pytest.raises(ValueError, match=r"weights have shape \(3,\); expected \(4,\)"):
+        sum_at_edges(triangle, [1, 1, 1])
+    with pytest.raises(TypeError, match="expected an Oriented"):
+        sum_at_edges(triangle.graph, [1, 1, 1, 1])  # type: ignore[arg-type]
+    none = orient(Graph.from_edges([], [], n=0))
+    found = sum_at_edges(none, [])
+    assert found is not None and len(found) == 0

@@ -2,7 +2,7 @@
 
 Each measure is a formula: a weight for every common neighbor, and a score from both degrees and the sum of the weights.
 Pairs are given, or are the ends of all stored edges. Common neighbors of an edge's ends are the triangles at the edge,
-each found once. Given pairs, and measures with weights, intersect the neighbor lists of each pair.
+each found once. Given pairs intersect the neighbor lists of each pair, and so do measures with weights on a GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gasla.arrays import array_module, device_of, module_of
 from gasla.graph.exchange.vertex_names import translate_vertices
 from gasla.graph.graph import Graph, as_graph, whole_graph
 from gasla.graph.validate import as_ids, check_range
-from gasla.operations.primitives import intersect, simplify
+from gasla.operations.primitives import fits_one_thread, intersect, orient, simplify, sum_at_edges
 from gasla.program import EdgeFrontier
 from gasla.rows import Row, Task, edge_values
 
@@ -94,7 +94,7 @@ def _documented(returns: str, see: str, reference: str, examples: str, kept: str
     return complete
 
 
-PARTNERS = "\n    Without `pairs` the ids of reverse edges are kept as well, 4 bytes per edge."
+PARTNERS = "\n    On a GPU, without `pairs`, the ids of reverse edges are kept as well, 4 bytes per edge."
 ITSELF = "A vertex has similarity 1\n    to itself, if it has a neighbor."
 
 
@@ -221,18 +221,26 @@ def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
 
 
 def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
-    """Sum the weights of common neighbors for each stored edge u -> v; an edge and its reverse are computed once."""
+    """Sum the weights of common neighbors for each stored edge u -> v."""
     xp: Any = module_of(graph.device)
+    oriented = orient(graph) if fits_one_thread(graph) else None
     simple = simplify(graph)
-    sums, (src, dst) = xp.zeros(simple.m), simple.edges()
-    here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
-    sums[here] = intersect(simple, EdgeFrontier(graph.n, here, src[here], dst[here]), weights)
-    sums[back] = sums[simple.reverse_edge_ids[back]]
-    at_edges = at_stored_edges(graph, simple, sums)
+    sums = None if oriented is None else sum_at_edges(oriented, weights)
+    at_edges = at_stored_edges(graph, simple, _of_pairs(simple, weights) if sums is None else sums)
     if graph.has_self_loops:
         loops = xp.flatnonzero(u == v)
         at_edges[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
     return at_edges
+
+
+def _of_pairs(simple: Graph, weights: Array) -> Array:
+    """Sum the weights of common neighbors for each edge of a simple graph, once for both directions."""
+    xp: Any = module_of(simple.device)
+    sums, (src, dst) = xp.zeros(simple.m), simple.edges()
+    here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
+    sums[here] = intersect(simple, EdgeFrontier(simple.n, here, src[here], dst[here]), weights)
+    sums[back] = sums[simple.reverse_edge_ids[back]]
+    return sums
 
 
 def weights_in(graph: Graph, formula: Formula) -> Array:

@@ -29,6 +29,6 @@ from gasla.cpu.primitive.neighbors import count_common_neighbors, orient, simpli
 from gasla.cpu.primitive.path_search import count_paths, list_paths
 from gasla.cpu.primitive.select_top_k import top_k
 from gasla.cpu.primitive.suitor import match_heaviest
-from gasla.cpu.primitive.support import count_at_edges
+from gasla.cpu.primitive.support import count_at_edges, sum_at_edges
 from gasla.cpu.primitive.trusses import peel_edges
 from gasla.cpu.program.walk_runs import walk

@@ -1,8 +1,11 @@
-"""The number of triangles at each edge of a simple undirected graph, for all edges at once.
+"""The number of triangles at each edge of a simple undirected graph, or a sum over them, for all edges at once.
 
 As in `neighbors`, each triangle u < v < w is found once, by the thread of v. It counts at three edges. Other threads
 may count at u -> v and u -> w meanwhile, so each thread has its own counters, which are summed at the end. Where all
 lists are short, the lists of both ends of each edge are merged instead.
+
+The weights of the vertices opposite to an edge are summed as integers, so that the sums do not depend on the order in
+which threads find triangles.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -14,7 +17,7 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.primitive.neighbors import ByDegree
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, run, threads_for
-from gasla.cpu.runtime.intrinsics import prefetch
+from gasla.cpu.runtime.intrinsics import prefetch, select
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
@@ -27,32 +30,52 @@ _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may b
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
+_BITS = 62  # of a sum of weights
+_FINE = 2.0**33  # the smallest weight is at least so many units: it is rounded by 2**-34 of itself
 _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
+
+
+def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:
+    """Return the sum of the weights of the vertices opposite to each stored edge (`primitives.sum_at_edges`)."""
+    weights = np.where(graph.out_degrees > 1, weights, 0)  # other vertices are in no triangle
+    largest = float(weights.max(initial=0)) * graph.max_out_degree
+    unit = math.ldexp(1, math.frexp(largest)[1] - _BITS)
+    if not (largest < np.inf and unit > 0) or weights.min(initial=np.inf, where=weights > 0) < unit * _FINE:
+        return None
+    return _at_edges(graph, lists, np.rint(weights / unit).astype(np.int64)) * unit
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
     """Return the number of triangles, and the number at each stored edge, in the order of the input."""
+    counts = _at_edges(graph, lists, None)
+    return int(counts.sum()) // 6, counts  # each counts at three edges, which are stored twice
+
+
+def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
+    """Count the triangles at each stored edge, in the order of the input, or add up the weights opposite to it."""
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):
         by = lists
-        run(_merge, work, lists.indptr, lists.indices, counts, block_size(n, threads_for(work)))
+        run(_merge, work, (lists.indptr, lists.indices), weights, counts, block_size(n, threads_for(work)))
     else:
         by = graph.out
         team = threads_for(work)
         ranks = np.empty(n, graph.id_dtype)
         ranks[lists.vertices] = np.arange(n, dtype=graph.id_dtype)
-        tallies = np.zeros((team, n), graph.id_dtype)
-        counters = np.zeros((min(team, MOST_COUNTING), m // 2), graph.id_dtype)
-        most = m * math.isqrt(m)
-        run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most, team=team)
-    total = int(counts.sum()) // 6  # each counts at three edges, which are stored twice
-    return total, by.by_edge(counts)
+        kind = graph.id_dtype if weights is None else np.dtype(np.int64)
+        tallies, counters = np.zeros((team, n), kind), np.zeros((min(team, MOST_COUNTING), m // 2), kind)
+        weighing = None if weights is None else (lists.vertices, weights[lists.vertices])
+        given = by.indptr, by.indices, ranks, *lists[1:], weighing, tallies, counters, counts
+        run(_mark, work, *given, most=m * math.isqrt(m), team=team)
+    found: Array = by.by_edge(counts)
+    return found
 
 
 @compiled
-def _merge(thread, threads, control, indptr, indices, counts, grain):
+def _merge(thread, threads, control, lists, weights, counts, grain):
     """Merge the ascending lists of both ends of each edge; the count is stored for both directions."""
+    indptr, indices = lists
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
             low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
@@ -66,7 +89,8 @@ def _merge(thread, threads, control, indptr, indices, counts, grain):
                     b = indices[j]
                     while i < high and indices[i] < b:
                         i += _ONE
-                    count += i < high and indices[i] == b
+                    is_common = i < high and indices[i] == b
+                    count += is_common if weights is None else select(is_common, weights[np.uint64(b)], 0)
                     if np.uint64(b) == u:
                         back = j
                     j += _ONE
@@ -76,7 +100,7 @@ def _merge(thread, threads, control, indptr, indices, counts, grain):
 @compiled
 def _mark(
     thread, threads, control, indptr, indices, ranks,
-    starts, heads, rest_starts, rests, tallies, counters, counts,
+    starts, heads, rest_starts, rests, weighing, tallies, counters, counts,
 ):  # fmt: skip
     """Count each triangle at its edges, sum the counters of all threads, and store them by the graph's own lists."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
@@ -86,7 +110,11 @@ def _mark(
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:
                     first, last = np.uint64(rest_starts[r]), np.uint64(rest_starts[r + _ONE])
-                    _count(heads, low, high, rests, first, last, tally, counters[thread])
+                    if weighing is None:
+                        _count(heads, low, high, rests, first, last, tally, counters[thread])
+                    else:
+                        lower = indptr, indices, ranks, rests, first
+                        _add_up(lower, weighing, heads, r, low, high, (tally, counters[thread]))
     if not go_on(thread, threads, control, True):
         return
     edges = np.uint64(len(heads))
@@ -120,6 +148,34 @@ def _count(heads, low, high, rests, first, last, tally, counters):
             counters[k] += hit
             hits += hit
         counters[start - _ONE] += hits  # the edge to the vertex itself
+    for k in range(low, high):
+        w = np.uint64(heads[k])
+        counters[k] += tally[w] - 1
+        tally[w] = 0
+
+
+@compiled
+def _add_up(lower, weighing, heads, r, low, high, sums):
+    """Add the weights of triangles like `_count`: tally[w] is 1 + the weights opposite to the edge to w."""
+    indptr, indices, ranks, rests, at = lower
+    vertices, weights = weighing
+    tally, counters = sums
+    for k in range(low, high):
+        tally[np.uint64(heads[k])] = 1
+    v, own = np.uint64(vertices[r]), weights[r]
+    for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+        u = np.uint64(ranks[np.uint64(indices[e])])
+        if u < r:  # remainders are in the order of these
+            start, theirs, found = rests[at] >> _LEFT_BITS, weights[u], 0
+            for k in range(start, start + (rests[at] & _LEFT)):
+                w = np.uint64(heads[k])
+                before = tally[w]
+                hit = before > 0
+                tally[w] = before + select(hit, theirs, 0)
+                counters[k] += select(hit, own, 0)
+                found += select(hit, weights[w], 0)
+            counters[start - _ONE] += found
+            at += _ONE
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1
