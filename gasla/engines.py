@@ -244,6 +244,9 @@ class Primitives(Protocol):
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
         """Count triangles, and those at each stored edge, in the order of the input."""
 
+    def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
+        """Give each vertex of color -1 the least one that no neighbor before it in the order has, in place."""
+
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbors of pairs of vertices, or add up their float64 weights."""
 
@@ -439,9 +442,6 @@ class CardOnly(Protocol):
 
     def label_sides(self, graph: Graph) -> Any:
         """Return the side of each vertex in its component, 0 for the smallest one; -1 where an odd cycle is."""
-
-    def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
-        """Give each vertex of color -1 the least one that no neighbor before it in the order has, in place."""
 
     def decide_in_order(self, lists: Adjacency, ranks: Any) -> None:
         """Replace ranks by 2**32 - 1 for the vertices that join the set of a loop by falling rank, else by 0."""

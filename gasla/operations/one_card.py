@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gasla.arrays import module_of
 from gasla.engines import CardOnly, chooses_kernels, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, whole_graph
@@ -76,55 +77,6 @@ def label_sides(graph: Any) -> Array:
     return kernels().label_sides(graph)
 
 
-def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Array:
-    """Color vertices greedily by falling rank, all that can go on at a time.
-
-    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.greedy_color` calls it.
-
-    Parameters
-    ----------
-    graph : Graph, or CuPy sparse array
-        On a GPU. Read as undirected. Self loops and parallel edges do not matter.
-    ranks : (n,) CuPy array of integers
-        Of equal ranks, the larger id comes first.
-    colors : (n,) CuPy array of integers, optional
-        Colors that vertices have already; -1 for the others.
-
-    Returns
-    -------
-    (n,) array of int32
-        Each vertex has the least color that no neighbor before it has: the same as vertex by vertex.
-
-    Raises
-    ------
-    TypeError
-        If the graph is not on a GPU.
-    ValueError
-        If an array is not one integer per vertex.
-
-    Notes
-    -----
-    Fastest if vertices with long lists come first. Needs 16 to 24 bytes per vertex besides the result.
-
-    M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
-
-    Examples
-    --------
-    >>> import cupy as cp, gasla  # doctest: +SKIP
-    >>> star = gasla.Graph.from_edges([0, 0], [1, 2]).to("gpu")  # doctest: +SKIP
-    >>> gasla.primitives.color_in_order(star, cp.array([0, 2, 1]))  # doctest: +SKIP
-    array([1, 0, 0], dtype=int32)
-    """
-    import cupy
-
-    graph = _on_gpu("color_in_order", graph)
-    ranks = _integers(graph, "ranks", ranks)
-    found = cupy.full(graph.n, -1, np.int32) if colors is None else _integers(graph, "colors", colors).astype(np.int32)
-    order = cupy.argsort(ranks, kind="stable")[::-1].astype(graph.id_dtype)
-    kernels().color_in_order(_lists(graph), order, found)
-    return found
-
-
 def decide_in_order(graph: Any, ranks: Array) -> Array:
     """Find the independent set of a loop over the vertices by falling rank, all that can go on at a time.
 
@@ -162,7 +114,7 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     array([ True, False,  True])
     """
     graph = _on_gpu("decide_in_order", graph)
-    decided = _integers(graph, "ranks", ranks).astype(np.uint32)
+    decided = integers(graph, "ranks", ranks).astype(np.uint32)
     kernels().decide_in_order(_lists(graph), decided)
     return decided == np.uint32(2**32 - 1)
 
@@ -175,10 +127,10 @@ def _on_gpu(name: str, graph: Any) -> Graph:
     return graph
 
 
-def _integers(graph: Graph, name: str, given: Any) -> Array:
-    import cupy
-
-    array = cupy.asarray(given)
+def integers(graph: Graph, name: str, given: Any) -> Array:
+    """Return an array of one integer per vertex on the graph's device. Raise ValueError if it is none."""
+    xp: Any = module_of(graph.device)
+    array = xp.asarray(given)
     if array.dtype.kind not in "iu" or array.shape != (graph.n,):
         raise ValueError(f"{name} has type {array.dtype} and shape {array.shape}; expected {graph.n} integers")
     return array

@@ -8,6 +8,8 @@ import pytest
 import gasla
 from gasla import Graph, datasets, engines, primitives
 from gasla.algorithms.components.is_bipartite import two_sides
+from gasla.arrays import module_of
+from gasla.cli.compute import on_host
 from tests.algorithms.components.test_bipartite_and_bridges import SHAPES
 from tests.gpu.test_coloring_emulated import complete, one_by_one
 from tests.gpu.test_independent_set_emulated import JOINED, LEFT
@@ -23,16 +25,35 @@ LARGE = {
 ALL: dict[str, Any] = {**SHAPES, **LARGE}
 
 
-@pytest.mark.gpu
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("name", ALL)
-def test_colors_are_those_of_one_thread(name: str) -> None:
-    import cupy
-
+def test_colors_are_those_of_a_loop(name: str, device: Any) -> None:
     graph, random = ALL[name](), np.random.default_rng(4)
+    xp, here = module_of(device), graph.to(device)
     for ranks in (np.diff(graph.both.indptr), random.integers(0, 5, graph.n), random.permutation(graph.n)):
         order = np.lexsort((np.arange(graph.n), ranks))[::-1]
-        found = primitives.color_in_order(graph.to("gpu"), cupy.asarray(ranks))
-        np.testing.assert_array_equal(found.get(), one_by_one(graph, order, np.full(graph.n, -1)))
+        found = on_host(primitives.color_in_order(here, xp.asarray(ranks)))
+        np.testing.assert_array_equal(found, one_by_one(graph, order, np.full(graph.n, -1)))
+        given = np.where(random.random(graph.n) < 0.2, random.integers(0, 2, graph.n), -1)
+        kept = given.copy()
+        found = on_host(primitives.color_in_order(here, xp.asarray(ranks), xp.asarray(given)))
+        np.testing.assert_array_equal(found, one_by_one(graph, order, given.copy()))
+        np.testing.assert_array_equal(given, kept)
+
+
+def test_colors_that_are_larger_than_all_others_need_no_memory() -> None:
+    path = Graph.from_edges([0, 1], [1, 2])
+    given = np.array([2**31 - 1, -1, -5])
+    assert primitives.color_in_order(path, [3, 2, 1], given).tolist() == [2**31 - 1, 0, 1]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_cpus_colors_are_those_of_programs(name: str) -> None:
+    graph = ALL[name]()
+    for options in ({}, {"strategy": "random_sequential", "seed": 3}, {"priority": np.arange(graph.n) % 7}):
+        expected = gasla.greedy_color(graph, **options)
+        with engines.programs_only():
+            np.testing.assert_array_equal(gasla.greedy_color(graph, **options), expected)
 
 
 @pytest.mark.gpu
@@ -65,7 +86,6 @@ def test_other_graphs_are_refused() -> None:
     path = Graph.from_edges([0, 1], [1, 2])
     calls = (
         lambda: primitives.label_sides(path),
-        lambda: primitives.color_in_order(path, np.arange(3)),
         lambda: primitives.decide_in_order(path, np.arange(3)),
     )
     for call in calls:

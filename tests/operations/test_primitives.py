@@ -12,7 +12,7 @@ import gasla
 from benchmarks import programs
 from gasla import primitives, stages
 from gasla.bench import graphs, peers
-from gasla.engines import HostOnly, Primitives
+from gasla.engines import CardOnly, HostOnly, Primitives
 
 OTHERWISE = {  # what an engine offers, and the public function that is made of it
     "count_at_edges": primitives.count_common_neighbors,
@@ -35,8 +35,8 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
 
 def test_every_primitive_of_an_engine_is_public() -> None:
     """Everything an engine offers has a public function, most of its name; stages have theirs from here."""
-    offered = {name for kind in (Primitives, HostOnly) for name in vars(kind) if not name.startswith("_")}
-    assert offered - OTHERWISE.keys() | {"Oriented", "Trees", "fits_one_thread"} == set(primitives.__all__)
+    offered = {name for kind in (Primitives, HostOnly, CardOnly) for name in vars(kind) if not name.startswith("_")}
+    assert offered - OTHERWISE.keys() | {"Oriented", "Trees", "fits_one_card", "fits_one_thread"} == set(primitives.__all__)
     assert all(callable(function) for function in OTHERWISE.values())
     for name in set(primitives.__all__) & set(stages.__all__):
         assert getattr(stages, name) is getattr(primitives, name)

@@ -4,13 +4,13 @@ A bipartite component gets two colors. In any other, the vertices are processed 
 degree, and each takes the least color that none of its earlier neighbors has. With an order given by the caller, this
 also applies to bipartite components.
 
-In other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take
-a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits of two words; all
-colors below the window are taken. When no vertex can take a color any more, those whose window is full examine their
-neighbors for the next window.
+Over ranks and streamed, vertices of other components are not processed one by one: all that precede their uncolored
+neighbors take a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits
+of two words; all colors below the window are taken. When no vertex can take a color any more, those whose window is
+full examine their neighbors for the next window.
 
-On a GPU a kernel does the same without iterations (`primitives.color_in_order`): in a skewed graph a vertex waits for
-thousands of others, one after the other.
+In one memory a kernel does the same without iterations (`primitives.color_in_order`), on a CPU on one thread: in a
+skewed graph a vertex waits for thousands of others, one after the other.
 """
 
 from typing import Any, Literal, get_args
@@ -24,7 +24,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.phases import Phase
-from gasla.operations.primitives import color_in_order, fits_one_card
+from gasla.operations.primitives import color_in_order, fits_one_card, fits_one_thread
 from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
@@ -204,8 +204,9 @@ def greedy_color(
 
     Notes
     -----
-    Needs 44 bytes per vertex besides the result. The number of iterations is the number of vertices on the longest path
-    that descends in the order; on random graphs a small multiple of the number of colors.
+    Needs 16 to 24 bytes per vertex besides the result, and one thread of a CPU. Over ranks it needs 44 bytes, and as
+    many iterations as there are vertices on the longest path that descends in the order, on random graphs a small
+    multiple of the number of colors.
 
     References
     ----------
@@ -241,7 +242,7 @@ def greedy_color(
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
-    if fits_one_card(graph):
+    if fits_one_card(graph) or fits_one_thread(graph):
         return color_in_order(graph, rank, sides)
     direction = undirected(graph)
     begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)

@@ -8,6 +8,7 @@ from gasla.cpu.primitive.blocking_flows import residual_sources, send_flow
 from gasla.cpu.primitive.boruvka import lightest_forest
 from gasla.cpu.primitive.clique_search import maximal_cliques
 from gasla.cpu.primitive.cliques import count_cliques
+from gasla.cpu.primitive.coloring import color_in_order
 from gasla.cpu.primitive.degree_matching import match_by_degrees
 from gasla.cpu.primitive.depth_first import (
     depth_first,
