@@ -262,6 +262,9 @@ class Primitives(Protocol):
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
         """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
 
+    def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
+        """Return the list positions of the lightest spanning forest's edges, each from its smaller end."""
+
     def peel(self, graph: Graph) -> Any:
         """Return the core number of every vertex of a simple graph. A whole algorithm."""
 
@@ -342,9 +345,6 @@ class JoinRun(Protocol):
 
 class HostOnly(Protocol):
     """Further primitives of the CPU engine: whole algorithms, most on one thread. Callers have checked the graph."""
-
-    def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
-        """Return the list positions of the lightest spanning forest's edges, each from its smaller end."""
 
     def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
         """Return the mate of each vertex, or -1. Lists have each edge in both directions; degrees are at most 255."""
@@ -443,8 +443,8 @@ class CardOnly(Protocol):
     def label_sides(self, graph: Graph) -> Any:
         """Return the side of each vertex in its component, 0 for the smallest one; -1 where an odd cycle is."""
 
-    def decide_in_order(self, lists: Adjacency, ranks: Any) -> None:
-        """Replace ranks by 2**32 - 1 for the vertices that join the set of a loop by falling rank, else by 0."""
+    def decide_in_order(self, lists: Adjacency, ranks: Any) -> Any:
+        """Return which vertices join the set of a loop by falling rank; the ranks are used up."""
 
 
 @cache

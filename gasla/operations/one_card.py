@@ -114,9 +114,7 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     array([ True, False,  True])
     """
     graph = _on_gpu("decide_in_order", graph)
-    decided = integers(graph, "ranks", ranks).astype(np.uint32)
-    kernels().decide_in_order(_lists(graph), decided)
-    return decided == np.uint32(2**32 - 1)
+    return kernels().decide_in_order(_lists(graph), integers(graph, "ranks", ranks).astype(np.uint32))
 
 
 def _on_gpu(name: str, graph: Any) -> Graph:

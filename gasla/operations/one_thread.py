@@ -13,7 +13,6 @@ import numpy as np
 
 import semirings
 from gasla.engines import HostOnly, chooses_kernels, engine
-from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import (
     MOST_SEED,
     check_choice,
@@ -605,62 +604,6 @@ def _network(name: str, graph: Any, most: int = INT64) -> Graph:
         edge, value = first_edge(graph.values, lambda values: (values < 0) | (values > most))
         raise ValueError(f"the value of edge {edge} is {value}; expected 0 to 2**{most.bit_length()} - 1")
     return graph
-
-
-def lightest_forest(graph: Any) -> np.ndarray:
-    """Find the edges of the minimum spanning forest, on all threads.
-
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.minimum_spanning_forest` calls it for graphs in
-    host memory.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        Read as undirected. Without values every edge weighs 1.
-
-    Returns
-    -------
-    array of int64
-        The ids of the edges, in no order. Of edges of equal weight, the one with the smaller end is taken, then the one
-        with the smaller larger end, then the earlier one.
-
-    Raises
-    ------
-    TypeError
-        If the graph is not in host memory.
-    ValueError
-        If a weight is NaN or -inf.
-
-    Notes
-    -----
-    O. Borůvka: O jistém problému minimálním. Práce Moravské přírodovědecké společnosti 3 (1926). V. Osipov, P. Sanders,
-    J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm. ALENEX 2009.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gasla import Graph, primitives
-    >>> np.sort(primitives.lightest_forest(Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [4, 1, 2, 3])))
-    array([1, 2, 3])
-    """
-    graph = in_host_memory("lightest_forest", graph)
-    graph.notice_values()
-    check_weights(graph)
-    is_ordered = graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values
-    lists = graph.out if is_ordered else _from_smaller_ends(graph)
-    weights = graph.valued.each
-    weights = weights.view(np.uint8) if weights is not None and weights.dtype == bool else weights
-    places = kernels().lightest_forest(lists, lists.by_position(weights))
-    require_unchanged_files(graph)
-    return lists.numbers()[places].astype(np.int64, copy=False)
-
-
-def _from_smaller_ends(graph: Graph) -> Adjacency:
-    """Return adjacency lists with each edge in the list of its smaller end, sorted by larger end, then input order."""
-    src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
-    low, high = np.empty_like(dst), np.empty_like(dst)
-    low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)
-    return Graph.from_edges(low, high, n=graph.n).sorted_out
 
 
 def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:

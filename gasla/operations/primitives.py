@@ -5,12 +5,13 @@ than its child, so a root is the smallest vertex of its tree. `hook`, `link`, `c
 work on forests. `simplify` and `orient` prepare a graph as simple and undirected; `intersect`, `common` and `has_edges`
 work on pairs of vertices.
 
-Six primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
+Seven primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
 `number_trees` (rooted spanning forests), `count_common_neighbors` (triangles by forward lists), `count_cliques`
-(pivoting), `peel` (core numbers) and `color_in_order` (greedy colors). Each page names its paper.
+(pivoting), `peel` (core numbers), `color_in_order` (greedy colors) and `lightest_forest` (Borůvka; on a GPU if
+`fits_lightest_forest`). Each page names its paper.
 
-Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `match_heaviest`, `count_paths`,
-`list_paths`, `sum_at_edges` and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`,
+Further primitives are whole algorithms of the CPU alone: `match_heaviest`, `count_paths`, `list_paths`, `sum_at_edges`
+and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`,
 `depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow`,
 `residual_sources`, `acyclic_order` and `adjacency_order` run on one thread for graphs of any size.
 
@@ -35,6 +36,7 @@ from gasla.graph.arguments import check_flags, in_host_memory
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
+from gasla.operations.lightest_forest import fits_lightest_forest, lightest_forest
 from gasla.operations.one_card import decide_in_order, fits_one_card, integers, label_sides
 from gasla.operations.one_thread import (
     acyclic_order,
@@ -45,7 +47,6 @@ from gasla.operations.one_thread import (
     dominators,
     fits_one_thread,
     kernels,
-    lightest_forest,
     louvain_levels,
     match_heaviest,
     residual_sources,
@@ -69,6 +70,7 @@ __all__ = [
     "depth_first",
     "depth_first_order",
     "dominators",
+    "fits_lightest_forest",
     "fits_one_card",
     "fits_one_thread",
     "has_edges",

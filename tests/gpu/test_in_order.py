@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gasla
+import semirings
 from gasla import Graph, datasets, engines, primitives
 from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.arrays import module_of
@@ -106,3 +107,19 @@ def test_wrong_arrays_are_refused() -> None:
             primitives.decide_in_order(path, wrong)
         with pytest.raises(ValueError, match="colors has type"):
             primitives.color_in_order(path, cupy.arange(3), wrong)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("kind", [None, "f4", "f8", "i1", "u2", "bool"])
+def test_forests_are_those_of_the_cpu(name: str, kind: str | None) -> None:
+    """Few different weights: the order of ties decides. Graphs are not symmetric, and symmetric with sorted lists."""
+    graph, random = ALL[name](), np.random.default_rng(7)
+    weights = None if kind is None else random.integers(-2 if kind[0] in "fi" else 0, 3, graph.m).astype(kind)
+    valued = graph if weights is None else graph.with_values(weights)
+    for each in (valued, valued.symmetrized(semirings.min)):
+        expected = gasla.minimum_spanning_forest(each)
+        for _ in range(3):
+            found = gasla.minimum_spanning_forest(each.to("gpu"))
+            np.testing.assert_array_equal(found.edges.get(), expected.edges)
+            assert found.total == expected.total

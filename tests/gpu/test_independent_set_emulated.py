@@ -40,6 +40,7 @@ def test_sets_are_those_of_one_thread(tmp_path: Path, sizes: tuple[int, int], co
             ranks = random.integers(1, most, graph.n).astype(np.uint32)
             if graph.n > 200:
                 ranks[random.integers(graph.n)] = LEFT
-            found = ranks.copy()
-            kernel.plain(1, *lists, np.uint64(graph.n), found)
-            np.testing.assert_array_equal(found, one_by_one(graph, ranks))
+            found, members = ranks.copy(), np.zeros(graph.n, bool)
+            kernel.plain(1, *lists, np.uint64(graph.n), found, members)
+            np.testing.assert_array_equal(found, expected := one_by_one(graph, ranks))
+            np.testing.assert_array_equal(members, expected == JOINED)

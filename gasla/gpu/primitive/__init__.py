@@ -16,6 +16,7 @@ from gasla.gpu.primitive.forest import (
     number,
     number_trees,
 )
+from gasla.gpu.primitive.forests import lightest_forest
 from gasla.gpu.primitive.independent_set import decide_in_order
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, has_edges

@@ -20,11 +20,15 @@ def source(vertex_size: int, offset_size: int) -> str:
     return compile.source_of("independent_set.cuh", vertex_size, offset_size)
 
 
-def decide_in_order(lists: Adjacency, ranks: Array) -> None:
-    """Replace each rank by 2**32 - 1 if the vertex joins the set, else by 0, in place; ranks that are either stay."""
+def decide_in_order(lists: Adjacency, ranks: Array) -> Array:
+    """Return whether each vertex is in the set; replaces all ranks by 2**32 - 1 for those that are, and 0."""
+    import cupy
+
     n = len(ranks)
-    if not n:
-        return
-    sizes = lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize
-    kernel = compile.kernel(source(*sizes), "decide_vertices", _THREADS, _BLOCKS)
-    kernel.cooperative(lists.indptr, lists.indices, np.uint64(n), ranks, blocks=compile.blocks_for(n, _THREADS))
+    members = cupy.empty(n, bool)
+    if n:
+        sizes = lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize
+        kernel, count = compile.kernel(source(*sizes), "decide_vertices", _THREADS, _BLOCKS), np.uint64(n)
+        blocks = compile.blocks_for(n, _THREADS)
+        kernel.cooperative(lists.indptr, lists.indices, count, ranks, members, blocks=blocks)
+    return members

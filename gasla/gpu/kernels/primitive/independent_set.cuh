@@ -25,6 +25,7 @@ struct Deciding {
     const vertex_t* neighbors;
     u64 n;
     u32* ranks;
+    bool* members;
 
     __device__ __forceinline__ void set(vertex_t v, u32 rank) const { *(volatile u32*)(ranks + v) = rank; }
 
@@ -55,11 +56,12 @@ struct Deciding {
     }
 
     // Look at up to 32 vertices, one per lane; returns whether one of them is still undecided.
-    __device__ bool look(u64 base) const {
+    __device__ bool look(u64 base, bool is_first) const {
         const u64 place = base + lane();
         const vertex_t v = (vertex_t)place;
         const u32 own = place < n ? fresh(ranks + place) : LEFT;
         const bool is_open = own != LEFT && own != JOINED;
+        if (is_first && place < n) members[place] = own == JOINED;
         if (!__any_sync(ALL, is_open)) return false;
         const u64 first = is_open ? (u64)offsets[place] : 0, last = is_open ? (u64)offsets[place + 1] : 0;
         const u64 middle = least(last, first + OWN);
@@ -74,6 +76,7 @@ struct Deciding {
         }
         const bool joins = is_open && !answer.waits && !answer.leaves;
         if (is_open && !answer.waits) set(v, joins ? JOINED : LEFT);
+        if (joins) members[place] = true;
         if (joins) send_away(v, first, middle, 1);
         for (u32 rest = __ballot_sync(ALL, joins && is_long); rest; rest &= rest - 1) {
             const u32 owner = __ffs(rest) - 1;
@@ -87,14 +90,14 @@ struct Deciding {
 
 using namespace gasla;
 
-// Replaces the ranks of undecided vertices by JOINED or LEFT.
+// Replaces the ranks of undecided vertices by JOINED or LEFT, and notes which have joined.
 extern "C" __global__ void __launch_bounds__(256, 8)
-decide_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, u32* ranks) {
-    const Deciding deciding{offsets, neighbors, n, ranks};
-    for (bool again = true; again;) {
+decide_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, u32* ranks, bool* members) {
+    const Deciding deciding{offsets, neighbors, n, ranks, members};
+    for (bool is_first = true, again = true; again; is_first = false) {
         again = false;
         for (u64 base = this_warp_of_grid() * WARP; base < n; base += threads_of_grid())
-            if (deciding.look(base)) again = true;
+            if (deciding.look(base, is_first)) again = true;
         if (again) rest(20);
     }
 }

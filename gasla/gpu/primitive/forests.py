@@ -1,0 +1,51 @@
+"""Minimum spanning forests on the GPU: a kernel of Boruvka's rounds over lists with the edges in both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.counters import counters
+from gasla.graph.adjacency import Adjacency
+
+Array = Any  # CuPy's
+
+_THREADS = 512
+_BLOCKS = 4
+_COUNTERS = 7  # words of `Growing` in lightest_forest.cuh
+_SLICE = 2048  # entries of a piece of a list, as in union_find.cuh
+_TYPES = {"f4": "float", "i1": "signed char", "i2": "short", "i4": "int", "u1": "unsigned char", "u2": "unsigned short"}
+_TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
+_MOST_LANES = 16
+
+
+def _name(kind: np.dtype) -> str:
+    return f"{kind.kind}{kind.itemsize}"
+
+
+def source(vertex_size: int, offset_size: int, kind: np.dtype | None) -> str:
+    """CUDA source of the kernel; the sizes are bytes of ids and of offsets, `kind` the type of the weights."""
+    weight = "float" if kind is None else _TYPES[_name(kind)]
+    return f"typedef {weight} weight_t;\n{compile.source_of('lightest_forest.cuh', vertex_size, offset_size)}"
+
+
+def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
+    """Return the positions of the forest's edges in sorted lists, each from its smaller end."""
+    import cupy
+
+    n, m, kind = len(lists.indptr) - 1, len(lists.indices), None if weights is None else weights.dtype
+    taken = cupy.empty(n, np.int64)
+    if not n:
+        return taken
+    text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, kind)
+    kernel = compile.kernel(text, "lightest_forest", _THREADS, _BLOCKS)
+    lanes = min(1 << max(1, m // (4 * n)).bit_length() - 1, _MOST_LANES)
+    scratch = [cupy.empty(n, t) for t in (np.int32, np.int32, np.uint64, lists.indptr.dtype, np.uint8)]
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, np.uint64(n), np.uint64(m), np.uint64(0) if weights is None else weights),
+        *(np.uint32(lanes), *scratch, taken, cupy.empty(3 * (2 * m // _SLICE), np.uint64), counters(_COUNTERS)),
+        blocks=compile.blocks_for(n, _THREADS),
+    )
+    return taken[taken >= 0]

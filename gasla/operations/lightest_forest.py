@@ -1,0 +1,95 @@
+"""Minimum spanning forests by a built-in kernel of either engine. The public names are in `gasla.primitives`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.engines import chooses_kernels, engine
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import check_weights
+from gasla.graph.graph import Graph, require_unchanged_files, whole_graph
+from gasla.operations.one_card import fits_one_card
+
+Array = Any  # NumPy's or CuPy's
+
+
+def fits_lightest_forest(graph: Graph) -> bool:
+    """Return whether `lightest_forest` takes a graph.
+
+    It does if the graph is in host memory; or on one GPU, with ids, weights and numbers of edges of up to 32 bits. It
+    should not be called within `gasla.engines.interpreted` and `gasla.engines.programs_only`.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.fits_lightest_forest(Graph.from_edges([0, 1], [1, 2]))
+    True
+    """
+    if graph.engine == "cpu":
+        return chooses_kernels()
+    if not fits_one_card(graph):
+        return False
+    kind = graph.value_type
+    is_short = kind is None or (kind.itemsize <= 4 and kind != np.float16)
+    return is_short and graph.id_dtype.itemsize == 4 and graph.m < 2**32
+
+
+def lightest_forest(graph: Any) -> Array:
+    """Find the edges of the minimum spanning forest, on all threads, or in one launch on a GPU.
+
+    A whole algorithm, and a built-in kernel of both engines. `gasla.minimum_spanning_forest` calls it where
+    `fits_lightest_forest` is true.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as undirected. Without values every edge weighs 1.
+
+    Returns
+    -------
+    array of int64
+        The ids of the edges, in no order. Of edges of equal weight, the one with the smaller end is taken, then the one
+        with the smaller larger end, then the earlier one.
+
+    Raises
+    ------
+    ValueError
+        If a weight is NaN or -inf, or the kernel does not fit.
+
+    Notes
+    -----
+    O. Borůvka: O jistém problému minimálním. Práce Moravské přírodovědecké společnosti 3 (1926). V. Osipov, P. Sanders,
+    J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm. ALENEX 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import Graph, primitives
+    >>> np.sort(primitives.lightest_forest(Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [4, 1, 2, 3])))
+    array([1, 2, 3])
+    """
+    graph = whole_graph(graph)
+    if graph.engine != "cpu" and not fits_lightest_forest(graph):
+        raise ValueError(
+            f"on a GPU, weights are {graph.value_type}, ids {graph.id_dtype} and edges {graph.m}; expected at most "
+            "32 bits of each: gasla.minimum_spanning_forest"
+        )
+    graph.notice_values()
+    check_weights(graph)
+    is_ordered = graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values
+    lists = graph.out if is_ordered else _from_smaller_ends(graph)
+    weights = graph.valued.each
+    weights = weights.view(np.uint8) if weights is not None and weights.dtype == bool else weights
+    places = engine(graph.engine).primitives().lightest_forest(lists, lists.by_position(weights))
+    require_unchanged_files(graph)
+    return places if lists.edge_ids is None else lists.edge_ids[places].astype(np.int64, copy=False)
+
+
+def _from_smaller_ends(graph: Graph) -> Adjacency:
+    """Return adjacency lists with each edge in the list of its smaller end, sorted by larger end, then input order."""
+    src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
+    low, high = np.empty_like(dst), np.empty_like(dst)
+    low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)
+    return Graph.from_edges(low, high, n=graph.n).sorted_out
