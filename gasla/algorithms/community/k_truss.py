@@ -1,16 +1,18 @@
 """k-trusses: the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph.
 
 Edges in too few triangles are removed, which leaves fewer triangles at others, until none is (`primitives.peel_edges`).
+The largest k is found by bisection, between edges of high core numbers.
 """
 
 from typing import Any
 
 import numpy as np
 
+from gasla.algorithms.community.core_number import core_number
 from gasla.algorithms.community.edge_support import at_stored_edges
-from gasla.arrays import module_of
+from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import whole_number
-from gasla.graph.graph import whole_graph
+from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.primitives import peel_edges, simplify
 from gasla.rows import Row, edge_values
 
@@ -63,13 +65,35 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     level = None if k is None else whole_number("k", k) - 3  # at which edges are removed that are in no k-truss
     simple = simplify(graph)
     if level is None:
-        levels = peel_edges(simple)
-        is_within = levels == levels.max(initial=0)
+        is_within = _last(simple)
     else:
         is_within = (
             peel_edges(simple, level, level) > level if level >= 0 else module_of(graph.device).ones(simple.m, bool)
         )
     return at_stored_edges(graph, simple, is_within)
+
+
+def _last(simple: Graph) -> Any:
+    """Return whether each edge of a simple graph is in the truss of the largest k that is not empty, by bisection.
+
+    An edge of the (s + 2)-truss joins vertices of the (s + 1)-core, so only edges of dense parts are peeled.
+    """
+    xp: Any = module_of(simple.device)
+    is_within = xp.ones(simple.m, bool)
+    core = core_number(simple)
+    least = xp.minimum(*(core[ends] for ends in simple.edges()))  # core number of an edge
+    low, high = 0, int(least.max(initial=1)) - 1  # edges that are left are in `low` triangles; none in more than `high`
+    while low < high:
+        middle = (low + high + 1) // 2
+        chosen = xp.flatnonzero(is_within & (least > middle))
+        remain = peel_edges(simple.select(chosen), middle - 1, middle - 1) >= middle
+        if any_true(remain):
+            is_within = xp.zeros(simple.m, bool)
+            is_within[chosen[remain]] = True
+            low = middle
+        else:
+            high = middle - 1
+    return is_within
 
 
 ROW = Row(
