@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def run_apart(*computations: Iterable[Any]) -> None:
-    """Run computations side by side, each in a new thread; Ctrl-C ends the wait at once.
+    """Run computations side by side, each in a new thread. Ctrl-C ends the wait at once.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def run_apart(*computations: Iterable[Any]) -> None:
 
 
 def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call a function in a new thread, and return its result; Ctrl-C ends the wait at once, and drops the result.
+    """Call a function in a new thread, and return its result. Ctrl-C ends the wait at once, and drops the result.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def index_dtype(largest: int) -> np.dtype[Any]:
 
 
 def converted(array: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an array converted to another type; the array itself if it has that type.
+    """Return an array converted to another type. If it has that type, return it itself.
 
     CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing, so PTX instructions are used.
     """
@@ -145,7 +145,7 @@ def address(array: Any) -> int:
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Return whether iterations of this many vertices keep a device busy; otherwise threads mostly wait at barriers."""
+    """Return whether iterations of this many vertices keep a device busy. If not, threads mostly wait at barriers."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
 
@@ -237,7 +237,7 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
 
 
 def distinct(x: Any) -> Any:
-    """Return the distinct numbers of an array, ascending, NaN once; those of a column on ranks are found there.
+    """Return the distinct numbers of an array, ascending, NaN once. Those of a column on ranks are found by the ranks.
 
     NumPy's `unique` hashes from version 2.3 on, which takes 30 times as long as a sort for many distinct numbers.
 
@@ -265,7 +265,9 @@ def any_true(flags: Any) -> bool:
 
 
 class Values(Computed):
-    """Values of vertices or edges along the last axis, as functions of programs receive them; items of vectors first.
+    """Values of vertices or edges along the last axis, as functions of programs receive them.
+
+    Items of vectors come first.
 
     Any other one-dimensional array in an expression is a constant vector: it is broadcast as a column, over the items
     and not over the vertices, as in compiled code.
@@ -303,17 +305,17 @@ def as_values(x: Any) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    """`Values` as a plain array; a Python number stays one, so that it adapts to the other operand's type."""
+    """Return `Values` as a plain array. A Python number stays one, so that it adapts to the other operand's type."""
     return np.asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def column(x: Any) -> Any:
-    """Return a constant vector, also one chosen by `semirings.where`, as a column; any other value unchanged."""
+    """Return a constant vector, also one chosen by `semirings.where`, as a column. Return any other value unchanged."""
     return x[:, np.newaxis] if getattr(x, "of", type(x)) is np.ndarray and x.ndim == 1 else x
 
 
 def with_bits_of_numbers(values: Any) -> Any:
-    """Values with equal bits for equal numbers: 0.0 for -0.0, and one NaN; the array itself if nothing changes.
+    """Give equal numbers equal bits: 0.0 for -0.0, and one NaN. If nothing changes, return the array itself.
 
     Examples
     --------

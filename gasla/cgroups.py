@@ -12,7 +12,7 @@ _MEMORY_FILES = (  # the limit, a number or "max"; the bytes in use; the name of
 
 
 def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
-    """The folders of the cgroups with this controller, by the lines "number:controllers:path" of /proc/self/cgroup.
+    """Yield the folders of the cgroups with this controller, by lines "number:controllers:path" of /proc/self/cgroup.
 
     Some of them may not exist. In a container the path may be the host's, while the root is the container's own group:
     so the root is included.
@@ -43,7 +43,7 @@ def memory_left(cgroups: Path, membership: Path) -> int | None:
 
 
 def text(file: Path) -> str:
-    """Return a file's text; nothing if it can't be read."""
+    """Return a file's text. If it can't be read, the text is empty."""
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError):

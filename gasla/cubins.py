@@ -74,7 +74,10 @@ def digest(*parts: str) -> str:
 
 
 def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> str:
-    """The key of one of CuPy's kernels: CuPy's version stands for its headers, and include paths are left out."""
+    """Return the key of one of CuPy's kernels.
+
+    CuPy's version stands for its headers, and include paths are left out.
+    """
     import cupy
 
     kept = [option for option in options if not option.startswith("-I")]

@@ -11,7 +11,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def removal(since: str) -> str:
-    """The release that removes a name deprecated in `since`: two minor releases later; from 1.0 on, the next major one.
+    """Return the release that removes a name deprecated in `since`: two minor releases later.
+
+    From 1.0 on, it is the next major one.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class MatrixProduct(Protocol):
     """
 
     def count(self, most: int) -> Array | None:
-        """Count the entries of each row, as int64; return None if an offset or index of a matrix is out of range.
+        """Count the entries of each row, as int64. Return None if an offset or index of a matrix is out of range.
 
         Counting may end early once there are more than `most` entries; the counts are then smaller, but still of more.
         """
@@ -65,7 +65,7 @@ class Products(Protocol):
         """
 
     def in_format(self, A: Any, wanted: Format) -> Any:
-        """Return a matrix as CSR or CSC, with all entries in stored order; `indptr`, `indices` and `data` suffice."""
+        """Return a matrix as CSR or CSC, with all entries in stored order. `indptr`, `indices` and `data` suffice."""
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
         """Return the lists that `make` returns, possibly cached for the next product of the matrix."""
@@ -93,7 +93,10 @@ class Running(Protocol):
         """Wait for the end of an asynchronous run."""
 
     def log(self, rows: int) -> np.ndarray:
-        """The first rows of the trace: active vertices, edges, direction; distributed also exchanges and bytes."""
+        """Return the first rows of the trace: active vertices, edges, direction.
+
+        A distributed run adds exchanges and bytes.
+        """
 
     def reasons(self) -> Mapping[int, str]:
         """Return the reason for each direction of an iteration."""
@@ -137,7 +140,9 @@ class Together(Protocol):
         delta: float | None,
         progress: Callable[[int], Any] | None,
     ) -> Outcome | None:
-        """Run up to `limit` turns of phases, whose shared fields are in `state`; None if memory does not suffice.
+        """Run up to `limit` turns of phases, whose shared fields are in `state`.
+
+        Return None if memory does not suffice.
 
         `stays` limit the iterations of each phase in its turn. `goes_on`: a turn that leaves no vertex active may not
         be the last. The fields of the result are given by name, and `iterations` is the number of turns.
@@ -165,7 +170,7 @@ class Runs(Protocol):
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> Running:
-        """Begin a run from a frontier or along a schedule; the program may have other parameters than before."""
+        """Begin a run from a frontier or along a schedule. The program may have other parameters than before."""
 
 
 class Draws(NamedTuple):
@@ -230,7 +235,7 @@ class Primitives(Protocol):
         """Return the least and the greatest value in each subtree of the trees that `number_trees` returns."""
 
     def simplify(self, graph: Graph) -> Graph:
-        """Return the graph as simple and undirected; the graph itself if it is so already."""
+        """Return the graph as simple and undirected. If it is so already, return itself."""
 
     def orient(self, graph: Graph) -> Any:
         """Return the engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
@@ -275,7 +280,10 @@ class Primitives(Protocol):
         """Prefix sums of each list's weights, in float64, added in order."""
 
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
-        """Guide tables: for entry j of a list of d, the first position whose sum exceeds j / d of the total; uint32."""
+        """Return guide tables as uint32.
+
+        Entry j of a list of d is the first position whose sum exceeds j / d of the total.
+        """
 
     def walk(
         self,
@@ -286,7 +294,9 @@ class Primitives(Protocol):
         weights: tuple[Any, Any] | None,
         first: int = 0,
     ) -> Any:
-        """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given.
+        """Return random walks of a program, one row per walker.
+
+        They are weighted if prefix sums and guide tables are given.
 
         `first` is the number of the first walker: ranks share the walkers.
         """
@@ -302,7 +312,7 @@ class Primitives(Protocol):
         """
 
     def search_lists(self, lists: Adjacency, values: Any, ids: Any, marks: Any, after: bool) -> Any:
-        """For each of some vertices, the position in its list at which a mark belongs; int64.
+        """Return for each of some vertices the position in its list at which a mark belongs, as int64.
 
         Values, one for each position, ascend in each list. All before the position are less than the mark, or `after`
         no more than it.
@@ -334,7 +344,7 @@ class JoinRun(Protocol):
         """
 
     def tally(self) -> Any:
-        """Return the number of matches that each vertex is in; all vertices of the pattern must be matched."""
+        """Return the number of matches that each vertex is in. All vertices of the pattern must be matched."""
 
     def write(self, first: int, wanted: Any, rows: Any) -> list[int]:
         """Write matches of some blocks into rows. Return how many there were.
@@ -347,7 +357,7 @@ class HostOnly(Protocol):
     """Further primitives of the CPU engine: whole algorithms, most on one thread. Callers have checked the graph."""
 
     def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
-        """Return the mate of each vertex, or -1. Lists have each edge in both directions; degrees are at most 255."""
+        """Return the mate of each vertex, or -1. Lists have each edge in both directions. Degrees are at most 255."""
 
     def sum_at_edges(self, graph: Graph, lists: Any, weights: Any) -> Any | None:
         """Return the weights of opposite vertices, summed at each stored edge, or None if they differ too much."""
@@ -434,14 +444,17 @@ class HostOnly(Protocol):
         """
 
     def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
-        """The number of triples of edges of ascending times, the third at most the end of the first, of 36 kinds."""
+        """Count the triples of edges of ascending times, of 36 kinds.
+
+        The third time is at most the end of the first.
+        """
 
 
 class CardOnly(Protocol):
     """Further primitives of the GPU engine: whole algorithms. Callers have checked the graph, which is on the GPU."""
 
     def label_sides(self, graph: Graph) -> Any:
-        """Return the side of each vertex in its component, 0 for the smallest one; -1 where an odd cycle is."""
+        """Return the side of each vertex in its component, 0 for the smallest one. It is -1 where an odd cycle is."""
 
     def decide_in_order(self, lists: Adjacency, ranks: Any) -> Any:
         """Return which vertices join the set of a loop by falling rank; the ranks are used up."""
@@ -449,7 +462,7 @@ class CardOnly(Protocol):
 
 @cache
 def peers() -> Any:
-    """The module whose `PeerRun` runs a program on several GPUs that exchange values themselves; see its docstring."""
+    """Return the module whose `PeerRun` runs a program on several GPUs that exchange values themselves."""
     return import_module("gasla.gpu.program.peers")
 
 
@@ -494,7 +507,7 @@ class Engine(Runner, Protocol):
 
 @cache
 def engine(device: str) -> Engine:
-    """Return the engine for arrays of a device, "cpu" or "gpu"; or "distributed" for distributed graphs."""
+    """Return the engine for arrays of a device, "cpu" or "gpu", or "distributed" for distributed graphs."""
     return cast(Engine, _face(device))
 
 

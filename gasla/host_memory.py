@@ -22,7 +22,7 @@ _views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDic
 
 
 class PinnedBytes:
-    """Page-locked memory of our own, freed with the last array in it; NumPy reads its `__array_interface__`.
+    """Page-locked memory of our own, freed with the last array in it. NumPy reads its `__array_interface__`.
 
     CuPy's pool of such memory is not used: it rounds sizes up to powers of two, and never returns memory.
 
@@ -52,7 +52,7 @@ class PinnedBytes:
 
 
 def _free(address: int) -> None:
-    """Free page-locked memory after the kernels that may read it; nothing if the process is a fork, or ends."""
+    """Free page-locked memory after the kernels that may read it. In a fork, or one that ends, do nothing."""
     with suppress(Exception):
         runtime: Any = require_gpu().cuda.runtime
         runtime.deviceSynchronize()
@@ -76,7 +76,10 @@ def pinned_empty(count: int, dtype: Any) -> Array:
 
 
 def mapped(array: Array) -> Any:
-    """A CuPy array of the bytes of a `pinned` array; one object while it lives, because callers compare by `is`."""
+    """Return a CuPy array of the bytes of a `pinned` array.
+
+    It is one object while it lives, as callers compare by `is`.
+    """
     cupy: Any = require_gpu()
     memory = _memory_of(array)
     assert memory is not None
@@ -113,7 +116,10 @@ def _memory_of(array: Any) -> PinnedBytes | None:
 
 
 def free_bytes() -> int:
-    """Bytes of device memory that CuPy can still allocate; its pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`)."""
+    """Return the bytes of device memory that CuPy can still allocate.
+
+    Its pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`).
+    """
     cupy: Any = require_gpu()
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())

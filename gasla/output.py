@@ -44,7 +44,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> Iterator[IO[bytes]]:
-    """`replacing` for exactly this name, even if it is a link; the mode is that of `model`, or of new files.
+    """Replace a file as `replacing` does, at exactly this name, even if it is a link.
+
+    The mode is that of `model`, or of new files.
 
     Errors call the file `name`, by default its path.
     """

@@ -120,7 +120,7 @@ def is_watched() -> bool:
 
 
 def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
-    """Iterate over items; an open bar shows the number done, and ignores counts inside the loop.
+    """Iterate over items. An open bar shows the number done, and ignores counts inside the loop.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ Shows = Callable[[Any], Iterable[str]]
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the command line; its options follow from the signature of the function.
+    """A command of the command line. Its options follow from the signature of the function.
 
     Saved files have one value per vertex. `shape` says how they are made from the answer: "vertex", the answer has one
     value per vertex; "rows", one row per vertex, whose columns are saved; "edge", one value per edge, summed over the

@@ -87,7 +87,9 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """Return the expectation to name in an error on something that is not a monoid; the likely monoid, if it is clear.
+    """Return the expectation to name in an error on something that is not a monoid.
+
+    If it is clear, name the likely monoid.
 
     Examples
     --------

@@ -14,7 +14,9 @@ Bounds = tuple[float, float]  # inclusive; ints for expressions of integers
 
 def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
     """
-    The least and the largest possible value of an expression; infinities where unknown, or where it may be NaN.
+    Return the smallest and the largest possible value of an expression.
+
+    They are infinite if unknown, or if it may be NaN.
 
     `known` gives the bounds of symbols by name. Bounds propagate through constants, sums of integers, `where`, and
     casts between integers; the bounds of other expressions are those of their types.

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the smallest value of a type; minus infinity for floats."""
+    """Return the smallest value of a type. For floats, it is minus infinity."""
     return {"b": False, "f": -np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).min
 
 
@@ -119,12 +119,12 @@ def either(x: Any, y: Any) -> Any:
 
 
 def lexicographic_min(x: Any, y: Any) -> Any:
-    """Return the lexicographically smaller tuple; NaN is smallest."""
+    """Return the lexicographically smaller tuple. NaN is smallest."""
     return _lexicographic("argmin", x, y, np.less)
 
 
 def lexicographic_max(x: Any, y: Any) -> Any:
-    """Return the lexicographically larger tuple; NaN is largest."""
+    """Return the lexicographically larger tuple. NaN is largest."""
     return _lexicographic("argmax", x, y, np.greater)
 
 

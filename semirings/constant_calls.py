@@ -38,7 +38,7 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """Yield the texts of such calls, also in functions of the same module; `this` is what `self` is."""
+    """Yield the texts of such calls, also in functions of the same module. `this` is what `self` is."""
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return
     this = this if function.__code__.co_varnames[:1] == ("self",) else None

@@ -40,7 +40,7 @@ LOOPS = ("each", "fold")
 
 
 def means(function: Any) -> Callable[[F], F]:
-    """Register what a function or a method of NumPy, or str, does with symbols; `np.ufunc` is for all ufuncs."""
+    """Register what a function or a method of NumPy, or str, does with symbols. `np.ufunc` is for all ufuncs."""
 
     def register(meaning: F) -> F:
         _MEANINGS[function] = meaning
@@ -312,7 +312,7 @@ def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
 
 def constant(value: Any, type: Any = None) -> Expr:
     """
-    The constant `value`, of its own type or cast to `type`.
+    Return the constant `value`, of its own type or cast to `type`.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def constant(value: Any, type: Any = None) -> Expr:
 
 def as_expr(value: Any) -> Expr:
     """
-    A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
+    Return a symbolic value for `value`: itself, a constant, or a tuple or vector of those.
 
     A Python tuple becomes a tuple value (a NamedTuple keeps its names). A one-dimensional NumPy array becomes a vector,
     and so does a single column, as vectors on arrays lie along the first axis.
@@ -402,7 +402,10 @@ def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> E
 
 
 def cast_expr(value: Expr, target: Type) -> Expr:
-    """`value` as type `target`; vectors and tuples item by item, a scalar to a vector by repetition."""
+    """Return `value` as type `target`.
+
+    Vectors and tuples are cast item by item, and a scalar is repeated for a vector.
+    """
     if value.type == target:
         return value
     if isinstance(target, VectorType):
@@ -419,7 +422,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
 
 
 def lanewise(function: Callable[..., Expr], length: int, *values: Any) -> Expr:
-    """Apply a function of scalars to vectors of a given length, item by item; scalars are repeated.
+    """Apply a function of scalars to vectors of a given length, item by item. Scalars are repeated.
 
     Examples
     --------
@@ -441,7 +444,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """Return the body of a wide vector, as part of another loop's body; for a scalar, itself."""
+    """Return the body of a wide vector, as part of another loop's body. For a scalar, return itself."""
     if not _is_vector(value):
         return value
     return value.args[0] if value.op == "each" else node("lane", value.dtype, value)
@@ -476,7 +479,10 @@ def _at(body: Expr, lane: int) -> Expr:
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
-    """Item `index` of an array of `count` items, or `outside`; the array is a symbol with the type of its items."""
+    """Return item `index` of an array of `count` items, or `outside`.
+
+    The array is a symbol with the type of its items.
+    """
     return node("load", array.type, array, index, count, outside)
 
 
@@ -491,7 +497,7 @@ def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
 
 def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
     """
-    The distinct symbols in some expressions, in order of appearance.
+    Return the distinct symbols in some expressions, in order of appearance.
 
     Examples
     --------
@@ -503,7 +509,7 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
-    """The distinct nodes of some expressions in topological order, including or excluding those `within` loops."""
+    """Return the distinct nodes of some expressions in topological order, with or without those `within` loops."""
     visited: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:

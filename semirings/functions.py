@@ -126,7 +126,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 @means(np.ndarray.astype)
 def cast(value: Any, type: Any) -> Any:
     """
-    Convert a value to another type; a vector item by item, and a scalar to a vector by repetition.
+    Convert a value to another type. A vector is converted item by item, and a scalar is repeated for a vector.
 
     Integers wrap. Floats are truncated to integers; a float outside the integer's range becomes the
     nearest integer in it, and NaN becomes 0.
@@ -165,7 +165,7 @@ def _cast_arrays(value: Any, target: Type) -> Any:
 @means(np.clip)
 def clip(x: Any, low: Any, high: Any) -> Any:
     """
-    Clip `x` to the range from `low` to `high`; NaN stays NaN.
+    Clip `x` to the range from `low` to `high`. NaN stays NaN.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def clip(x: Any, low: Any, high: Any) -> Any:
 
 def popcount(x: Any) -> Any:
     """
-    The number of set bits of an integer, as int64.
+    Count the set bits of an integer, as int64.
 
     For a negative number those of its two's complement, while `numpy.bitwise_count` takes the absolute value.
 
@@ -191,7 +191,7 @@ def popcount(x: Any) -> Any:
 
 def ctz(x: Any) -> Any:
     """
-    The number of trailing zero bits of an integer, as int64; for 0, the number of bits.
+    Count the trailing zero bits of an integer, as int64. For 0, this is the number of bits.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def ctz(x: Any) -> Any:
 
 def hash(*values: Any) -> Any:
     """
-    A 64-bit hash of integers, as uint64: the same on every machine and in every version.
+    Return a 64-bit hash of integers, as uint64: the same on every machine and in every version.
 
     ``hash(x)`` is output x, from 0, of the generator SplitMix64 (Steele, Lea and Flood 2014) with seed 1;
     ``hash(x, y)`` is output y of the generator with seed ``hash(x)``, and so on. Integers of all types are converted to
@@ -229,7 +229,7 @@ def hash(*values: Any) -> Any:
 
 def random(seed: Any, *counters: Any) -> Any:
     """
-    A pseudorandom float64, uniform in [0, 1): a function of its arguments only.
+    Return a pseudorandom float64, uniform in [0, 1): a function of its arguments only.
 
     It is the upper 53 bits of their `hash`, divided by 2**53. Counters distinguish draws of the same seed: a vertex, an
     iteration, a position in a walk.
@@ -276,7 +276,7 @@ def splitmix64(state: Any, number: Any) -> Any:
 
 def vector(*items: Any) -> Any:
     """
-    The vector of the given scalars.
+    Return the vector of the given scalars.
 
     Examples
     --------

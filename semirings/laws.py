@@ -150,7 +150,7 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
 
 
 def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check a monoid's laws, if its operator is closed in the type; for a product those of each item."""
+    """Check a monoid's laws, if its operator is closed in the type. Of a product, check those of each item."""
     if isinstance(monoid, Product):
         return _try_items(monoid, kind, given, report)
     sample = _unpack(_values(kind, False))
@@ -173,7 +173,7 @@ def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawRep
 
 
 def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check each law on given values; or on ordinary values of a type, then on all. Add it to the report."""
+    """Check each law on given values, or on ordinary values of a type, then on all. Add it to the report."""
     ordinary = _values(kind, False) if given is None else given
     every = _join(ordinary, _values(kind, True)) if given is None else given
     for law in laws:
@@ -316,7 +316,10 @@ def _values(kind: Type, extreme: bool) -> Values:
 
 
 def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
-    """Test values of a scalar type; ordinary values start with 0, 1, -1, extreme values with the most critical."""
+    """Return test values of a scalar type.
+
+    Ordinary values start with 0, 1, -1, extreme values with the most critical.
+    """
     if dtype.kind == "b":
         return [False, True]
     if dtype.kind == "f":

@@ -158,7 +158,9 @@ class Monoid:
 
     def held_of(self, type: Any) -> Held | None:
         """
-        The form that a reduction from an identity needs for values of a type; None if it can use the values themselves.
+        Return the form that a reduction from an identity needs for values of a type.
+
+        If the values themselves do, return None.
 
         For a monoid without an identity, each value has a flag; the identity is a value without the flag.
 
@@ -175,7 +177,7 @@ class Monoid:
 
     def is_final(self, value: Expr) -> Expr | None:
         """
-        Whether a symbolic value is terminal, as an expression; None if no value is.
+        Return whether a symbolic value is terminal, as an expression. If no value is, return None.
 
         Examples
         --------
@@ -211,7 +213,7 @@ class Monoid:
         return bool(functools.reduce(_join(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
-        """`given` for a type, item by item for tuples and vectors; None if it is None for any item."""
+        """Return `given` for a type, item by item for tuples and vectors. If it is None for any item, return None."""
         if isinstance(type, TupleType):
             each = given if isinstance(given, tuple) else (given,) * len(type.items)
             if len(each) != len(type.items):
@@ -238,7 +240,7 @@ class Monoid:
 
     def combine(self, x: Any, y: Any) -> Any:
         """
-        ``op(x, y)`` of symbolic values, arrays or tuples of either; it must have the type of x and y.
+        Return ``op(x, y)`` of symbolic values, arrays or tuples of either. It must have the type of x and y.
 
         Raises
         ------
@@ -283,7 +285,7 @@ class Monoid:
 
     def __call__(self, x: Any, *y: Any) -> Any:
         """
-        `combine` two values; or reduce the items of a single vector from the first to the last.
+        Combine two values by `combine`, or reduce the items of a single vector from the first to the last.
 
         The result has the type of the items. On arrays, the items lie along the first axis.
 
@@ -306,7 +308,7 @@ class Monoid:
 
     def reduce(self, array: Any) -> Any:
         """
-        Reduce the last axis of an array, or of a tuple of arrays, in order; the identity for an empty axis.
+        Reduce the last axis of an array, or of a tuple of arrays, in order. An empty axis gives the identity.
 
         Examples
         --------
@@ -331,7 +333,7 @@ class Monoid:
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
-        """Combine adjacent values, which keeps the order; an odd last value is carried over."""
+        """Combine adjacent values, which keeps the order. An odd last value is carried over."""
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
         results = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
@@ -345,7 +347,7 @@ class Monoid:
 
 
 class Product(Monoid):
-    """A monoid of tuples with one monoid per item; see `product`."""
+    """A monoid of tuples with one monoid per item. `product` makes it."""
 
     def __init__(self, monoids: tuple[Monoid, ...], name: str | None) -> None:
         self.monoids = monoids
@@ -370,7 +372,10 @@ class Product(Monoid):
         return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
 
     def terminal(self, type: Any) -> Any:
-        """The tuple of terminal values; ANY if all are ANY, None if an item has none, or if only some are ANY."""
+        """Return the tuple of terminal values.
+
+        It is ANY if all are ANY, and None if an item has none, or only some are ANY.
+        """
         ends = [monoid.terminal(kind) for monoid, kind in self.each(type)]
         if all(end is ANY for end in ends):
             return ANY
@@ -388,7 +393,7 @@ class Product(Monoid):
 
 def product(*monoids: Monoid, name: str | None = None) -> Monoid:
     """
-    A monoid of tuples whose items combine independently, each by its own monoid.
+    Return a monoid of tuples whose items combine independently, each by its own monoid.
 
     It commutes if all of them do, and is idempotent if all of them are. In a program that reduces by a product, active
     vertices push the items of a tuple independently, each by an atomic operation.
@@ -470,12 +475,12 @@ def _flagged(monoid: Monoid, type: Type) -> Held:
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """Return the items of a tuple; for another value, itself."""
+    """Return the items of a tuple. For another value, return itself."""
     return tuple(value) if is_tuple(value) else (value,)
 
 
 def differs(x: Any, number: Any) -> Any:
-    """Return whether a value differs from a number; NaN equals NaN."""
+    """Return whether a value differs from a number. NaN equals NaN."""
     return ~np.isnan(x) if number != number else x != number
 
 
@@ -490,7 +495,7 @@ def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """Return the scalars of a value of any type, in order; for a wide vector, the body of its loop."""
+    """Return the scalars of a value of any type, in order. For a wide vector, return the body of its loop."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
@@ -498,7 +503,10 @@ def scalars(value: Expr) -> list[Expr]:
 
 @functools.cache
 def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The type for `ufunc.reduce`: the given one if the operation is closed in it, as NumPy widens small integers."""
+    """Return the type for `ufunc.reduce`: the given one if the operation is closed in it.
+
+    NumPy widens small integers.
+    """
     return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 
 
@@ -539,7 +547,7 @@ class Semiring:
         self.name = name or f"{monoid.name}_{self.operator.name}"
 
     def multiply(self, x: Any, y: Any, i: Any = None, k: Any = None, j: Any = None) -> Any:
-        """Multiply entry x at [i, k] by entry y at [k, j]; only positional operators use the indices."""
+        """Multiply entry x at [i, k] by entry y at [k, j]. Only positional operators use the indices."""
         if self.positional:
             return self.operator.function(x, y, i, k, j)
         return self.operator.function(x, y)

@@ -34,7 +34,7 @@ Order = Literal["numbers", "bits", "any"]
 
 def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     """
-    The combination of each part of a value, if a monoid combines parts independently; None if it does not.
+    Return the combination of each part of a value, if a monoid combines parts independently. If not, return None.
 
     Parameters
     ----------
@@ -97,7 +97,10 @@ def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
 
 
 def order_in(combined: Expr) -> Order:
-    """Return the order in which a combination of x and y is their least or greatest value; "any" if unknown."""
+    """Return the order in which a combination of x and y is their smallest or largest value.
+
+    If unknown, return "any".
+    """
     op = combined.op
     return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BITS else "any"
 

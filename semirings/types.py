@@ -48,7 +48,7 @@ class VectorType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """Several values, such as ``(distance, parent)``; with `names` they are readable as attributes."""
+    """Several values, such as ``(distance, parent)``. With `names` they are readable as attributes."""
 
     items: tuple[Type, ...]
     names: tuple[str, ...] | None = None
@@ -76,7 +76,7 @@ Type: TypeAlias = "np.dtype[Any] | VectorType | TupleType"
 
 def as_type(spec: Any, stored: bool = False) -> Type:
     """
-    The type that `spec` stands for.
+    Return the type that `spec` stands for.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def has_wide(type: Type) -> bool:
 
 
 def parts_of(type: Type) -> tuple[Type, ...]:
-    """Return the items of a tuple type; for another type, itself."""
+    """Return the items of a tuple type. For another type, return itself."""
     return type.items if isinstance(type, TupleType) else (type,)
 
 

@@ -69,7 +69,7 @@ class Computed(np.ndarray[Any, Any]):
 
 
 class WeakArray(Computed):
-    """The result of `where` of Python numbers on arrays, which is weak; operations on it return ordinary arrays."""
+    """The result of `where` of Python numbers on arrays, which is weak. Operations on it return ordinary arrays."""
 
     of: type[np.ndarray[Any, Any]] = np.ndarray
 
@@ -134,7 +134,7 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """Return a value as an Expr; a Python int or float unchanged, as these are weak."""
+    """Return a value as an Expr. A Python int or float stays unchanged, as these are weak."""
     if isinstance(value, WeakArray):
         return _weak_constant(value)
     if type(value) in (int, float):
@@ -208,7 +208,7 @@ def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """Return an operand converted to the type in which an operation computes; a Python int must fit it."""
+    """Return an operand converted to the type in which an operation computes. A Python int must fit it."""
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
             _check_fits(end, dtype, name)
@@ -229,7 +229,7 @@ def fits(value: int, dtype: np.dtype[Any]) -> bool:
 
 
 def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
-    """Return the node for an operation; folded to a constant by NumPy if every argument is a constant."""
+    """Return the node for an operation. If every argument is a constant, NumPy folds it to a constant."""
     if all(arg.op == "constant" for arg in args):
         with np.errstate(all="ignore"):
             return constant(dtype.type(getattr(np, name)(*(arg.payload for arg in args))))
@@ -245,7 +245,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def choose(condition: Expr, a: Any, b: Any) -> Expr:
-    """`semirings.where` of scalars; the result of two weak numbers is weak."""
+    """Return `semirings.where` of scalars. The result of two weak numbers is weak."""
     dtype = common_type([a, b])
     sides = [operand_as(value, dtype, "where") for value in (a, b)]
     kind = joined_kind(a, b, dtype)
@@ -265,7 +265,10 @@ def common_type(values: Sequence[Any]) -> np.dtype[Any]:
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
-    """Return the constant result of comparing with a Python int outside the other side's type; None if it is inside."""
+    """Return the constant result of comparing with a Python int outside the other side's type.
+
+    If it is inside, return None.
+    """
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
             sides = (value, 0) if position == 0 else (0, value)
@@ -274,7 +277,7 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 
 
 def _power_operands(values: list[Any]) -> list[Any]:
-    """``[base ** exponent]`` as products for a small constant exponent; otherwise the two operands."""
+    """Return ``[base ** exponent]`` as products for a small constant exponent. Otherwise return the two operands."""
     base, exponent = values
     if any(isinstance(value, Expr) and value.type == BOOL for value in values):
         raise TypeError("a power of bool: cast it to a number first, with semirings.cast(x, np.int64) for example")
@@ -315,7 +318,7 @@ def _kind(*args: Expr) -> str:
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """Return a rule: bit operation `name` on bool; unchanged on numbers."""
+    """Return a rule: bit operation `name` on bool. Numbers stay unchanged."""
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _kind(*args) == "b" else None
@@ -343,7 +346,7 @@ def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
 
 
 def _sign(x: Expr) -> Expr:
-    """Return the sign: 1, -1 or 0; NaN and signed zeros unchanged."""
+    """Return the sign: 1, -1 or 0. NaN and signed zeros stay unchanged."""
     rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
     negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
@@ -356,7 +359,7 @@ def _reciprocal(x: Expr) -> Expr:
 
 
 def _bitwise_count(x: Expr) -> Expr | None:
-    """As in NumPy the bits of the absolute value; printers only count bits of unsigned numbers."""
+    """Count the bits of the absolute value, as NumPy does. Printers only count bits of unsigned numbers."""
     if _kind(x) == "u":
         return None
     size = abs(x)
@@ -364,7 +367,7 @@ def _bitwise_count(x: Expr) -> Expr | None:
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
-    """log(exp(x) + exp(y)) without overflow; equal infinities first, since their difference is NaN."""
+    """Return log(exp(x) + exp(y)) without overflow. Equal infinities come first, since their difference is NaN."""
     larger: Any = np.maximum(x, y)
     unequal = larger + np.log1p(np.exp(-abs(x - y)))
     return select(x == y, x + float(np.log(2)), unequal)
@@ -390,7 +393,7 @@ def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr],
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """Return the remainder with the sign of x; for integers computed from the one with the sign of y."""
+    """Return the remainder with the sign of x. For integers it is computed from the one with the sign of y."""
     if _kind(x) == "f":
         return None
     rest = x % y
@@ -416,7 +419,7 @@ def _bits(x: Expr) -> int:
 
 
 def _shifts_all(y: Expr) -> bool:
-    """Return whether `y` is a constant that shifts out every bit; as in NumPy, a negative count does so too."""
+    """Return whether `y` is a constant that shifts out every bit. As in NumPy, a negative count does so too."""
     return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
 
 

@@ -31,7 +31,7 @@ class Call(NamedTuple):
 
 
 class Report:
-    """The calls until now, which prints as a table, the slowest first; it grows while the program runs."""
+    """The calls until now, which print as a table, the slowest first. It grows while the program runs."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], list[Any]] = {}

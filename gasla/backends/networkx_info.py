@@ -100,6 +100,9 @@ def get_info() -> dict[str, Any]:
 
 
 def _has_centroid() -> bool:
-    """Whether `barycenter` is called `centroid`, as from NetworkX 3.7 on; before, that is a function of trees."""
+    """Return whether `barycenter` is called `centroid`, as from NetworkX 3.7 on.
+
+    Before, `centroid` is a function of trees.
+    """
     version = re.match(r"(\d+)\.(\d+)", getattr(sys.modules.get("networkx"), "__version__", ""))
     return version is not None and tuple(map(int, version.groups())) >= (3, 7)

@@ -50,7 +50,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """All times of one cell; `seconds`, `gteps` and `ratio` are derived from them."""
+    """All times of one cell. `seconds`, `gteps` and `ratio` are derived from them."""
 
     graph: str
     device: str
@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def wrong(self) -> str:
-        """The note on a wrong answer or a failure of `own`; "" if there is none."""
+        """The note on a wrong answer or a failure of `own`. It is "" if there is none."""
         note = self.entries[self.own].note
         return note if note.startswith(("wrong", "failed")) else ""
 
@@ -192,7 +192,7 @@ def check(
 def function_cells(
     graph: BenchmarkGraph, functions: dict[str, Callable[..., Any]], settings: Settings
 ) -> Iterator[Cell]:
-    """Time a user's functions, each in a cell of its own; answers are not checked."""
+    """Time a user's functions, each in a cell of its own. Answers are not checked."""
     sources = graph.sources
     for name, function in functions.items():
         counted, call = [graph.graph.m], lambda _, f=function: f(graph.graph)

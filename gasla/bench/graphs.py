@@ -256,7 +256,10 @@ class BenchmarkGraph:
         return self._sources
 
     def spread(self, count: int) -> list[int]:
-        """`count` vertices reachable from the first source, evenly spaced by id; all of them if there are fewer."""
+        """Return `count` vertices reachable from the first source, evenly spaced by id.
+
+        If there are fewer, return all of them.
+        """
         reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
         places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
         return reached[places.astype(np.int64)].tolist()
@@ -282,7 +285,7 @@ class BenchmarkGraph:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The value of `gasla.datasets.fingerprint`; on the GPU the given one."""
+        """The value of `gasla.datasets.fingerprint`. On the GPU it is the given one."""
         on_cpu = isinstance(self.matrix.data, np.ndarray)
         return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 

@@ -263,12 +263,12 @@ class Paces(gasla.WalkProgram):
 
 
 def batches(g: BenchmarkGraph) -> int:
-    """Load the neighbors of some vertices in two layers; return how many batches there are."""
+    """Load the neighbors of some vertices in two layers. Return how many batches there are."""
     return sum(1 for _ in gasla.loader(g.graph, np.arange(min(LOADED, g.graph.n)), [DRAWN, DRAWN]))
 
 
 def picture(g: BenchmarkGraph) -> Any:
-    """Draw the part of a graph at given positions; return them."""
+    """Draw the part of a graph at given positions. Return them."""
     from matplotlib import pyplot
 
     positions = g.part.features[:, :2]
@@ -535,7 +535,7 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """Return the number of edges traversed in each round; for walks and samples, the number of steps."""
+    """Return the number of edges traversed in each round. Walks and samples have the number of steps."""
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],

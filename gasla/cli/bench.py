@@ -78,7 +78,7 @@ def names(text: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print the table, write the requested files; returns 1 if an answer of gasla was wrong."""
+    """Measure, print the table, and write the requested files. Return 1 if an answer of gasla was wrong."""
     if options.rounds is not None and options.rounds < 1:
         raise ValueError(f"--rounds {options.rounds}: expected 1 or more")
     if not options.budget > 0:
@@ -143,7 +143,7 @@ def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list
 
 
 def choose_peers(wanted: list[str], device: Device) -> list[str]:
-    """Return the installed ones of the wanted peers; "all" means all installed peers of the device."""
+    """Return the installed ones of the wanted peers. "all" means all installed peers of the device."""
     from gasla.bench import peers
 
     if wanted == ["all"]:

@@ -89,7 +89,7 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """Return an answer, or a named tuple or list of answers, with NumPy arrays; graphs on the CPU."""
+    """Return an answer, or a named tuple or list of answers, with NumPy arrays, and graphs on the CPU."""
     if isinstance(answer, Graph):
         return answer.to("cpu")
     if isinstance(answer, list):
@@ -129,7 +129,7 @@ def provenance() -> str:
 
 
 def use_device(device: Device, threads: int | None) -> None:
-    """Raise ValueError if there is no GPU, before the graph is read; set the number of threads of kernels."""
+    """Set the number of threads of kernels. Raise ValueError if there is no GPU, before the graph is read."""
     from gasla.cpu.runtime import cores
     from gasla.cpu.runtime.threads import set_num_threads
 

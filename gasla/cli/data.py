@@ -191,7 +191,7 @@ def window(given: str, option: str) -> tuple[Any, Any]:
 
 
 def _bound(word: str) -> Any:
-    """Return a number; the text if it may be a date."""
+    """Return a number, or the text if it may be a date."""
     try:
         return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None  # exact beyond 2**53
     except ValueError:
@@ -302,7 +302,7 @@ def single_columns(title: str, array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
-    """Return the bytes that NumPy would write; its own file output bypasses Python, and does not report a full disk."""
+    """Return the bytes that NumPy would write. Its own file output bypasses Python, and does not report a full disk."""
     archive = BytesIO()
     save(archive, *arrays, **named)
     return archive.getbuffer()

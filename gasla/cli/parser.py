@@ -14,7 +14,7 @@ _VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # what follows name= in a message
 
 
 class Parser(ArgumentParser):
-    """An ArgumentParser with one-line errors; parsers of commands have the same class."""
+    """An ArgumentParser with one-line errors. Parsers of commands have the same class."""
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with code 2."""

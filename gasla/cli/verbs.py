@@ -70,7 +70,7 @@ class Verb(Command):
         return self.parameters["sources"].default is inspect.Parameter.empty
 
     def call(self, graph: Any, arguments: Mapping[str, Any]) -> Any:
-        """Call the function of gasla; with `-k` it chooses the random sources itself."""
+        """Call the function of gasla. With `-k` it chooses the random sources itself."""
         if arguments.get("k") is not None:
             arguments = {name: value for name, value in arguments.items() if name != "sources"}
         return getattr(gasla, self.function.__name__)(graph, **arguments)
@@ -94,7 +94,7 @@ class Verb(Command):
         return [name for name in given if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
-        """Return the titles of the columns to save; parts with an option of their own only if it is given."""
+        """Return the titles of the columns to save. Parts with an option of their own need that option."""
         asked = self.parameters
         return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
 
@@ -106,7 +106,7 @@ class Verb(Command):
 
     @cached_property
     def verifier(self) -> Callable[..., None] | None:
-        """The function that verifies an answer, if any; it gets the arguments and parts that it has parameters for."""
+        """The function that verifies an answer, if any. It gets the arguments and parts that it has parameters for."""
         function = getattr(verify, self.checked_by or self.name.replace("-", "_"), None)
         return function and partial(function, **self.checked_with)
 
@@ -134,7 +134,7 @@ def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
 
 
 def descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """The first sentence on each parameter in a numpydoc docstring, or in that of the function to which it refers.
+    """Return the first sentence on each parameter in a numpydoc docstring, or in that of the function it refers to.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> lis
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
-    """Return the address of `array[index]`; the array has one dimension."""
+    """Return the address of `array[index]`. The array has one dimension."""
     return emit.place(node, _parts(emit, node, array, 1)[0], emit.settled(node.args[1], index))
 
 
@@ -50,7 +50,7 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """Return a float or a vector of floats; integers are converted."""
+    """Return a float or a vector of floats. Integers are converted."""
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
@@ -127,7 +127,7 @@ for _order in ("unordered", "relaxed", "release"):
 
 @builtin
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
-    """Prefetch the cache line of an item; any index is safe."""
+    """Prefetch the cache line of an item. Any index is safe."""
     place = _item(emit, node, array, index)
     return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, how) for how in "031"))
 
@@ -269,7 +269,7 @@ _add("max", _extreme, name="max")
 
 @builtin
 def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
-    """Return the absolute value; the least integer is returned unchanged."""
+    """Return the absolute value. The smallest integer is returned unchanged."""
     if isinstance(x, Known):
         return Known(abs(x.value))
     if x.type.scalar.kind == "f":

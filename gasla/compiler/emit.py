@@ -62,7 +62,7 @@ class Value:
 
 
 class Known(NamedTuple):
-    """A constant, known while compiling: a number, a type, a function; in a template, any object of Python."""
+    """A constant, known while compiling: a number, a type or a function. In a template it is any object of Python."""
 
     value: Any
 
@@ -93,7 +93,7 @@ class Function(NamedTuple):
 
 @functools.cache
 def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
-    """Return a function of Python as a function of the language; only its text and the names of its module are used."""
+    """Return a function of Python as a function of the language. Only its text and the names of its module are used."""
     code = plain.__code__
     lines = tuple(linecache.getlines(code.co_filename))
     node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
@@ -126,7 +126,7 @@ class Prefix(NamedTuple):
     name: str
 
     def of(self, parts: Any) -> Any:
-        """Return the name for a key of several parts; if the last part is a list, a tuple of names."""
+        """Return the name for a key of several parts. If the last part is a list, return a tuple of names."""
         given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if given and isinstance(given[-1], list):
             return tuple(self.of((*given[:-1], each)) for each in given[-1])
@@ -288,7 +288,7 @@ class Emitter:
     # --- a function ---------------------------------------------------------------------------------------------------
 
     def function(self, given: list[Type | Known], symbol: str) -> Instance:
-        """Emit the function; `given` has a type or a constant for each parameter."""
+        """Emit the function. `given` has a type or a constant for each parameter."""
         of = self.root.function
         takes = self.bind_all(self.parameters(), given)
         self.block(of.node.body)
@@ -313,7 +313,7 @@ class Emitter:
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
     def parameters(self) -> list[str]:
-        """Return the names of the parameters; of a template those that the plan adds follow."""
+        """Return the names of the parameters. Those that the plan adds to a template follow."""
         of, a = self.root.function, self.root.function.node.args
         if of.is_template:
             more = getattr(self.unit.plan, a.vararg.arg) if a.vararg else []
@@ -337,7 +337,7 @@ class Emitter:
         return takes
 
     def bind(self, name: str, value: Operand) -> None:
-        """Bind a parameter to a value; it becomes a variable only if the function sets it."""
+        """Bind a parameter to a value. It becomes a variable only if the function sets it."""
         node = self.frame.function.node
         if isinstance(value, Known) or name not in _names_set(node):
             self.frame.bound[name] = value
@@ -373,7 +373,7 @@ class Emitter:
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
-        """Compare two values of one type; NaN is unequal to everything."""
+        """Compare two values of one type. NaN is unequal to everything."""
         if a.type.scalar.kind == "f":
             name = f"fcmp {'une' if what == 'ne' else 'o' + what}"
         else:
@@ -382,7 +382,7 @@ class Emitter:
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
     def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
-        """Call a function; Known(None) if it returns nothing."""
+        """Call a function. Return Known(None) if it returns nothing."""
         text = f"call {flags}{returns.ir} @{name}({listed(values)}) {marks}".rstrip()
         if returns == NONE:
             self.emit(text)
@@ -398,7 +398,7 @@ class Emitter:
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
-        """Call a function of LLVM or of C; Known(None) if it returns nothing."""
+        """Call a function of LLVM or of C. Return Known(None) if it returns nothing."""
         self.declare(name, kind, [value.type for value in values])
         return self.call(kind, name, values, flags, marks)
 
@@ -417,7 +417,7 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a basic block; it is dead if nothing jumps to it."""
+        """Begin a basic block. It is dead if nothing jumps to it."""
         self.jump(label)
         self.dead = label not in self.arrivals
         if not self.dead:
@@ -445,7 +445,7 @@ class Emitter:
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
     def set_variable(self, node: Any, name: str, value: Operand, frame: Frame | None = None) -> None:
-        """Set a variable of the function; its type is that of the first value it is set to."""
+        """Set a variable of the function. Its type is that of the first value it is set to."""
         frame = frame or self.frame
         if name in frame.bound:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
@@ -483,7 +483,10 @@ class Emitter:
             self.always |= made - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """The variable of a record, or a function of the program; taken from the caller if it is not set here."""
+        """Return the variable of a record, or a function of the program.
+
+        If it is not set here, take it from the caller.
+        """
         self._begin(name)
         if name in self.root.variables or name in self.root.bound:
             return self._named(node, name, self.root)
@@ -499,7 +502,7 @@ class Emitter:
         return operand
 
     def shared(self, node: Any, name: Any) -> Operand:
-        """Return the variable of a record; of several names a tuple."""
+        """Return the variable of a record. For several names, return a tuple."""
         if isinstance(name, tuple):
             operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
@@ -543,7 +546,10 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def stored(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to an array's item type, as NumPy does; but no float to an integer, and no number to bool."""
+        """Convert a value to an array's item type, as NumPy does.
+
+        Refuse a float for an integer, and a number for a bool.
+        """
         if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
             return self.to(node, value, kind)
         if value.type.kind not in ("biuf" if kind.kind == "f" else "biu"):
@@ -570,7 +576,7 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """Return a value with a type: a constant becomes i64, f64 or bool; None has a type within tuples."""
+        """Return a value with a type. A constant becomes i64, f64 or bool. None has a type within tuples."""
         if isinstance(value, Value):
             return value
         number = value.value
@@ -584,7 +590,7 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """Return the common type of two values, as in NumPy; a constant takes the type of the other value."""
+        """Return the common type of two values, as in NumPy. A constant takes the type of the other value."""
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
@@ -606,7 +612,7 @@ class Emitter:
         return self.to(nodes[0], a, kind), self.to(nodes[1], b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
-        """`kind(value)`. A float becomes the nearest integer of the type towards 0; NaN becomes 0."""
+        """Convert a value to a type. A float becomes the nearest integer of the type towards 0, and NaN becomes 0."""
         if isinstance(value, Known):
             number = value.value
             if kind.kind not in "iu" or not isinstance(number, float):
@@ -736,7 +742,7 @@ class Emitter:
     # --- what is known while compiling --------------------------------------------------------------------------------
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
-        """Return the values of expressions; of `*x` the items of x."""
+        """Return the values of expressions. `*x` stands for the items of x."""
         operands: list[Operand] = []
         for node in nodes:
             operands += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
@@ -851,7 +857,7 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {what}; {hint}")
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
-        """Shift by `b` bits; as in NumPy, a shift by the width or more gives 0, or the sign."""
+        """Shift by `b` bits. As in NumPy, a shift by the width or more gives 0, or the sign."""
         kind, bits = a.type, a.type.scalar.bits
         name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
         if b.text.isdigit() and int(b.text) < bits:
@@ -862,7 +868,7 @@ class Emitter:
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
     def _divide(self, a: Value, b: Value, what: str) -> Value:
-        """Divide rounding down, as Python does; 0 if b is 0. The only quotient that overflows wraps."""
+        """Divide rounding down, as Python does. If b is 0, the result is 0. The only quotient that overflows wraps."""
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
@@ -887,7 +893,7 @@ class Emitter:
         return self.op("add", rest, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
-        """Return a comparison; a chain evaluates operands only while all comparisons before hold."""
+        """Return a comparison. A chain evaluates operands only while all earlier comparisons hold."""
         if len(node.ops) > 1:
             return self._e_BoolOp(self._chained(node))
         (op,), (side,) = node.ops, node.comparators
@@ -933,7 +939,7 @@ class Emitter:
         return self.cast(node, operand, BOOL)
 
     def test(self, node: Any, yes: str, no: str) -> bool | None:
-        """Jump to one of two labels by a condition; a constant condition is returned, without a jump.
+        """Jump to one of two labels by a condition. A constant condition is returned, without a jump.
 
         Operands of `and` and `or` are evaluated only if they matter.
         """
@@ -1118,7 +1124,7 @@ class Emitter:
         return index
 
     def read(self, place: Value, how: str = "") -> Value:
-        """Load from an address; `how` is "" or "atomic ORDER"."""
+        """Load from an address. `how` is "" or "atomic ORDER"."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         loaded = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
         return self.make(BOOL, f"trunc i8 {loaded.text} to i1") if kind == BOOL else loaded
@@ -1271,7 +1277,7 @@ class Emitter:
         return result
 
     def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
-        """Return a function for some types and constants; None while it is being emitted."""
+        """Return a function for some types and constants. While it is being emitted, return None."""
         done = self.unit.instances
         key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
         if key not in done:
@@ -1364,7 +1370,10 @@ class Emitter:
         self.write(place, self.stored(node.value, result, place.type.of))
 
     def set_of(self, target: Any) -> Any:
-        """The name of the variable of a record that an assignment sets, or a tuple of names; None of other targets."""
+        """Return the name of the variable of a record that an assignment sets, or a tuple of names.
+
+        Other targets give None.
+        """
         if not isinstance(target, ast.Attribute | ast.Subscript):
             return None
         of, name = self.expr(target.value), None
@@ -1500,7 +1509,7 @@ class Emitter:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
 
     def _unroll(self, node: Any, items: list[Operand]) -> None:
-        """A loop over something that is known while compiling."""
+        """Emit the body of a loop for each item of something that is known while compiling."""
         for each in items:
             self._bind_item(node.target, each)
             self.block(node.body)
@@ -1525,7 +1534,7 @@ class Emitter:
             self._count_from(node, first, last, step, lambda count: self.assign(node.target, count, node), node)
 
     def _over_items(self, node: Any, array: Value) -> None:
-        """A loop over the items or rows of an array."""
+        """Emit a loop over the items or rows of an array."""
         start, length, *lengths = parts(array)
 
         def body(count: Value) -> None:
@@ -1537,7 +1546,7 @@ class Emitter:
             self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
     def _over_generator(self, node: Any, of: Function) -> None:
-        """A loop over a generator: its body is emitted with the loop's body in place of each `yield`."""
+        """Emit the body of a generator with the loop's body in place of each `yield`."""
         call, (end,) = node.iter, self.labels("end")
         outside, given, words = self.frame, self.items(call.args), {x.arg: self.expr(x.value) for x in call.keywords}
         if not of.is_template:
@@ -1579,7 +1588,7 @@ class Emitter:
     def _count_from(
         self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
     ) -> None:
-        """A loop that counts as `range` does: `do`, then the body of `loop`, if that is not None.
+        """Emit a loop that counts as `range` does. It runs `do`, then the body of `loop`, if that is not None.
 
         Loops with other steps than 1 and -1 count their iterations, as the counter may overflow after the last.
         """
@@ -1642,7 +1651,7 @@ def _argument(name: str, kind: Type) -> Value:
 
 
 def _is_constant(value: Operand) -> bool:
-    """Return whether a compiled function is compiled for this argument; numbers are passed."""
+    """Return whether a compiled function is compiled for this argument. Numbers are passed."""
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
 

@@ -50,7 +50,7 @@ on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []  # called 
 
 
 class _ArrayInterface(ctypes.Structure):
-    """NumPy's array interface for C, `PyArrayInterface`; five times as fast as `array.ctypes`."""
+    """NumPy's array interface for C, `PyArrayInterface`. It is five times as fast as `array.ctypes`."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("two", "nd", "kind", "itemsize", "flags")),
@@ -158,7 +158,7 @@ class Compiled:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """Return the name of the code in the cache; of a template the name of a file that has that."""
+        """Return the name of the code in the cache. For a template, a file of this name has the name of the code."""
         if self.identity is None:
             return None
         made = self.identity, [str(t) for t in takes], target, _compiler()
@@ -212,7 +212,7 @@ class Compiled:
         return unit.shown
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the code for these arguments; it is compiled if there is none."""
+        """Call the code for these arguments. If there is none, it is compiled first."""
         call = self.lend()
         result = call.set(arguments)()
         self.take_back(call)
@@ -331,7 +331,7 @@ _NOTHING = object()  # in place of an argument whose words are not valid
 
 
 class Call:
-    """A call and the words of its arguments; the next call rewrites only the arguments that changed."""
+    """A call and the words of its arguments. The next call rewrites only the arguments that changed."""
 
     def __init__(self, function: Compiled) -> None:
         self.function = function
@@ -469,7 +469,7 @@ def kind_of(value: Any) -> Type | Known:
 
 
 def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
-    """Return the type of arrays of a dtype; of float16 kernels take the bits."""
+    """Return the type of arrays of a dtype. Of float16 arrays, kernels take the bits."""
     return array_of(scalar_type(np.dtype(np.uint16) if dtype == np.float16 else dtype), dimensions)
 
 
@@ -487,7 +487,10 @@ def made_of(text: str) -> str:
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """The texts of the modules of gasla that a module imports, directly or not, by name; "" is the module itself."""
+    """Return the texts of the modules of gasla that a module imports, directly or not, by name.
+
+    "" is the module itself.
+    """
     seen, waiting = {"": text}, [""]
     while waiting:
         for name in _imports(seen[waiting.pop()]):
@@ -499,7 +502,7 @@ def modules_of(text: str) -> dict[str, str]:
 
 @functools.cache
 def _text(module: str) -> str:
-    """Return a module's text; empty if there is no such module, or no file of it."""
+    """Return a module's text. If there is no such module, or no file of it, the text is empty."""
     if lines := linecache.getlines(f"<{module}>"):
         return "".join(lines)
     spec = find_spec(module)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class CompileError(Exception):
-    """A kernel is not in the language, or its types do not match; the message names file and line."""
+    """Raised for a kernel that is not in the language, or whose types do not match. The message names file and line."""
 
 
 class Type(NamedTuple):
@@ -62,7 +62,7 @@ class Type(NamedTuple):
 
     @property
     def scalar(self) -> Type:
-        """The type of a lane; of anything but a vector, the type itself."""
+        """The type of a lane. For anything but a vector, it is the type itself."""
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
@@ -128,7 +128,10 @@ def scalar_type(dtype: np.dtype[Any]) -> Type:
 
 
 def meeting(a: Type, b: Type) -> Type | None:
-    """Return the common type of two types, as in NumPy; None for int64 and uint64, which NumPy converts to float64."""
+    """Return the common type of two types, as in NumPy.
+
+    For int64 and uint64, which become float64 in NumPy, return None.
+    """
     if a == b:
         return a
     if a.kind == "v" or b.kind == "v":

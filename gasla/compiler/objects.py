@@ -61,7 +61,7 @@ def common() -> tuple[str, str, str]:
 
 
 def _told() -> set[str]:
-    """Return the features that Linux says an ARM processor has; LLVM reads a file that an emulator may not have."""
+    """Return the features that Linux says an ARM processor has. LLVM reads a file that an emulator may not have."""
     if sys.platform != "linux" or platform.machine() != "aarch64":
         return set()
     ask = ctypes.CDLL(None).getauxval
@@ -77,7 +77,7 @@ def target_of(processor: str) -> tuple[str, str, str]:
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """Return a new target machine; an engine frees the one that it is given.
+    """Return a new target machine. An engine frees the one that it is given.
 
     The code model is large: if much of the address space is in use, as by a GPU's driver, the sections of an object may
     lie more than 2 GiB apart, and LLVM would end the process.
@@ -195,7 +195,7 @@ def _libraries() -> list[Any]:
 
 @functools.cache
 def _resolve(name: str) -> None:
-    """Give LLVM the address of a C function; a missing symbol would end the process."""
+    """Give LLVM the address of a C function. A missing symbol would end the process."""
     if llvm.address_of_symbol(name):
         return
     other = system.OTHER_NAMES.get(sys.platform, {}).get(name, name)

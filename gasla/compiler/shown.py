@@ -16,7 +16,7 @@ INDENT = "    "
 
 
 class Shown:
-    """The lines of a function that is being emitted; none if nobody wants to see them."""
+    """The lines of a function that is being emitted. If nobody wants to see them, there are none."""
 
     def __init__(self, is_wanted: bool) -> None:
         self.is_wanted, self.lines, self.depth = is_wanted, list[str](), 1
@@ -29,7 +29,7 @@ class Shown:
             self.instead = ast.Name(name) if isinstance(name, str) else ast.Tuple([*map(ast.Name, name)])
 
     def note(self, node: ast.expr, instead: ast.expr | None = None) -> None:
-        """An expression has been emitted."""
+        """Note that an expression has been emitted, and what stands for it."""
         self._seen.pop(id(node), None)
         if instead is not None or self.instead is not None:
             self._seen[id(node)] = instead or self.instead  # type: ignore[assignment]
@@ -87,7 +87,7 @@ def _is_spread(node: Any) -> bool:
 
 
 def _bare(node: Any) -> str:
-    """Return the text of an expression; tuples have no parentheses."""
+    """Return the text of an expression. Tuples have no parentheses."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return ", ".join(map(ast.unparse, node.elts))
     return node if isinstance(node, str) else ast.unparse(node)

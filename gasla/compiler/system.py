@@ -38,5 +38,5 @@ def has(name: str) -> bool:
 
 
 def functions(platform: str) -> set[str]:
-    """Return the functions that code for a system may call; of a system without a row those that POSIX has."""
+    """Return the functions that code for a system may call. A system without a row has those of POSIX."""
     return FUNCTIONS.get(platform, POSIX)

@@ -94,7 +94,7 @@ def laplacian(
 
 
 def _written(given: Any, lap: Any) -> Any:
-    """Return the given array with the Laplacian in it, if it is in COO form and of the same type; else `lap`."""
+    """Write the Laplacian into the given array if it is in COO form and of the same type. Otherwise return `lap`."""
     if given.format != "coo" or given.dtype != lap.dtype:
         return lap
     given.row, given.col, given.data, given.has_canonical_format = lap.row, lap.col, lap.data, False

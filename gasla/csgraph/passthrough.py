@@ -24,7 +24,7 @@ SPARES_TIME = True  # whether calls are delegated merely because SciPy is as fas
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function of that name; `reason` is for the log.
+    """Call SciPy's function of that name. `reason` is for the log.
 
     A malformed sparse array is rejected, since SciPy's functions would read out of bounds. A dense array in Fortran
     order is copied: SciPy's Floyd-Warshall would return a transposed result.
@@ -66,7 +66,7 @@ def _by_rows(given: Any) -> Any:
 
 
 def sparing(reason: str, csgraph: Any) -> str:
-    """Return the reason, if calls may be delegated merely because SciPy is as fast; else empty."""
+    """Return the reason if calls may be delegated merely because SciPy is as fast. Otherwise it is empty."""
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
@@ -97,7 +97,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any)
 
 
 def without_parallels(array: Any) -> Any:
-    """Return a sparse array without parallel entries; all other entries keep their order.
+    """Return a sparse array without parallel entries. All other entries keep their order.
 
     SciPy's searches by a stack push a vertex once for each entry: that for strong components does not end.
     """

@@ -241,7 +241,7 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
-    """Return the reason to call SciPy's function, decided without reading lengths; empty if there is none.
+    """Return the reason to call SciPy's function, decided without reading lengths. If there is none, it is empty.
 
     SciPy's function reads each edge `often` times for each source.
     """
@@ -307,7 +307,10 @@ def _search(
     limit: float = np.inf,
     anywhere: bool = False,
 ) -> Any:
-    """Distances from each source, and predecessors; `anywhere` also finds negative cycles the sources do not reach."""
+    """Return distances from each source, and predecessors.
+
+    `anywhere` also finds negative cycles that sources do not reach.
+    """
     shape, each = (*sources.shape, graph.n), sources.ravel().tolist()
     predecessors = module_of(graph.device).empty((len(each) if return_predecessors else 0, graph.n), np.int32)
     try:
@@ -321,7 +324,7 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool, limit: float) -> Any:
-    """Return one row of distances per source; fills `predecessors`, which has no rows if none are wanted."""
+    """Return one row of distances per source. Fill `predecessors`, which has no rows if none are wanted."""
     xp: Any = module_of(graph.device)
     cutoff = _cutoff(limit)
     deepest = None if cutoff is None else min(int(cutoff), graph.n)
@@ -349,7 +352,7 @@ def _cutoff(limit: float) -> float | None:
 
 
 def _as_lengths(levels: Any) -> Any:
-    """Levels as float64 distances; -1 becomes inf."""
+    """Convert levels to float64 distances. -1 becomes inf."""
     return array_module(levels).where(levels < 0, np.inf, levels)
 
 

@@ -86,7 +86,10 @@ def find_airport(airports: Airports, wanted: str) -> int:
 
 
 def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
-    """Return the flights of the shortest route in kilometers; empty if there is no route, or origin is destination."""
+    """Return the flights of the shortest route in kilometers.
+
+    It is empty without a route, or if origin is destination.
+    """
     distances, parents = gasla.sssp(matrix, origin, parents=True)
     stops = [destination] if np.isfinite(distances[destination]) else [origin]
     while stops[-1] != origin:
@@ -187,7 +190,7 @@ def _code(findings: Findings, v: int) -> str:
 
 
 def draw_map(findings: Findings, path: str | Path, dpi: int = 150) -> None:
-    """Draw the network, its most important airports and the chosen route; needs Matplotlib."""
+    """Draw the network, its most important airports and the chosen route. This needs Matplotlib."""
     from gasla.demo.worldmap import Captions, Places, draw
 
     flights, airports = findings.network, findings.network.airports

@@ -136,7 +136,10 @@ def _on_sphere(places: Places) -> Array:
 
 
 def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
-    """Longitude and latitude of points on great circles between points of the unit sphere; `at` runs from 0 to 1."""
+    """Return longitude and latitude of points on great circles between points of the unit sphere.
+
+    `at` runs from 0 to 1.
+    """
     angle = np.arccos(np.clip((start * end).sum(axis=-1), -1, 1))[..., None]
     sine = np.maximum(np.sin(angle), 1e-12)
     point = np.sin((1 - at) * angle) / sine * start + np.sin(at * angle) / sine * end
@@ -144,7 +147,7 @@ def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
 
 
 def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> Array:
-    """The sum of all connections on a grid of pixels, two samples per pixel; longer ones are fainter at each point."""
+    """Sum all connections on a grid of pixels, two samples per pixel. Longer ones are fainter at each point."""
     left, right, bottom, top = box
     height = round(width * (top - bottom) / (right - left))
     points = _on_sphere(places)
@@ -226,7 +229,7 @@ def _area(part: Array | float) -> Any:
 
 
 def _heat(places: Places) -> Any:
-    """Return the map from values to colors; a power scale makes small differences near zero visible."""
+    """Return the map from values to colors. A power scale makes small differences near zero visible."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 

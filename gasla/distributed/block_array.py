@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Handle:
-    """Owns a key under which ranks keep data; when it is freed, ranks drop the data."""
+    """Owns a key under which ranks keep data. When it is freed, ranks drop the data."""
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key()
@@ -75,7 +75,7 @@ class BlockArray:
         return gathered.reshape(self.shape)
 
     def to_dask_array(self) -> Any:
-        """Convert to a Dask array with one chunk per rank; on Dask workers the chunks stay where they are.
+        """Convert to a Dask array with one chunk per rank. On Dask workers the chunks stay where they are.
 
         Raises
         ------

@@ -85,7 +85,7 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """Saves and restores one run, given its number; the calling process decides when, and each rank writes."""
+    """Saves and restores one run, given its number. The calling process decides when, and each rank writes."""
 
     path: str
     every: int
@@ -94,7 +94,7 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """Return the saver of a run that begins now; None outside of a `Checkpoint`."""
+        """Return the saver of a run that begins now. Outside of a `Checkpoint`, return None."""
         if not _open:
             return None
         if out:
@@ -114,7 +114,7 @@ class Saver(NamedTuple):
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
-        """Write the state of this rank; the first rank makes the new checkpoint current and removes the others."""
+        """Write the state of this rank. The first rank makes the new checkpoint current and removes the others."""
         name = f"{self.number}-{run.iteration}"
         communicator: Communicator = run.communicator
         folder = Path(self.path, name)

@@ -111,7 +111,7 @@ class Cluster:
         return self._open_ranks().here
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call ``function(rank, *arguments)`` on each rank in `here`; returns the results in rank order.
+        """Call ``function(rank, *arguments)`` on each rank in `here`. Return the results in rank order.
 
         ``rank.communicator`` communicates with the other ranks; ``rank.kept`` is a dict that persists between calls.
         On Dask workers the function, its arguments and results are pickled.

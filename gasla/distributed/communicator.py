@@ -35,7 +35,7 @@ class Communicator(Protocol):
         """
 
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
-        """Return the one-dimensional arrays of all ranks, in rank order. Types must be equal; lengths may differ."""
+        """Return the one-dimensional arrays of all ranks, in rank order. Types must be equal. Lengths may differ."""
 
     def barrier(self) -> None:
         """Wait until all ranks have called this."""
@@ -81,7 +81,7 @@ class Member(NamedTuple):
 
 
 class Dropped:
-    """Keys of data on ranks that is no longer needed; ranks drop it at their next call."""
+    """Keys of data on ranks that is no longer needed. Ranks drop it at their next call."""
 
     def __init__(self) -> None:
         self._keys: list[Any] = []
@@ -125,7 +125,10 @@ class Ranks(Protocol):
         """Whether each rank has a GPU, and runs vertex programs there."""
 
     def members(self) -> Sequence[Member]:
-        """All ranks, if each has a GPU of this process, which may then use what they keep without `each`; else none."""
+        """Return all ranks, if each has a GPU of this process.
+
+        It may then use what they keep without `each`. Otherwise return none.
+        """
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`. Return the results in order.
@@ -142,13 +145,16 @@ class Ranks(Protocol):
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed parts and keep them on the ranks, by number; False if ranks are not Dask workers."""
+        """Compute Dask's delayed parts and keep them on the ranks, by number.
+
+        Return False if ranks are not Dask workers.
+        """
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
         """Dask futures of `function(rank, *arguments)` on each rank. Return None if ranks are not Dask workers."""
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the ranks; `error` is an exception to report to the others, if any."""
+        """End the use of the ranks. `error` is an exception to report to the others, if any."""
 
 
 class RankError(RuntimeError):

@@ -151,7 +151,7 @@ class DaskRanks:
         return [outcomes[rank].value for rank in self.here]
 
     def _wait(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
-        """Wait for the outcomes of all ranks; returns early if `seconds` have passed or a worker was lost."""
+        """Wait for the outcomes of all ranks. Return early if `seconds` have passed or a worker was lost."""
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
         while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
@@ -169,7 +169,7 @@ class DaskRanks:
         return outcomes
 
     def _check_begun(self, call: int) -> None:
-        """Raise MemoryError if a rank can't begin because Dask has paused its worker; the others would wait forever."""
+        """Raise MemoryError if a rank can't begin because Dask has paused its worker. The others would wait forever."""
         left = [address for address in self._addresses if address not in self._lost]
         for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
             if idle:
@@ -196,7 +196,7 @@ class DaskRanks:
             raise RankError("ranks still wait for one that never began; restart the workers")
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the workers; `error` is an exception to report to them, if any."""
+        """End the use of the workers. `error` is an exception to report to them, if any."""
         left = [address for address in self._addresses if address not in self._lost]
         if left:
             self._client.run(unregister, self._session, workers=left, on_error="ignore")

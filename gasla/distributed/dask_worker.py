@@ -205,7 +205,7 @@ def _portable(error: BaseException) -> BaseException:
 
 
 class _Cancellation:
-    """Detects that the client has cancelled this task; Dask marks the task, but does not stop running code."""
+    """Detects that the client has cancelled this task. Dask marks the task, but does not stop running code."""
 
     def __init__(self, session: str, rank: int) -> None:
         from distributed import get_worker
@@ -214,7 +214,7 @@ class _Cancellation:
         self._task = self._worker.get_current_task()
 
     def check(self) -> None:
-        """Raise, and drop the rank's state, if the task was cancelled; checks at most every `LOOK` seconds."""
+        """Raise, and drop the rank's state, if the task was cancelled. This looks at most every `LOOK` seconds."""
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             task = self._worker.state.tasks.get(self._task)
@@ -256,7 +256,7 @@ class DaskCommunicator(Rounds):
 
     @property
     def link(self) -> Any:
-        """Return the link of all ranks (`links.py`), which later calls share; None after a split."""
+        """The link of all ranks (`links.py`), which later calls share. After a split it is None."""
         return self._state.link if len(self._channel) == 1 else None
 
     @link.setter
@@ -267,7 +267,7 @@ class DaskCommunicator(Rounds):
         """Do nothing: `abort` notifies the other ranks."""
 
     def is_warned(self, number: int) -> bool:
-        """Raise an error of another rank, or of a call that was given up; else return False."""
+        """Raise an error of another rank, or of a call that was given up. Otherwise return False."""
         self._state.check(self._channel[0])
         self._wanted.check()
         return False

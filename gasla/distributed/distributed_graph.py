@@ -120,7 +120,7 @@ class Graph(OneGraph):
         n: int | None = None,
         ranks: Ranks | None = None,
     ) -> "Graph":
-        r"""Return the graph in some files, of which each rank reads a share; all ranks need access to the files.
+        r"""Return the graph in some files, of which each rank reads a share. All ranks need access to the files.
 
         The files are divided into whole files, row groups of Parquet files, and byte ranges of uncompressed edge lists.
         Edges are numbered file by file, in their order in the file; edges of a matrix as in `gasla.io.read`. Without
@@ -175,7 +175,7 @@ class Graph(OneGraph):
         *,
         ranks: Ranks | None = None,
     ) -> "Graph":
-        """The graph with the edges ``src[e] -> dst[e]``, numbered in that order, from arrays or from chunks of edges.
+        """Return the graph with the edges ``src[e] -> dst[e]``, numbered in that order, from arrays or chunks of edges.
 
         Each rank takes a part of each chunk, and sends its edges to their owners after the last chunk. So chunks are
         needed one at a time, and no GPU holds a whole one.
@@ -248,14 +248,14 @@ class Graph(OneGraph):
         self._set_size(n, m, "cpu")
 
     def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
-        """Set the type and the range of the values; everything else needs lists, which no process has."""
+        """Set the type and the range of the values. Everything else needs lists, which no process has."""
         limits = None if dtype is None or self.m == 0 else (least, largest)
         each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
         self.valued = Values(None, each)  # type: ignore[arg-type]
         self.valued.__dict__["range"] = limits
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
-        """A graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned."""
+        """Return a graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` returned."""
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
         facts = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
@@ -308,7 +308,10 @@ class Graph(OneGraph):
         return made.with_edge_attributes(columns if own is None else columns | {own: made.values})
 
     def original_on(self, card: int) -> OneGraph | None:
-        """The graph that this one was made from, if it still exists on a GPU, and no caller can write to its values."""
+        """Return the graph that this one was made from.
+
+        It must still exist on a GPU, and no caller may be able to write to its values.
+        """
         one = self._original()
         ids: Any = None if one is None else one.lists.any_ids
         if one is None or array_module(ids) is np or ids.device.id != card:
@@ -345,7 +348,7 @@ class Graph(OneGraph):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
+        """Whether j -> i is stored as often as i -> j, for all i and j. Values are ignored."""
         return self._properties()["is_symmetric"]
 
     @property

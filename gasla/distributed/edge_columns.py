@@ -92,7 +92,7 @@ class EdgeValues:
         return self._range
 
     def of_ranks(self, function: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return what `function(values, numbers)` returns on each rank; `numbers` are those of the values' edges."""
+        """Return what `function(values, numbers)` returns on each rank. `numbers` are those of the values' edges."""
         parts: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
         return parts
 
@@ -221,7 +221,7 @@ def describe(rank: Rank, shard: Shard) -> Described:
 
 
 def _joint_range(rank: Rank, own: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the range of all ranks; None of no values."""
+    """Return the range of all ranks. Without values it is None."""
     some = np.concatenate(rank.communicator.allgather(np.array(own or (), dtype)))
     return range_of(some) if len(some) else (None, None)
 
@@ -243,7 +243,7 @@ def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
 
 
 def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """Return the values of some edges, by their numbers; each rank looks up those that it holds."""
+    """Return the values of some edges, by their numbers. Each rank looks up those that it holds."""
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)

@@ -55,7 +55,7 @@ class Link:
         self._connection, self._exchanges = connection, 0
 
     def exchange(self, communicator: Any, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-        """Send each rank an array of bytes on this GPU; returns those received, of the given sizes (collective).
+        """Send each rank an array of bytes on this GPU. Return those received, of the given sizes (collective).
 
         By the communicator of the current call, a `WarningCommunicator`, this rank hears of failures.
         """
@@ -78,7 +78,7 @@ class Link:
         return received
 
     def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
-        """End the link after an error; if that of another rank has caused it, this raises a RankError with it."""
+        """End the link after an error. If that of another rank has caused it, raise a RankError with it."""
         until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)  # perhaps one of NCCL
         is_caused = isinstance(error, PeerFailed)
         try:

@@ -30,7 +30,7 @@ PATIENCE = 0.6  # seconds that a failed rank waits for the others before it abor
 
 
 def mpi() -> Any:
-    """Import mpi4py.MPI; the ImportError says how to install it.
+    """Import mpi4py.MPI. Its ImportError says how to install it.
 
     Delays the abort of Open MPI by a second: it may notice the loss of a rank before the launcher does, but only the
     launcher reports the rank and its host.
@@ -82,12 +82,12 @@ class MPICommunicator(Rounds):
         return received
 
     def raise_if_interrupted(self) -> None:
-        """Raise if the client has interrupted the call; a hook for dask-mpi."""
+        """Raise an error if the client has interrupted the call. This is a hook for dask-mpi."""
 
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], received: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
-        """Exchange the messages that don't fit in slots; receive buffers are reused."""
+        """Exchange the messages that don't fit in slots. Receive buffers are reused."""
         requests = []
         for peer in self._others():
             if (length := lengths[peer]) > _CAPACITY:
@@ -255,7 +255,7 @@ class MPIRanks:
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the ranks; `error` is an exception to report to the others, if any."""
+        """End the use of the ranks. `error` is an exception to report to the others, if any."""
         shared = None
         if self.communicator.link is not None:
             self.communicator.link.close()

@@ -34,7 +34,7 @@ class Shared:
 
 
 class OneProcess:
-    """All ranks are of this process; see `gasla.gpu.program.peers.Group`."""
+    """A `gasla.gpu.program.peers.Group` whose ranks are all of this process."""
 
     def __init__(self, ranks: Ranks, members: Sequence[Member]) -> None:
         self._ranks, self.members = ranks, members
@@ -45,7 +45,7 @@ class OneProcess:
         return self._ranks.each(function, *arguments)
 
     def obstacle(self) -> str:
-        """Why the kernels of these ranks can't meet; empty if they can."""
+        """Return why the kernels of these ranks can't meet. If they can, the text is empty."""
         can = peers().are_peers([member.card for member in self.members])
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
@@ -76,7 +76,7 @@ class OneProcess:
 
 
 class Processes:
-    """A rank of this process and those of others; see `gasla.gpu.program.peers.Group`.
+    """A `gasla.gpu.program.peers.Group` of a rank of this process and those of others.
 
     Memory that other processes may have mapped is not freed by itself. When new memory is shared, all processes say
     which of the older is still in use anywhere; they unmap the rest, and then its owners free it.
@@ -97,7 +97,10 @@ class Processes:
         return [function(self._rank, *arguments)]
 
     def obstacle(self) -> str:
-        """Why the kernels of these ranks can't meet; empty if they can. Found out once, by a trial (collective)."""
+        """Return why the kernels of these ranks can't meet.
+
+        If they can, the text is empty. A trial finds it out, once (collective).
+        """
         if self._obstacle is None:
             self._obstacle = first_text(self._communicator, self._obstacle_before_trial())
             self._obstacle = self._obstacle or first_text(self._communicator, self._try_sharing())
@@ -106,7 +109,7 @@ class Processes:
         return self._obstacle
 
     def _obstacle_before_trial(self) -> str:
-        """Why kernels of these processes can't meet; empty if nothing speaks against a trial."""
+        """Return why kernels of these processes can't meet. If nothing speaks against a trial, the text is empty."""
         shared_memory = peers().shared_memory
         hosts, cards = (
             [text.tobytes() for text in self.gather([np.frombuffer(what, np.uint8)])]
@@ -180,7 +183,7 @@ class Processes:
         return [received]
 
     def _find_passage(self, known: np.ndarray, size: int) -> tuple[Any, Shared]:
-        """Memory of all ranks for exchanges; `known` has the number and the size of what each has now."""
+        """Return memory of all ranks for exchanges. `known` has the number and the size of what each has now."""
         if (known != known[0]).any() or known[0, 1] < size:
             number, size = int(known[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
             self._passage = 0, 0, None, None  # can be freed
@@ -203,7 +206,7 @@ class Processes:
         return shared
 
     def _unmap_unused(self) -> list[Any]:
-        """Unmap memory that no process uses any more; returns that of this rank, to be freed when all have done so."""
+        """Unmap memory that no process uses any more. Return that of this rank, to be freed when all have done so."""
         used = np.concatenate(self.gather([np.array(sorted(self._shared), np.int64)]))
         unused = []
         for number in set(self._held) - set(used.tolist()):
@@ -213,7 +216,7 @@ class Processes:
         return unused
 
     def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
-        """Exchange handles, and map the memory of the others; also returns what goes wrong."""
+        """Exchange handles, and map the memory of the others. Return it, and what goes wrong."""
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
@@ -260,7 +263,7 @@ class Processes:
             self._communicator.warn(number)
 
     def unmap(self) -> Any:
-        """Unmap everything at the end; returns memory to be freed when all have done so."""
+        """Unmap everything at the end. Return memory to be freed when all have done so."""
         for descriptor in self._ranks_of:
             os.close(descriptor)
         self._ranks_of.clear()

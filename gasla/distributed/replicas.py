@@ -67,7 +67,10 @@ def bytes_of_replica(graph: Any) -> int:
 
 
 def rooms(graph: Any) -> list[float]:
-    """Bytes available to each rank for its replica; infinite if it has one, or the system does not say."""
+    """Return the bytes available to each rank for its replica.
+
+    They are infinite if it has one, or the system tells none.
+    """
     free: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
     return [room if room >= 0 else np.inf for room in free.tolist()]
 
@@ -95,7 +98,10 @@ def on_first_card(graph: Any) -> Graph | None:
 
 
 def _find_room(rank: Rank, graph: Any) -> np.ndarray:
-    """Bytes available to each rank, an equal part of its host's; -1 if it has the graph, or the system does not say."""
+    """Return the bytes available to each rank, an equal part of its host's.
+
+    They are -1 if it has the graph, or the system tells none.
+    """
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
     there = None if REPLICA in rank.kept[graph] else available(rank.device)
@@ -104,7 +110,10 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
 
 
 def replica_on(rank: Rank, graph: Any) -> Graph:
-    """Return the whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
+    """Return the whole graph on this rank, with edges in the order of the input.
+
+    It is made at first use (collective).
+    """
     parts: dict[Any, Any] = rank.kept[graph]
     wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
     if wanted.any():
@@ -158,7 +167,7 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
 def _map(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
 ) -> tuple[Any, ...]:
-    """Compute this rank's range of rows, and keep it; returns shape and type of all rows."""
+    """Compute this rank's range of rows, and keep it. Return shape and type of all rows."""
     communicator, whole, count = rank.communicator, replica_on(rank, graph), len(items)
     first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
     with running_as(compiled):
@@ -170,7 +179,7 @@ def _map(
 def _sum(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
 ) -> tuple[Any, ...]:
-    """Sum the terms of all items, in rounds of a few items per rank; each rank keeps a range of entries.
+    """Sum the terms of all items, in rounds of a few items per rank. Each rank keeps a range of entries.
 
     Returns shape and type of all entries.
     """

@@ -29,7 +29,7 @@ EMPTY = np.zeros(0, np.uint8)
 
 
 class Rounds:
-    """Base class of communicators; subclasses implement `meet` (one round), `split` and `abort`."""
+    """Base class of communicators. Subclasses implement `meet` (one round), `split` and `abort`."""
 
     shares_memory = False
     link: Any = None  # see links.py
@@ -94,7 +94,7 @@ def _name(kind: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank, and return after it has returned on all ranks; an exception makes the others raise.
+    """Call a function on a rank, and return after it has returned on all ranks. An exception makes the others raise.
 
     After an exception no rank has a link, because one may have ended its own.
     """

@@ -145,7 +145,7 @@ class ThreadRanks:
             return self._each(function, arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` in this thread, which drives the GPUs of all ranks; start no thread."""
+        """Call `function(group, *arguments)` in this thread, which drives the GPUs of all ranks. Start no thread."""
         if self._cards is None:
             return None
         _check_not_on_rank(function)
@@ -201,7 +201,7 @@ class ThreadRanks:
         return results
 
     def _end(self, threads: Sequence[threading.Thread]) -> None:
-        """Wait a while for the ranks after a failure; ranks learn of it at their next exchange."""
+        """Wait a while for the ranks after a failure. Ranks learn of it at their next exchange."""
         until = time.monotonic() + PATIENCE
         self._late = [thread for thread in threads if thread.is_alive()]
         for thread in self._late:

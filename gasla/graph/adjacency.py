@@ -45,7 +45,7 @@ class Adjacency:
 
     @property
     def edge_ids_known(self) -> bool:
-        """Whether the edge ids have been computed; else they are computed when first read."""
+        """Return whether the edge ids have been computed. If not, they are computed when first read."""
         return not callable(self._edge_ids)
 
     @once_property
@@ -93,11 +93,14 @@ class Adjacency:
         return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
     def as_keys(self, n: int) -> Array:
-        """Each entry as the int64 key ``owner * n + neighbor``; keys ascend if the lists do."""
+        """Return each entry as the int64 key ``owner * n + neighbor``. Keys ascend if the adjacency lists do."""
         return self.owners().astype(np.int64) * n + self.indices
 
     def in_order(self) -> Adjacency:
-        """These lists, each in the order of the input; the object itself if they already are."""
+        """Return these adjacency lists, each in the order of the input.
+
+        If they already are, return the object itself.
+        """
         lists, ids = lists_on(self.indptr), self.edge_ids
         if ids is None or lists.Properties(self.indptr, ids).ascend:
             return self
@@ -121,11 +124,17 @@ class Adjacency:
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
-        """Edge values permuted from the order of the input to that of the lists; `values` itself if these are equal."""
+        """Permute edge values from the order of the input to that of the lists.
+
+        If both are equal, return `values` itself.
+        """
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
     def by_edge(self, values: Array) -> Array:
-        """Edge values permuted from the order of the lists to that of the input; `values` itself if these are equal."""
+        """Permute edge values from the order of the lists to that of the input.
+
+        If both are equal, return `values` itself.
+        """
         if self.edge_ids is None:
             return values
         in_order = array_module(values).empty_like(values)

@@ -39,7 +39,7 @@ def is_one_vertex(graph: Graph, given: Any) -> bool:
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """Return the ids of the vertices in a list or an array, in its order; errors call each of them `one`."""
+    """Return the ids of the vertices in a list or an array, in its order. Errors call each vertex `one`."""
     require_several(name, given)
     each = f"{name}: {one}"
     return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
@@ -56,7 +56,7 @@ def require_several(name: str, given: Any) -> None:
 
 
 def check_functions(**given: Any) -> None:
-    """Raise TypeError for an argument that can't be called; None stands for no function."""
+    """Raise TypeError for an argument that can't be called. None stands for no function."""
     for name, function in given.items():
         if function is not None and not callable(function):
             raise TypeError(f"{name} is {reprlib.repr(function)}; expected a function, or None")
@@ -88,7 +88,10 @@ def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
 
 
 def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | None, seed: Any) -> list[int]:
-    """Return the given `sources`, which must be distinct; or `k` random vertices, ascending; or all vertices."""
+    """Return the given `sources`, which must be distinct.
+
+    Without them, return `k` random vertices, ascending, or all vertices.
+    """
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
     if sources is not None:
@@ -124,7 +127,10 @@ def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
 
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
-    """Return a real argument as a float, checked to be from `least` to `most`; with `above`, greater than `least`."""
+    """Return a real argument as a float from `least` to `most`, or raise an error.
+
+    With `above`, it must exceed `least`.
+    """
     is_real = type(given) in (float, int) or (  # the usual case, quickly
         given.dtype.kind in "iuf" and given.ndim == 0 if hasattr(given, "dtype") else isinstance(given, Real)
     )

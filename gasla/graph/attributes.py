@@ -46,7 +46,7 @@ class Attributes:
         return numbers if (kind := self.time_types.get(name)) is None else kind.shown(numbers)
 
     def numbers(self, name: str) -> Array:
-        """Return a column of numbers; dates and times as integers."""
+        """Return a column of numbers. Dates and times become integers."""
         if name not in self._columns:
             raise KeyError(self.unknown(name))
         column = self._columns[name]
@@ -113,7 +113,7 @@ class Attributes:
         return None
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:
-        """These attributes with the columns in `given` checked and added; a column given as None is removed."""
+        """Return these attributes with the columns in `given` checked and added. A column given as None is removed."""
         columns, types, time_types = dict(self._columns), dict(self.types), dict(self.time_types)
         for name, data in given.items():
             time_types.pop(name, None)
@@ -128,7 +128,10 @@ class Attributes:
         return Attributes(self.of, columns, types, time_types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
-        """These attributes with the array of a graph's values as the column `name`; themselves without a name."""
+        """Return these attributes with the array of a graph's values as the column `name`.
+
+        Without a name, return them as they are.
+        """
         if name is None or values is None:
             return self
         return Attributes(self.of, {**self._columns, name: values}, self.types, self.time_types)
@@ -160,7 +163,7 @@ NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("verte
 
 
 def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
-    """Return one column as a contiguous array that can't be written to; dates and times as a `TimeColumn`."""
+    """Return one column as a contiguous array that can't be written to. Dates and times become a `TimeColumn`."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")
     data = imported(data)
@@ -208,7 +211,7 @@ def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -
 
 
 def _locked(column: Array) -> Array:
-    """Return a view of a NumPy array that can't be written to; a CuPy array itself."""
+    """Return a view of a NumPy array that can't be written to. A CuPy array is returned itself."""
     if isinstance(column, np.ndarray) and column.flags.writeable:
         column = column.view()
         column.flags.writeable = False

@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 class Edition:
-    """A token for a graph's edges and values at one time, compared by identity; it does not hold the graph."""
+    """A token for a graph's edges and values at one time. It is compared by identity, and does not hold the graph."""
 
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:

@@ -58,11 +58,11 @@ class TimeType(NamedTuple):
         return f"{self.dtype}" if self.zone is None else f"{self.dtype} in zone {self.zone}"
 
     def shown(self, numbers: Any) -> Any:
-        """Return integers as NumPy's dates or durations, a view; arrays of CuPy, which has neither, as they are."""
+        """Return integers as NumPy's dates or durations, as a view. CuPy has neither, so its arrays stay integers."""
         return numbers.view(self.dtype) if array_module(numbers) is np else numbers
 
     def in_unit(self, unit: str) -> TimeType:
-        """Return the type with a unit; dates of a smaller unit than a day have times."""
+        """Return this type with another unit. Dates of a smaller unit than a day have times."""
         return self._replace(unit=unit, kind="datetime" if self.kind == "date" and unit != "D" else self.kind)
 
     def number(self, name: str, given: Any, up: bool = False) -> int:
@@ -72,7 +72,9 @@ class TimeType(NamedTuple):
         return max(NAT + 1, min(-NAT - 1, whole))
 
     def span(self, name: str, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-        """Return whether `at` is one date; and the first and the last date of each span that ends at one of `at`.
+        """Return whether `at` is one date, and the first and last date of each span.
+
+        Each span ends at one date of `at`.
 
         A span is as long as `window`, a duration; without one it has no first date. Ends are exact: those between two
         dates of this unit are rounded inwards.
@@ -101,7 +103,7 @@ class TimeType(NamedTuple):
         return is_one, None if width is None else -((back - exact) // per), exact // per
 
     def _instants(self, name: str, given: Any) -> tuple[bool, Array, str]:
-        """Return whether one date is given; and dates or durations as integers, and their unit.
+        """Return whether one date is given, the dates or durations as integers, and their unit.
 
         An array of dates of NumPy is in UTC; one of CuPy holds integers of this unit.
         """
@@ -138,7 +140,10 @@ class TimeType(NamedTuple):
 
 
 def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
-    """Return the types that a file states for columns of attributes; ValueError or TypeError for anything else."""
+    """Return the types that a file states for columns of attributes.
+
+    Raise ValueError or TypeError for anything else.
+    """
     parsed = {name: TimeType(*kind) for name, kind in dict(given).items() if isinstance(kind, list) and len(kind) == 3}
     for name, kind in parsed.items():
         is_zone = kind.zone is None or isinstance(kind.zone, str)
@@ -173,7 +178,10 @@ class TimeColumn:
         return numbers
 
     def tolist(self) -> list[Any]:
-        """Return the objects of Python's `datetime`; NumPy's where Python has none, such as nanoseconds."""
+        """Return the values as objects of Python's `datetime`.
+
+        Where Python has none, as for nanoseconds, they are NumPy's.
+        """
         shown = self.type.shown(self.numbers)
         rounded = shown if self.type.unit in ("D", "us") else shown.astype(f"{shown.dtype.kind}8[us]")
         each: list[Any] = rounded.tolist()
@@ -291,7 +299,7 @@ def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """Return NumPy's scalar for a date or a duration of Python or pandas; one with a zone becomes UTC."""
+    """Return NumPy's scalar for a date or a duration of Python or pandas. A date with a zone becomes UTC."""
     if hasattr(value, "to_numpy"):  # pandas
         return value.to_numpy()
     if isinstance(value, np.generic):
@@ -380,7 +388,7 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
 
 
 def _read(text: str, *readers: Any) -> Any:
-    """Return what the first reader makes of a text that can; only NumPy reads more digits than microseconds have."""
+    """Read a text with the first reader that can. Only NumPy's reads more digits than microseconds have."""
     for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
         try:
             return read(text)

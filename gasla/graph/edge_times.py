@@ -31,7 +31,7 @@ class TimedLists(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The first and the last time of the edges that each row may use; without `first` there is no first."""
+    """The first and the last time of the edges that each row may use. If `first` is None, there is no first time."""
 
     first: Array | None
     last: Array
@@ -66,7 +66,7 @@ def _equals(bound: Any, column: Any) -> Any:
 
 
 def times_of_edges(graph: Graph, time: str) -> Array:
-    """Return the times of all edges as int64 or float64, checked; dates as integers of their unit."""
+    """Check the times of all edges, and return them as int64 or float64. Dates are integers of their unit."""
     kind = _type(graph, time)
 
     def checked(graph: Graph) -> bool:
@@ -115,7 +115,10 @@ def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> 
 
 
 def _type(graph: Graph, time: str) -> Any:
-    """The type that the times of an edge attribute are compared in; an error unless there is one of this name."""
+    """Return the type in which the times of an edge attribute are compared.
+
+    Raise an error if there is no such attribute.
+    """
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
@@ -123,7 +126,7 @@ def _type(graph: Graph, time: str) -> Any:
 
 
 def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-    """Return whether `at` is one number; and the first and the last time of each, in the type of the edges' times."""
+    """Return whether `at` is one number, and the first and last time of each span, in the type of the edges' times."""
     given = moved(as_array("at", at), "cpu")
     if given.dtype.kind not in "iuf" and given.size:
         raise TypeError(f"at holds {given.dtype}; expected numbers, as the edge attribute {time!r} does")
@@ -148,5 +151,5 @@ def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, 
 
 
 def _whole(numbers: Array) -> Array:
-    """Whole floats as int64; those beyond its range, as its ends."""
+    """Convert whole floats to int64. Floats beyond its range become the smallest or largest integer."""
     return np.clip(numbers, -(2.0**63), 2.0**63 - 1024).astype(np.int64)

@@ -51,7 +51,7 @@ def _first_of_part(test: Callable[[Array], Array], values: Array, numbers: Array
 
 
 class Values:
-    """Edge values and arrays derived from them; `each` has one value per edge number, or is None."""
+    """Edge values and arrays derived from them. `each` has one value per edge number, or is None."""
 
     def __init__(self, lists: Lists, each: Array | None) -> None:
         self.lists, self.each = lists, each
@@ -128,7 +128,10 @@ class Values:
 
     @_noted
     def by_out(self) -> Array | None:
-        """Values in the order of `out`; the values themselves if CSC was given and its transpose is equal."""
+        """Return the values in the order of `out`.
+
+        If CSC was given and its transpose is equal, return the values themselves.
+        """
         given = self.lists.columns if self.lists.rows is None else None
         if given is not None and given.indices is self.lists.out.indices and self.are_mirrored:
             return given.by_position(self.each)
@@ -136,7 +139,7 @@ class Values:
 
     @_noted
     def by_in(self) -> Array | None:
-        """Values in the order of `in_`; the array of `by_out` if the two are equal."""
+        """Return the values in the order of `in_`. If it is that of `out`, return the array of `by_out`."""
         if self.lists.columns is not None:  # the columns were given, so `out` need not be built
             return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:

@@ -332,7 +332,7 @@ def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
 
 
 def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
-    """Return both ends of the edges with these numbers; each bit of the ids is one draw of a quadrant of the matrix.
+    """Return both ends of the edges with these numbers. Each bit of the ids is one draw of a quadrant of the matrix.
 
     `edges` is an array of uint64, of NumPy or CuPy; so are the ends.
     """
@@ -359,7 +359,7 @@ def _grid_pairs(side: int) -> Pairs:
 
 
 def _geometric_pairs(n: int) -> Pairs:
-    """Yield the pairs of points at most a cell's width apart; only points of adjacent cells are compared."""
+    """Yield the pairs of points at most a cell's width apart. Only points of adjacent cells are compared."""
     cells = round((3.14159265 * n / 16) ** 0.5)  # along a side
     reach = ((1 << 32) // cells) ** 2
     i = np.arange(n, dtype=np.uint64)

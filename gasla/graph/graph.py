@@ -72,7 +72,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _made_on_host(method: Method) -> Method:
-    """A method that makes another graph; for a streamed one it runs on the host, and its result is streamed as well."""
+    """Decorate a method that makes another graph.
+
+    For a streamed graph it runs on the host, and its result is streamed, too.
+    """
 
     @functools.wraps(method)
     def made(graph: Graph, *given: Any, **named: Any) -> Any:
@@ -300,7 +303,9 @@ class Graph(Whole):
         vertices: Any = None,
         vertex: Column | None = None,
     ) -> Self:
-        """Graph with one edge per row of a table, numbered in that order; also with a table of vertices.
+        """Return a graph with one edge per row of a table, numbered in that order.
+
+        There may be a table of vertices, too.
 
         Needs pyarrow: ``pip install 'gasla[arrow]'``.
 
@@ -492,7 +497,7 @@ class Graph(Whole):
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
-        """Graph from a NetworkX graph; undirected edges are stored in both directions, self loops once.
+        """Return a graph made from a NetworkX graph. Undirected edges are stored in both directions, loops once.
 
         Vertices are numbered in the order of ``G.nodes``. The nodes become `names`, unless they are 0, 1, … in order.
 
@@ -533,7 +538,7 @@ class Graph(Whole):
 
     @classmethod
     def from_igraph(cls, g: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
-        """Graph from an igraph graph; undirected edges are stored in both directions, self loops once.
+        """Return a graph made from an igraph graph. Undirected edges are stored in both directions, loops once.
 
         Parameters
         ----------
@@ -623,7 +628,7 @@ class Graph(Whole):
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
     def to_networkx(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
-        """Return the graph as a NetworkX graph; values become "weight".
+        """Return the graph as a NetworkX graph. Values become the attribute "weight".
 
         Parameters
         ----------
@@ -697,7 +702,7 @@ class Graph(Whole):
         )
 
     def to_igraph(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
-        """Return the graph as an igraph graph; names become the attribute "name", values "weight".
+        """Return the graph as an igraph graph. Names become the attribute "name", and values "weight".
 
         Parameters
         ----------
@@ -914,7 +919,7 @@ class Graph(Whole):
         return any_true(array_module(row).equal(row, target))
 
     def _one_vertex(self, name: str, given: Any) -> int:
-        """Return the number of a vertex; more than one vertex is an error."""
+        """Return the number of a vertex. Raise an error if more than one vertex is given."""
         vertex = self.vertex(given)
         if not isinstance(vertex, int):
             raise ValueError(
@@ -995,7 +1000,9 @@ class Graph(Whole):
 
     @property
     def value_range(self) -> tuple[Any, Any] | None:
-        """The least and the largest value, as NumPy scalars; both NaN if any value is, or None without values or edges.
+        """The smallest and the largest value, as NumPy scalars.
+
+        Both are NaN if any value is. None without values or edges.
 
         Examples
         --------
@@ -1006,19 +1013,19 @@ class Graph(Whole):
 
     @property
     def out_values(self) -> Array | None:
-        """Values in the order of `out`; `values` itself if that is the order of the input."""
+        """Values in the order of `out`. If that is the order of the input, this is `values` itself."""
         self.valued.handed_out()  # `by_out` may be the very array of the values
         return self.valued.by_out
 
     @property
     def in_values(self) -> Array | None:
-        """Values in the order of `in_`; the array of `out_values` if the two are equal."""
+        """Values in the order of `in_`. If it is that of `out`, this is the array of `out_values`."""
         self.valued.handed_out()
         return self.valued.by_in
 
     @property
     def has_symmetric_values(self) -> bool:
-        """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j; NaN equals NaN."""
+        """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j. NaN equals NaN."""
         return self.valued.are_symmetric
 
     @property
@@ -1187,7 +1194,7 @@ class Graph(Whole):
         self.valued.noted = now
 
     def _noticed_range(self) -> Any:
-        """Return the least and the largest value now; on a GPU, this does what `notice_values` does on the CPU."""
+        """Return the smallest and the largest value now. On a GPU, this does what `notice_values` does on the CPU."""
         if not self._reads_values_each_time:
             return self.value_range
         bounds, now = self.valued.range_and_checksum()
@@ -1235,7 +1242,7 @@ class Graph(Whole):
     def vertex(self, name: Any) -> int: ...
 
     def vertex(self, name: Any) -> int | Array:
-        """Return the number of the vertex with this name; in a graph without names, the number itself.
+        """Return the number of the vertex with this name. In a graph without names, return the number itself.
 
         Functions that take vertices take names as well. If names are integers, this says that one is meant as a name:
         functions take what it returns for a number, even if another vertex has that name.
@@ -1268,7 +1275,7 @@ class Graph(Whole):
         return int(name)
 
     def name(self, vertex: Any) -> Any:
-        """Return the name of a vertex, or of each vertex in an array of vertex numbers; the opposite of `vertex`.
+        """Return the name of a vertex, or of each vertex in an array of vertex numbers. `vertex` is the opposite.
 
         Parameters
         ----------
@@ -1307,7 +1314,7 @@ class Graph(Whole):
         return names.reshape(ids.shape) if ids.ndim else names.tolist()[0]
 
     def named(self, *results: Any, **columns: Any) -> Any:
-        """A table of results with one row per vertex, in the order of vertex numbers, and a column of vertex names.
+        """Return a table of results with one row per vertex, in the order of vertex numbers, with a column of names.
 
         Needs pyarrow. `gasla.table` makes tables of pandas and polars as well, and writes files.
 
@@ -1492,7 +1499,7 @@ class Graph(Whole):
 
     @_made_on_host
     def symmetrized(self, combine: Combine = None) -> Self:
-        """The undirected graph: one edge i -> j and one j -> i, with equal values, for all edges between the two.
+        """Return the undirected graph: all edges between i and j become one edge i -> j and one j -> i of equal values.
 
         Self loops are kept, once. Edges are numbered by rows, neighbors ascending.
 
@@ -1577,7 +1584,9 @@ class Graph(Whole):
 
     @_made_on_host
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
-        """The graph with missing reverse edges added, so that `reverse_edge_ids` exists, or itself if none is missing.
+        """Return the graph with missing reverse edges added, so that `reverse_edge_ids` exists.
+
+        If none is missing, return itself.
 
         Edges keep their numbers. Added edges come after them, in the order of the edges that they reverse, then loops.
 
@@ -1711,7 +1720,7 @@ class Graph(Whole):
 
     @property
     def edition(self) -> Edition:
-        """A token for the current edges and values; `notice_values` replaces it when values were written to."""
+        """A token for the current edges and values. `notice_values` replaces it when values were written to."""
         known: Edition | None = self._known.get("edition")
         return known or self._known.setdefault("edition", Edition())
 
@@ -1818,7 +1827,9 @@ class Graph(Whole):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, shared input arrays included; it grows as lists and properties are computed.
+        """The bytes held now, shared input arrays included.
+
+        The number grows as adjacency lists and properties are computed.
 
         For a streamed graph (``stream=True``) those in host memory count as well.
 
@@ -1853,7 +1864,7 @@ class Graph(Whole):
 
 
 def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
-    """Return a graph on a device; with `stream`, for a GPU that reads its lists in host memory."""
+    """Return a graph on a device. With `stream`, a GPU reads its adjacency lists in host memory."""
     packs = isinstance(stream, str) and stream == "compressed"
     if not (packs or isinstance(stream, bool | np.bool_)):
         raise TypeError(f"stream is {stream!r}; expected True or False, or 'compressed'")
@@ -1900,6 +1911,6 @@ def whole_graph(x: Any) -> Graph:
 
 
 def require_unchanged_files(graph: Graph) -> None:
-    """Raise RuntimeError if a file that the graph is mapped from has changed; called before and after a run."""
+    """Raise RuntimeError if a file that the graph is mapped from has changed. This is called before and after a run."""
     if graph.files is not None:
         graph.files.require_unchanged()

@@ -21,7 +21,10 @@ _FEW = 1 << 11  # vertices and edges below which NumPy is faster than SciPy, whi
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Lists of `others` by key, each in the order of the input; ids are positions in the input."""
+    """Return adjacency lists of `others` by key, each in the order of the input.
+
+    Their ids are positions in the input.
+    """
     from scipy.sparse import coo_array
 
     # `others` may be any ids: a number of columns takes no memory.
@@ -66,7 +69,7 @@ def count_ids(ids: Array, n: int) -> Array:
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """The argument `plan` of `insert_entries`: a mask of the old entries among m, given the positions of the new."""
+    """Return the argument `plan` of `insert_entries`: a mask of the old entries among m, given the new positions."""
     is_old = np.ones(m, bool)
     is_old[places] = False
     return is_old
@@ -132,7 +135,7 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Return whether j is in i's list as often as i in j's, for all i and j; with values, as often with each value."""
+    """Return whether j is in i's list as often as i in j's, for all i and j. With values, this holds for each value."""
     from gasla.graph import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)
@@ -150,7 +153,7 @@ def _positions(m: int) -> Array:
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Split the lists into blocks of about _CHUNK entries; yields first and end vertex, first and end position."""
+    """Split the lists into blocks of about _CHUNK entries. Yield first and end vertex, first and end position."""
     cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
     bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist()):

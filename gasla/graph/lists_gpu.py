@@ -45,7 +45,10 @@ extern "C" __global__ void find_properties(const {offset}* offsets, const {verte
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Lists of `others` by key, each in the order of the input; ids are positions in the input."""
+    """Return adjacency lists of `others` by key, each in the order of the input.
+
+    Their ids are positions in the input.
+    """
     m, xp = len(keys), array_module(keys)
     if m > CHUNK:
         grouped, ids = xp.empty(m, others.dtype), xp.empty(m, index_dtype(m))
@@ -182,7 +185,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
-    """`gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on; those before have empty lists."""
+    """Return `gasla.graph.symmetry.imbalance` of the vertices from `first` on. Vertices before have empty lists."""
     xp: Any = array_module(indptr)
     return _find_properties(xp.concatenate([xp.zeros(first, indptr.dtype), indptr]), indices, values)[0]
 

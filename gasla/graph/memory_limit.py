@@ -15,7 +15,7 @@ def available(device: Device) -> int | None:
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Raise MemoryError if `count` entries of `each` bytes exceed the bytes available, `there`; `instead` is advice."""
+    """Raise MemoryError if `count` entries of `each` bytes exceed the bytes available, `there`. `instead` is advice."""
     if there is not None and count * each > there:
         raise MemoryError(
             f"{what} {count:,} entries, which take {count * each:,} bytes, and {there:,} are available; "
@@ -24,7 +24,7 @@ def require_memory(what: str, count: int, each: int, there: int | None, instead:
 
 
 def require_bytes(what: str, needed: int, instead: str) -> None:
-    """Raise MemoryError if what is named needs more bytes of host memory than are available; `instead` is advice."""
+    """Raise MemoryError if what is named needs more host memory than is available, in bytes. `instead` is advice."""
     there = available("cpu")
     if there is not None and needed > there:
         raise MemoryError(f"{what} {needed:,} bytes, and {there:,} are available; {instead}")

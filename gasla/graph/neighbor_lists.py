@@ -30,7 +30,10 @@ _UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple
 
 
 def finished_property(make: Callable[[Any], T]) -> once_property[T]:
-    """A property made once that waits for its CUDA stream, as another thread may read the arrays on another stream."""
+    """Return a property made once that waits for its CUDA stream.
+
+    Other threads may read the arrays on other streams.
+    """
 
     @wraps(make)
     def made(part: Any) -> T:
@@ -74,7 +77,10 @@ class Lists:
 
     @classmethod
     def of_edges(cls, n: int, device: Device, src: Array, dst: Array) -> Lists:
-        """Store the edges as CSR if `src` is sorted, as CSC if `dst` is, else as pairs; ids have type `id_dtype`."""
+        """Store the edges as CSR if `src` is sorted, as CSC if `dst` is, and otherwise as pairs.
+
+        Ids have type `id_dtype`.
+        """
         lists = cls(n, device, ends=(src, dst))
         xp = array_module(src)
         src, dst = (xp.ascontiguousarray(ids, dtype=lists.id_dtype) for ids in (src, dst))
@@ -126,7 +132,10 @@ class Lists:
 
     @property
     def available(self) -> list[Adjacency]:
-        """The lists of one direction or both, as far as they were given or have been built; `out` if none were."""
+        """The lists of one direction or both, as far as they were given or have been built.
+
+        If none were, this is `out`.
+        """
         known = self.rows or self.__dict__.get("out"), self.columns or self.__dict__.get("in_")
         return [lists for lists in known if lists is not None] or [self.out]
 
@@ -164,7 +173,10 @@ class Lists:
         return (owners, lists.indices) if self.rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:
-        """`given` transposed; sorted lists of a symmetric graph are their own transpose, except for edge numbers."""
+        """Return `given` transposed.
+
+        Sorted lists of a symmetric graph are their own transpose, except for edge numbers.
+        """
         if given.is_sorted and self.is_symmetric:
             indptr, indices = given.indptr, given.indices
         else:
@@ -265,7 +277,10 @@ class Lists:
         return partners
 
     def partners(self) -> Array:
-        """Return the number of each edge's reverse edge, as in `Graph.reverse_edge_ids`; -1 for an edge without one."""
+        """Return the number of each edge's reverse edge, as in `Graph.reverse_edge_ids`.
+
+        It is -1 for an edge without one.
+        """
         known: Array | None = self.__dict__.get("reverse_edge_ids")
         if known is not None:
             return known
@@ -294,7 +309,7 @@ class Lists:
         return is_symmetric
 
     def reversed(self) -> Lists:
-        """Return the lists with every edge reversed; arrays are shared, and edge numbers stay."""
+        """Return the lists with every edge reversed. Arrays are shared, and edge numbers stay."""
         made = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
         made.files = self.files
         known = self.__dict__
@@ -313,7 +328,7 @@ class Lists:
         return converted(module_of(self.device).ones(count, computed(kind)), kind)
 
     def to(self, device: Device) -> Lists:
-        """A copy of the input on another device, ids in `id_dtype`, with all Boolean properties computed so far."""
+        """Copy the input to another device, with ids in `id_dtype` and all Boolean properties computed so far."""
         rows, columns = (
             lists and Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             for lists in (self.rows, self.columns)

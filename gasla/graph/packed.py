@@ -77,7 +77,7 @@ def _entries(piece: slice) -> slice:
 
 
 def _by_group(ids: Array) -> Array:
-    """Return the ids with one row per group; the last row is padded with the last id."""
+    """Return the ids with one row per group. The last row is padded with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
     return rows
@@ -98,7 +98,7 @@ def _windows(rows: Array, most: int) -> Array:
 
 
 def _keys(rows: Array, groups: Array) -> Array:
-    """Return the ascending entries of the blocks of groups, less the first of each; a row per block."""
+    """Return the ascending entries of the blocks of groups, minus the first of each. There is a row per block."""
     bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
     keys = rows.reshape(-1, BLOCK).copy()
     keys[:, 1:] += (keys[:, 1:] < keys[:, :-1]).cumsum(1) << np.repeat(bits, BLOCKS)[:, None]

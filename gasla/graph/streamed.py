@@ -127,7 +127,10 @@ _packed: weakref.WeakValueDictionary[tuple[Any, ...], PackedIds] = weakref.WeakV
 
 
 def packed_ids(host: Array, n: int) -> PackedIds:
-    """Packed ids; one object while it lives, because both directions of a symmetric graph have the same ids."""
+    """Return packed ids.
+
+    They are one object while it lives, because both directions of a symmetric graph share them.
+    """
     key = address(host), len(host), host.dtype, n, current_device()
     packed = _packed.get(key)
     return packed if packed is not None else _packed.setdefault(key, PackedIds(host, n))
@@ -177,7 +180,10 @@ def lent(array: Any) -> Any:
 
 
 def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = None) -> StreamedAdjacency:
-    """Lists made on the host, with vertices of type `ids`; `indptr` are the offsets on the card if they exist there."""
+    """Return lists made on the host, with vertices of type `ids`.
+
+    `indptr` are the offsets on the GPU if they exist there.
+    """
     held = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
     return StreamedAdjacency(held, moved(host.indptr, "gpu") if indptr is None else indptr)
 

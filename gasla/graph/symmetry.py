@@ -21,12 +21,18 @@ _PARALLEL_FROM = 1 << 16  # edges
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j -> i is stored as often as i -> j, for all i and j; with `values`, as often with each value (bits)."""
+    """Return whether j -> i is stored as often as i -> j, for all i and j.
+
+    With `values`, this holds for each value (bits).
+    """
     return imbalance(indptr, indices, values) == 0
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None = None, first: int = 0) -> int:
-    """The sum for the lists of the vertices from `first` on; of all lists together it is 0 if they are symmetric."""
+    """Return the sum for the lists of the vertices from `first` on.
+
+    It is 0 for all lists together if they are symmetric.
+    """
     indptr = indptr.astype(np.int64, copy=False)
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # fewer types to compile for

@@ -466,7 +466,10 @@ def _of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sourc
 
 
 def _part(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapping[str, int]) -> Graph:
-    """The graph of a relation from some edges of a graph with several; `within` numbers vertices in their types."""
+    """Return the graph of a relation from some edges of a graph with several.
+
+    `within` numbers vertices in their types.
+    """
     src, dst = (within[side[edges]] for side in graph.edges())
     values, columns = graph.values, graph.edge_attributes
     own = columns.name_of(values)

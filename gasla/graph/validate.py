@@ -21,7 +21,7 @@ _VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # faster to compare than 
 
 
 def require_sparse(A: Any) -> None:
-    """Raise TypeError for an object that is not a sparse matrix; the message says how to convert it."""
+    """Raise TypeError for an object that is not a sparse matrix. The message says how to convert it."""
     xp = array_module(A)
     sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
     if sparse.issparse(A):
@@ -115,7 +115,10 @@ def as_coordinates(A: Any) -> tuple[Array, Array]:
 
 
 def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
-    """The error for the first offset or index out of bounds, if any; `line` is "row" in CSR, `cross` "column"."""
+    """Return the error for the first offset or index out of bounds, if any.
+
+    `line` is "row" in CSR, `cross` is "column".
+    """
     stored = len(indices)
     wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
     if any_true(wrong):
@@ -141,7 +144,7 @@ MANY, PER_ID = 1 << 24, 16  # with more vertices than MANY, and than PER_ID for 
 
 
 def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
-    """Return the text of an error if there are so few edges for n vertices that ids may be names; else None.
+    """Return an error message if there are so few edges for n vertices that ids may be names. Otherwise return None.
 
     `is_table` says that the edges come from a table or a file, where `names` decides, and else `n` does.
 
@@ -199,7 +202,7 @@ def as_array(name: str, x: Any) -> Array:
 
 
 def as_ids(name: str, x: ArrayLike) -> Array:
-    """`x` as a one-dimensional int32 or int64 array; `x` itself if it already is one."""
+    """Return `x` as a one-dimensional int32 or int64 array. If it already is one, return `x` itself."""
     if type(x) is np.ndarray and x.ndim == 1 and x.dtype in (np.int32, np.int64):  # the usual case, quickly
         return x
     x = imported(x)
@@ -236,7 +239,7 @@ def is_value_type(dtype: np.dtype[Any]) -> bool:
 
 
 def as_values(data: Any, m: int) -> Array | None:
-    """Edge values as a contiguous array in native byte order; `data` itself if it already is one."""
+    """Return edge values as a contiguous array in native byte order. If `data` already is one, return it."""
     if data is None:
         return None
     data = imported(data)
@@ -280,7 +283,7 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
 
 
 def range_of(values: Array) -> tuple[Any, Any]:
-    """Return the least and the largest value, as NumPy scalars; both NaN if any value is."""
+    """Return the smallest and the largest value, as NumPy scalars. Both are NaN if any value is."""
     if array_module(values) is not np:
         from gasla.gpu.runtime.min_max import summary
 

@@ -46,7 +46,10 @@ def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
-    """Return the graph with the values that the argument `weight` says, and whether there are any; `given` loses it."""
+    """Return the graph with the values that the argument `weight` says, and whether it has any.
+
+    `weight` leaves `given`.
+    """
     if "weighted" in given:
         raise TypeError(f"{function}() got weighted and weight, which say the same; expected one of them")
     weight = given.pop("weight")
@@ -103,7 +106,7 @@ def check_total(function: str, values: Any) -> None:
 
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
-    """Raise ValueError for integer weights of which some subset may overflow `sum_type`; returns that type."""
+    """Raise ValueError for integer weights of which some subset may overflow `sum_type`. Return that type."""
     values: Any = graph.valued.each
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
@@ -138,7 +141,9 @@ def differences(later: Any, earlier: Any) -> Any:
 
 
 def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
-    """The graph with weights multiplied by ``2**-exponent``, and the exponent; nearly always 0, with `graph` itself.
+    """Return the graph with weights times ``2**-exponent``, and the exponent.
+
+    It is nearly always 0, with `graph` itself.
 
     The largest weight is brought between 2**-256 and 2**256 (2**-32 and 2**32 for float32 scores), so that products of
     two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest are

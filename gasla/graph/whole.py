@@ -61,7 +61,7 @@ class Whole:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
+        """Whether j -> i is stored as often as i -> j, for all i and j. Values are ignored."""
         return self.lists.is_symmetric
 
     @property
@@ -112,7 +112,7 @@ class Whole:
         """
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
-        """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
+        """Compute rows of a result independently, one for each item. Ranks of a distributed graph share the items.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Whole:
         return moved(values, self.device)
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
-        """Sum one array per item, computed independently; ranks of a distributed graph share the items.
+        """Sum one array per item, computed independently. Ranks of a distributed graph share the items.
 
         Arrays are added in the order of the items, so the sum has the same bits on any number of ranks.
 

@@ -130,7 +130,7 @@ class Typed:
         return kind, each[kind]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """The relation of some edges, its graph, where targets begin in it, and the ends, numbered in their types."""
+        """Return the relation of some edges, its graph, its first target, and the ends, numbered in their types."""
         if not isinstance(given, Mapping) or len(given) != 1:
             example = next(iter(self.graph.relations))
             what = f"has {len(given)} relations" if isinstance(given, Mapping) else f"is a {type(given).__name__}"

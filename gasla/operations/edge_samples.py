@@ -204,7 +204,7 @@ def _of_relations(
 
 
 class Negatives:
-    """Draws pairs of vertices that are not edges, or not by a time; what that takes is kept with the graph."""
+    """Draws pairs of vertices that are not edges, or not by a time. What that takes is kept with the graph."""
 
     def __init__(self, graph: Graph, undirected: bool, by: By, time: str | None) -> None:
         if graph.n > MOST:
@@ -265,7 +265,7 @@ class Negatives:
 
 
 class Pairs:
-    """Numbers for all pairs of different vertices, row by row; of i < j only, if undirected."""
+    """Numbers for all pairs of different vertices, row by row. If undirected, only those with i < j have one."""
 
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
@@ -367,7 +367,10 @@ class PairsByTarget:
         return self.by_row.numbers(j, i)
 
     def of(self, numbers: Array) -> Array:
-        """The pairs of these numbers, as a row of sources and one of targets; the smaller first, if undirected."""
+        """Return the pairs of these numbers, as a row of sources and one of targets.
+
+        If undirected, the smaller is first.
+        """
         pairs = self.by_row.of(numbers)[::-1]
         xp: Any = array_module(pairs)
         return xp.sort(pairs, axis=0) if self.is_sorted else xp.ascontiguousarray(pairs)
@@ -445,7 +448,7 @@ class _Known(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _Free:
-        """Return the pairs that are not edges at a time or before; `last` has one entry."""
+        """Return the pairs that are not edges at a time or before. `last` has one entry."""
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
@@ -460,7 +463,10 @@ class _Known(NamedTuple):
         return (self.numbers[at] == numbers) & (self.times[at] <= last)
 
     def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
-        """The numbers of the pairs, with an edge or not, that random words draw; by degree after so many edges."""
+        """Return the numbers of the pairs, with an edge or not, that random words draw.
+
+        By degree, `so_far` edges count.
+        """
         if self.rows is None:
             return _shares(words, pairs.count)
         shares = _shares(words, so_far * pairs.width)
@@ -511,7 +517,7 @@ def _appended(keys: Array, more: Array) -> Array:
 
 
 def _shares(words: Array, total: Any) -> Array:
-    """`words * total // 2**64`, from products of 32 bits; one total for all words, or an array."""
+    """Return `words * total // 2**64`, from products of 32 bits. `total` is a number or an array."""
     half, bits = np.uint64(32), np.uint64(2**32 - 1)
     total = np.uint64(total) if isinstance(total, int) else total.astype(np.uint64)
     low, high = total & bits, total >> half
@@ -634,7 +640,7 @@ def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Arr
 
 
 def _cumulative(fractions: Sequence[float]) -> list[float]:
-    """Return the sums of the first, the first two, … fractions, checked; the last is 1."""
+    """Check the fractions, and return the sums of the first, the first two, …. The last sum is 1."""
     several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
     if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:
         raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")

@@ -25,7 +25,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class FindLargest(VertexProgram):
-    """The largest score of each vertex's in-edges; 0 if all are minus infinity."""
+    """Find the largest score of each vertex's in-edges. It is 0 if all are minus infinity."""
 
     kind = option(np.float64)
     score = edge(kind, init=0)
@@ -177,7 +177,7 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
 
 
 def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
-    """One turn of phases on columns of edges; their result."""
+    """Run one turn of phases on columns of edges, and return their result."""
     first = next(iter(columns.values()))
     if not first.size:
         return first.copy()
@@ -191,7 +191,7 @@ def _kind(columns: Array) -> Any:
 
 
 def _columns(graph: Graph, name: str, given: Any) -> Array:
-    """Return one number or one row per edge, as floats on the graph's device; never the caller's array."""
+    """Return one number or one row per edge, as floats on the graph's device. It is never the caller's array."""
     array = as_array(name, given)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has type {array.dtype}; expected numbers")

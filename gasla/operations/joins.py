@@ -21,7 +21,7 @@ def joins(graph: Graph) -> bool:
 
 
 def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
-    """Prepare a join on a simple graph; those of the edges of its further relations are `related`.
+    """Prepare a join on a simple graph. `related` has the joins of the edges of its further relations.
 
     `kinds` is as for `gasla.engines.Primitives.join`.
     """
@@ -29,7 +29,10 @@ def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()
 
 
 def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adjacency:
-    """The lists that a join reads, one after another: of each relation out-neighbors and, if directed, in-neighbors."""
+    """Return the adjacency lists that a join reads, one after another.
+
+    Each relation has those of out-neighbors and, if directed, of in-neighbors.
+    """
     graphs = [graph, *related]
     parts = [side.sorted_out for each in graphs for side in ([each, each.reversed()] if plan.directed else [each])]
     if len(parts) == 1:

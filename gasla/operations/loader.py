@@ -31,7 +31,10 @@ PERIOD = 0.1  # seconds between two looks for Ctrl-C, which does not end a wait 
 
 
 class Loader:
-    """Batches with samples around vertices or edges; made by `gasla.loader`. Each loop over it is an epoch."""
+    """Yields batches with samples around vertices or edges.
+
+    It is made by `gasla.loader`. Each loop over it is an epoch.
+    """
 
     def __init__(self, seeds: Vertices | Edges, size: int, how: tuple[bool, int, int, Callable[[Any], Any]]) -> None:
         self._seeds, self._size, self._epoch = seeds, size, 0
@@ -193,7 +196,7 @@ def loader(
 
 
 def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
-    """Yield what `make` returns for 0 to `count` - 1; a thread makes up to `ahead` before they are asked for."""
+    """Yield what `make` returns for 0 to `count` - 1. A thread makes up to `ahead` before they are asked for."""
     if ahead == 0:
         yield from map(make, range(count))
         return
@@ -241,7 +244,7 @@ def _same(batch: Any) -> Any:
 
 
 def _module(name: str, package: str) -> Any:
-    """Import a module that batches are made for; the ImportError says how to install it."""
+    """Import a module that batches are made for. Its ImportError says how to install it."""
     try:
         return import_module(name)
     except ImportError:
@@ -249,7 +252,7 @@ def _module(name: str, package: str) -> Any:
 
 
 def _each(function: Callable[[Any], Any], given: Any) -> Any:
-    """Apply a function to the arrays in nested dicts; None stays."""
+    """Apply a function to the arrays in nested dicts. None stays."""
     if isinstance(given, dict):
         return {name: _each(function, one) for name, one in given.items()}
     return None if given is None else function(given)

@@ -157,7 +157,7 @@ def vxm(
 def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
-    """Reduce each row of the matrix (each column, for `vxm`) to one value; the body of `mxv` and `vxm`."""
+    """Reduce each row of the matrix (each column, for `vxm`) to one value. This is the body of `mxv` and `vxm`."""
     check_semiring("semiring", semiring)
     if complement is not False:
         check_flags(complement=complement)
@@ -197,7 +197,7 @@ def product(
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """Return the product, if its kernel is cached and x is usable as it is; otherwise None.
+    """Return the product if its kernel is cached and x is usable as it is. Otherwise return None.
 
     The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.
     """
@@ -212,7 +212,7 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """Return the product's compiled kernel with its terms; cached with the lists, where those are cached."""
+    """Return the product's compiled kernel with its terms. It is cached with the lists, where those are cached."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     ready = lists.products.get(key)
     if ready is None:

@@ -80,7 +80,7 @@ def _rows(graph: Graph) -> Lists:
 
 
 def _columns(graph: Graph) -> Lists:
-    """Return the graph's in-lists; the object of the rows if both have the same arrays."""
+    """Return the graph's in-lists. If both have the same arrays, this is the object of the rows."""
     if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
         return graph.kept("rows", _rows)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)
@@ -160,7 +160,7 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """Return the arrays of `out`, checked but for their types; none without `out`."""
+    """Check the arrays of `out`, except for their types, and return them. Without `out`, return none."""
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
     if out is None:
@@ -184,8 +184,9 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
 def outs_for(
     out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, shape: tuple[int, ...], masked: bool, xp: Any
 ) -> tuple[Array, ...]:
-    """The arrays to write to: those of `out`, with their types checked, or new ones. New ones that a mask may leave
-    partly unwritten hold the identity.
+    """Return the arrays to write to: those of `out`, with their types checked, or new ones.
+
+    New arrays that a mask may leave partly unwritten hold the identity.
     """
     types = parts(terms.out_type)
     if out is not None:

@@ -254,7 +254,7 @@ class _Shared:
     def go_together(
         self, together: Together, stays: list[_Stay], active: Frontier, unstable: str | None, course: Course
     ) -> Result | None:
-        """Let the engine run all turns by itself; None, with nothing changed, if it lacks memory for that."""
+        """Let the engine run all turns in one call. If it lacks memory for that, return None, with nothing changed."""
         programs = [type(stay.program)(**self._values(stay, 0)) for stay in stays]
         limits, goes_on = [stay.limit for stay in stays], unstable is not None
         outcome = together.run(

@@ -124,7 +124,7 @@ def prepare(
 
 
 class Prepared:
-    """A program bound to a graph, ready to be run; made by `gasla.prepare`.
+    """A program bound to a graph, ready to be run. It is made by `gasla.prepare`.
 
     Each run returns new arrays, except those given as `out`. Calls don't overlap: prepare one for each thread.
     """
@@ -246,7 +246,7 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
 
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run a prepared program once; the caller holds the turn of `runs`."""
+    """Run a prepared program once. The caller holds the turn of `runs`."""
     values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
     limit, progress = course.limit, course.progress
     if not course.has_limit and course.callback is None and schedule is None:
@@ -324,7 +324,7 @@ def way_of(direction: str) -> int:
 
 
 def check_device(device: Device) -> Device:
-    """Return the device itself; an error if it is neither "cpu" nor "gpu"."""
+    """Return the device itself. Raise an error if it is neither "cpu" nor "gpu"."""
     if device not in get_args(Device):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     return device

@@ -109,7 +109,7 @@ def _on(device: str) -> Primitives:
 
 
 def hook(graph: Any) -> Array:
-    """Make a first forest: each vertex's parent is its first out-neighbor if that is smaller; otherwise it is a root.
+    """Make a first forest. A vertex's parent is its first out-neighbor if that is smaller. Otherwise it is a root.
 
     This reads no other vertex, so it is the cheapest way to join many vertices.
 

@@ -227,7 +227,7 @@ def _key(word: np.uint64, step: int) -> int:
 
 
 def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
-    """Return a random neighbor of each vertex, -1 without one; of -1, too.
+    """Return a random neighbor of each vertex. It is -1 for a vertex without one, and for -1.
 
     The offset is that of the sampler's numbers.
     """

@@ -82,7 +82,7 @@ class Block(NamedTuple):
 
 
 class NeighborSample(NamedTuple):
-    """Neighbors of vertices, their neighbors, and so on, with new vertex numbers; see `sample_neighbors`.
+    """Neighbors of vertices, their neighbors, and so on, with new vertex numbers. `sample_neighbors` returns it.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class NeighborSample(NamedTuple):
 
 
 class TypedSample(NamedTuple):
-    """Neighbors of vertices of several types, their neighbors, and so on; see `sample_neighbors`.
+    """Neighbors of vertices of several types, their neighbors, and so on. `sample_neighbors` returns it.
 
     Each type of vertices has its own numbers, and each relation its own edges.
 

@@ -311,7 +311,10 @@ class Sampler:
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
-        """Up to `k` edges of each vertex, of which the first draws as this row; `roots` are positions in the batch."""
+        """Draw up to `k` edges of each vertex, of which the first draws as this row.
+
+        `roots` are positions in the batch.
+        """
         return self._drawn(self.lists, ids, k, row, self.draws, roots is not None)
 
     def _drawn(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
@@ -429,7 +432,7 @@ class Numbering:
         return (keys - roots * self.size).astype(self.dtype), roots
 
     def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
-        """Number the vertices of a layer, as keys of each drawing; the new ones are the next to draw."""
+        """Number the vertices of a layer, as keys of each drawing. The new ones are the next to draw."""
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
         if not any(map(len, groups)):
@@ -442,7 +445,7 @@ class Numbering:
 
 
 def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
-    """Sample layer by layer; each starts from the vertices that the one before found.
+    """Sample layer by layer. Each starts from the vertices that the previous layer found.
 
     `ids` has the given vertices of each type.
     """
@@ -522,7 +525,7 @@ def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSa
 
 
 class TypedSampler:
-    """Draws from all relations of a typed graph; relation i has draws of its own, and the first those of its graph."""
+    """Draws from all relations of a typed graph. Relation i has draws of its own, and the first those of its graph."""
 
     def __init__(self, graph: TypedGraph, k: Any, rows: int, seed: int, options: Mapping[str, Any]) -> None:
         layers, time = _layers_of_relations(graph, k), options.get("time", "time")
@@ -595,7 +598,7 @@ def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
 
 
 def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:
-    """Return the checked numbers of neighbors per layer of each relation; one list is for all of them."""
+    """Check and return the numbers of neighbors per layer of each relation. One list is for all of them."""
     if not isinstance(k, Mapping):
         if (layers := layers_of(k)) is None:
             raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
@@ -658,7 +661,7 @@ def check_lists(graph: Graph, direction: Direction = "out") -> None:
 
 
 def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
-    """Prefix sums of each list's weights in float64, and their guide tables; kept with the graph."""
+    """Return prefix sums of each list's weights in float64, and their guide tables. They are kept with the graph."""
     graph.notice_values()
     check_weights(graph, shares=True)
 

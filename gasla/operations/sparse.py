@@ -76,7 +76,7 @@ class Sparse:
         return len(self.indices)
 
     def to_scipy(self) -> Any:
-        """Convert to a ``scipy.sparse.csr_array`` that shares the arrays; from the GPU, a copy.
+        """Convert to a ``scipy.sparse.csr_array`` that shares the arrays. From the GPU, the arrays are copied.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Sparse:
         return csr_array((data, indices, indptr), shape=self.shape)
 
     def to_cupy(self) -> Any:
-        """Convert to a ``cupyx.scipy.sparse.csr_matrix`` that shares the arrays; from the CPU, a copy.
+        """Convert to a ``cupyx.scipy.sparse.csr_matrix`` that shares the arrays. From the CPU, the arrays are copied.
 
         Raises
         ------

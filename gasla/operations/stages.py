@@ -128,7 +128,9 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
-    """List the edges from a frontier in the direction that activity spreads; with a State, those `edge_mask` admits.
+    """List the edges from a frontier in the direction that activity spreads.
+
+    With a State, only those `edge_mask` admits.
 
     Parameters
     ----------
@@ -164,7 +166,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
 
 
 def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
-    """Return the distinct destinations of edges in ascending order; with a State, those that `mask` admits.
+    """Return the distinct destinations of edges in ascending order. With a State, only those that `mask` admits.
 
     Parameters
     ----------

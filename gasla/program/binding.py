@@ -201,7 +201,10 @@ class Binding:
         return self._sides()[1]
 
     def _vertex_array(self, name: str, given: Any) -> Any:
-        """A field's array at the start of the run; with a leading axis of length two if the field has two copies."""
+        """Return a field's array at the start of the run.
+
+        If the field has two copies, it has a leading axis of length two.
+        """
         array = self._start_array(name, given)
         if name not in self.plan.doubled:
             return array
@@ -210,7 +213,10 @@ class Binding:
         return pair
 
     def _new(self, where: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """Allocate an array for a field, which errors call `where`; MemoryError if it needs more than is available."""
+        """Allocate an array for a field, which errors call `where`.
+
+        Raise MemoryError if it needs more than is available.
+        """
         require_room(f"{where} has", math.prod(shape), dtype.itemsize, self.graph.device, FEWER)
         return self.xp.empty(shape, dtype)
 
@@ -269,7 +275,10 @@ class Binding:
         return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
 
     def weighted(self, name: str) -> Graph:
-        """The graph whose values a read-only edge field holds: with the field's attribute as values, if it has one."""
+        """Return the graph whose values a read-only edge field holds.
+
+        These are the field's attribute, if it has one.
+        """
         attribute = self.program.edge_fields[given_name(name)].attribute
         if attribute is None:
             return self.graph
@@ -277,7 +286,10 @@ class Binding:
         return self.graph.weighted_by(attribute)
 
     def lengths(self) -> Graph:
-        """The graph whose values are the lengths that priorities add up: those of the first read-only edge field."""
+        """Return the graph whose values are the lengths that priorities add up.
+
+        They belong to the first read-only edge field.
+        """
         fields = self.plan.edge_values
         return self.weighted(fields[0]) if fields else self.graph
 
@@ -450,7 +462,10 @@ def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
-    """Return the layout of each vertex field's array; with a leading axis of length two if the field has two copies."""
+    """Return the layout of each vertex field's array.
+
+    If the field has two copies, it has a leading axis of length two.
+    """
     layouts = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in layouts.items()}
 

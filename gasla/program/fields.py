@@ -208,7 +208,7 @@ P = TypeVar("P", bound=Declared)
 
 
 def as_instance(kind: type[P], given: Any) -> P:
-    """The given program, or an instance of the given class with the default parameters; an error for other kinds."""
+    """Return the given program, or an instance of the given class with the default parameters. Refuse other kinds."""
     program = given() if isinstance(given, type) else given
     if not isinstance(program, kind):
         raise TypeError(f"program is {program!r}; expected a gasla.{kind.__name__}, or a class of it")
@@ -417,7 +417,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
-    """Return the vertex id that a function computes, as int64; `asked` is the call that takes it, for errors."""
+    """Return the vertex id that a function computes, as int64. Errors name `asked`, the call that takes it."""
     expression = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(expression, Expr) or getattr(expression.type, "kind", "") not in tuple("iu"):
         what = f"{expression}, of type {expression.type}" if isinstance(expression, Expr) else repr(index)

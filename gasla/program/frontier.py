@@ -108,7 +108,7 @@ class Frontier:
 
     @cached_property
     def only(self) -> int | None:
-        """The vertex, if the set has exactly one; otherwise None."""
+        """The vertex, if the set has exactly one. Otherwise it is None."""
         return int(self.ids[0]) if len(self) == 1 else None
 
     @cached_property

@@ -58,7 +58,7 @@ class Free(NamedTuple):
 
 
 class JoinPlan(NamedTuple):
-    """A join: the vertices to be matched, of which the second is a neighbor of the first; and those to be counted."""
+    """A join: the vertices to be matched, of which the second is a neighbor of the first, and those to be counted."""
 
     joins: tuple[Join, ...]
     free: tuple[Free, ...] = ()

@@ -192,7 +192,7 @@ class Plan:
 
     @functools.cached_property
     def ends_when_still(self) -> bool:
-        """Whether a run ends once no vertex is active; otherwise only by `stop` or its limit of iterations.
+        """Whether a run ends once no vertex is active. If not, it ends only by `stop` or its limit of iterations.
 
         Without `everyone`, no vertex receives if none is active. With `everyone`, and if the active vertices are those
         that `apply` changed, an iteration that activates none proves that the next one changes nothing either; unless
@@ -235,7 +235,10 @@ class Plan:
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
-        """A function of COMPUTING, and the first of the given names of self or of vertices that it reads; or None."""
+        """Return a function of COMPUTING, and the first of the given names of self or of vertices that it reads.
+
+        If none does, return None.
+        """
         for name in COMPUTING:
             for role, field in self._sources(name):
                 if field in (of_self if role == "self" else of_vertices if role in VERTICES else ()):
@@ -325,7 +328,7 @@ class Plan:
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
-        """The gather of one lane of a vector, if all lanes are alike; symbols of vector fields stand for one lane."""
+        """The gather of one lane of a vector, if all lanes are alike. Symbols of vector fields stand for one lane."""
         kind, gather = self.traced.gathered_type, self.functions["gather"]
         if not isinstance(kind, VectorType) or not self.parts:
             return None
@@ -346,7 +349,7 @@ class Plan:
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor lists receivers; engines override it for small graphs."""
+        """Whether no iteration pushes, nor lists receivers. Engines override it for small graphs."""
         return False
 
     @property
@@ -356,7 +359,7 @@ class Plan:
 
     @functools.cached_property
     def absorption(self) -> tuple[str, ...] | str:
-        """The fields into which values may be reduced directly, one per gathered item; or why not."""
+        """The fields into which values may be reduced directly, one per gathered item, or the reason why not."""
         fields = absorbing_fields(self.traced)
         if isinstance(fields, tuple) and not activates_on_change(self.traced, fields):
             return "activate asks for more than whether a value changed"
@@ -439,7 +442,10 @@ class Plan:
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:
-        """The names that some functions read of an edge: fields, "id", "leaves", and "back" if they read a partner."""
+        """Return the names that some functions read of an edge.
+
+        These are fields, "id", "leaves", and "back" if they read a partner.
+        """
         functions = [self.functions[n] for n in names if n in self.functions]
         fields = {f for function in functions for f in function.reads("edge")}
         return fields | ({"back"} if any(function.reads("back") for function in functions) else set())

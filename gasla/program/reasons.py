@@ -215,7 +215,7 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> list[str]:
-    """Sentences on the neighbor lists that a run reads and copies; `made` says when the copies are made."""
+    """Return sentences on the adjacency lists that a run reads and copies. `made` says when the copies are made."""
     bound = Bound(plan, program, graph)
     gather, send = bound._sides()
     sides: list[tuple[str, NeighborLists]] = []

@@ -11,7 +11,7 @@ from gasla.program.plan import Plan
 
 
 class Load(NamedTuple):
-    """Load a field of a vertex, in its role for a function; of two copies the "old" or the "new" one."""
+    """Load a field of a vertex, in its role for a function. Of two copies, it is the "old" or the "new" one."""
 
     role: str
     field: str
@@ -19,7 +19,10 @@ class Load(NamedTuple):
 
 
 class LoadEdge(NamedTuple):
-    """Load a field of the edge, or in the role "back" of its partner; its value "now", or "before" the scatter."""
+    """Load a field of the edge, or in the role "back" of its partner.
+
+    Its value is that of "now", or "before" the scatter.
+    """
 
     field: str
     role: str = "edge"
@@ -42,7 +45,7 @@ class Call(NamedTuple):
 
 
 class Store(NamedTuple):
-    """Store a field of the vertex from the role "after"; of two copies into the new one."""
+    """Store a field of the vertex from the role "after". Of two copies, the new one is written."""
 
     field: str
 
@@ -60,7 +63,7 @@ class Reduce(NamedTuple):
 
 
 class Deposit(NamedTuple):
-    """Reduce the vertex's value into an aggregate at another vertex; `is_first` before the first iteration."""
+    """Reduce the vertex's value into an aggregate at another vertex. `is_first` is for before the first iteration."""
 
     aggregate: str
     is_first: bool = False
@@ -133,5 +136,5 @@ def watched(plan: Plan) -> list[str]:
 
 
 def written_by(plan: Plan, function: str) -> list[str]:
-    """Return the fields that a function returns; none if the program does not have it."""
+    """Return the fields that a function returns. If the program does not have it, there are none."""
     return list(plan.functions[function].result) if function in plan.functions else []

@@ -143,7 +143,7 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 
 
 def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
-    """Return the stored expression, if not the total itself, and its type; `kind` is the product's type.
+    """Return the stored expression, if not the total itself, and its type. `kind` is the product's type.
 
     `came`, for a monoid without identity, says whether the row has an entry: if not, the old value stays.
     """

@@ -153,7 +153,7 @@ class Traced:
 
     @property
     def whole(self) -> Traced:
-        """The program on the whole graph, of a program of a part; of any other program itself."""
+        """The program on the whole graph, of a program of a part. Any other program is itself."""
         return self.program._whole or self
 
     @property
@@ -401,7 +401,10 @@ class Tracer:
         return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
 
     def _self(self, where: str) -> Declared:
-        """The stand-in for the program's `self` while tracing, with symbols for parameters, aggregates and counters."""
+        """Return the stand-in for the program's `self` while tracing.
+
+        It has symbols for parameters, aggregates and counters.
+        """
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types | self._counters()
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
@@ -504,7 +507,7 @@ def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
 
 
 def _type(result: Expr | tuple[Expr, ...]) -> Any:
-    """Return the type of a value or a tuple of values; of a NamedTuple with the names of its items."""
+    """Return the type of a value or a tuple of values. The type of a NamedTuple has the names of its items."""
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type
@@ -516,7 +519,7 @@ def symbols_of(results: Any) -> tuple[Symbol, ...]:
 
 
 def _convert(where: str, value: Any, expected: Any) -> Expr:
-    """`value` cast to the declared type of its field; an error if that loses its kind of number."""
+    """Cast `value` to the declared type of its field. Raise an error if that loses its kind of number."""
     converted: Expr = value
     if value.type == expected:
         return converted

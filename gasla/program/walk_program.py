@@ -77,7 +77,7 @@ class WalkProgram(Declared):
                 )
 
     def bound(self) -> Any:
-        """Return the largest result of `accept`, computed from parameters only; above 0.
+        """Return the largest result of `accept`, computed from parameters only. It is above 0.
 
         The tighter the bound, the fewer draws are rejected.
         """

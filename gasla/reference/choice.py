@@ -24,7 +24,7 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the pair with the greatest scores of each receiver; NaN is least, and ties go to the smallest key."""
+    """Return the pair with the greatest scores of each receiver. NaN is smallest, and ties go to the smallest key."""
     columns: list[np.ndarray] = [-pairs.keys.astype(np.int64)]
     for score in reversed(scores):
         columns += [np.where(np.isnan(score), 0, score), ~np.isnan(score)]

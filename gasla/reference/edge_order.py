@@ -6,7 +6,7 @@ from gasla.graph.graph import Graph
 
 
 class Edges:
-    """Edges sorted by receiver, then by position in the input; with direction "all" every edge occurs at both its ends.
+    """Edges sorted by receiver, then by position in the input. With direction "all" every edge occurs at both its ends.
 
     Each has `src`, `dst`, `ids` (its position in the input) and `leaves`, whether `src` is its source; only entries
     with `leaves` scatter.
@@ -27,7 +27,7 @@ class Edges:
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")
 
     def into(self, vertices: np.ndarray) -> np.ndarray:
-        """Positions of the in-edges of some vertices; ascending if the vertices are."""
+        """Return the positions of the in-edges of some vertices. They ascend if the vertices do."""
         return _places(self._into, vertices)
 
     def out_of(self, vertices: np.ndarray) -> np.ndarray:

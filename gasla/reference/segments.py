@@ -11,7 +11,7 @@ Parts = tuple[np.ndarray, ...]  # one array per item of a tuple, or a single arr
 
 
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
-    """Reduce the values of each of `count` rows; a row without values gives the identity.
+    """Reduce the values of each of `count` rows. A row without values gives the identity.
 
     `rows` is the row of each value, ascending. Adjacent values are combined pairwise, in rounds: this keeps the order,
     and a row of k values takes log2(k) rounds.

@@ -26,7 +26,9 @@ PARTS = 16  # parts of the receivers in an iteration in place
 
 
 class Steps(Functions):
-    """The state of a run: fields by inner names, active vertices and aggregates; and the steps of an iteration.
+    """The state of a run, and the steps of an iteration.
+
+    The state has fields by inner names, active vertices and aggregates.
 
     `levels` is the iteration in which each vertex receives, for runs along a schedule.
     """
@@ -220,7 +222,7 @@ class Steps(Functions):
         write(self.vertex, self.plan.traced.vertex_types, ids, changes)
 
     def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
-        """Return a mask of the receivers that are active next: by `activate`, or if a field changed; NaN equals NaN."""
+        """Return a mask of the receivers that are active next: by `activate`, or if a field changed. NaN equals NaN."""
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
         moved = np.zeros(count, bool)

@@ -119,7 +119,7 @@ def made_of() -> str:
 
 
 def call(name: str) -> None:
-    """Make the calls of one of `calls.names` on every graph; its function may refuse some of them."""
+    """Make the calls of one of `calls.names` on every graph. Its function may refuse some of them."""
     from gasla.cpu.runtime import threads
     from gasla.shipping import calls
 

@@ -71,7 +71,7 @@ MORE = [
 
 
 def names() -> list[str]:
-    """Return the public functions that take a graph, those that take longest to compile first; then `MORE`."""
+    """Return the public functions that take a graph, those that take longest to compile first, and then `MORE`."""
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
@@ -86,7 +86,10 @@ def _takes_graph(function: Any) -> bool:
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
-    """The calls of one of the `names` on a graph, on its device; without `options` only the call with defaults."""
+    """Yield the calls of one of the `names` on a graph, on its device.
+
+    Without `options`, only the call with defaults.
+    """
     if name in MORE:
         xp: Any = module_of(graph.device)
         known = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
@@ -193,7 +196,10 @@ class Kind(NamedTuple):
 
 @cache
 def small() -> list[Kind]:
-    """Small graphs: all kinds with float64 or no values, for which options are tried; four kinds with other types."""
+    """Return small graphs.
+
+    All kinds have float64 or no values, and options are tried for them. Four kinds have other types.
+    """
     made = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
     return made + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
 
@@ -223,7 +229,7 @@ def kinds(values: str, is_slow: bool = False) -> list[Kind]:
 
 @cache
 def large(is_slow: bool = False) -> list[Kind]:
-    """Return large graphs: flights, and unless a function is slow a matrix for several threads; each also symmetric."""
+    """Return large graphs: flights, and a matrix for several threads unless `is_slow`. Each is also symmetric."""
     from gasla import datasets
 
     flights = datasets.openflights().matrix

@@ -114,7 +114,10 @@ def _task_of(used: Any) -> tuple[Call, bool]:
 
 
 def _call_on_all(call: Call, kinds: list[calls.Kind]) -> None:
-    """Call a function on all graphs, of which it may refuse some, such as those with a cycle; an error if all."""
+    """Call a function on all graphs.
+
+    It may refuse some, such as those with a cycle. Raise an error if it refuses all.
+    """
     errors = []
     for kind in kinds:
         with unwarned(gasla.ConvergenceWarning):

@@ -24,7 +24,10 @@ SAMPLES = 256  # default number of samples of a spot check
 
 
 class VerificationError(AssertionError):
-    """An answer breaks a property that every right answer has; the message names the property and the place."""
+    """Raised for an answer that breaks a property of every right answer.
+
+    The message names the property and the place.
+    """
 
     __module__ = "gasla.verify"  # the public name
 
@@ -111,7 +114,10 @@ class Edges(NamedTuple):
     weight: Array
 
     def matrix(self, data: Array | None = None, keep: Array | None = None) -> "csr_array":
-        """Return the edges as a SciPy matrix, or those that `keep` marks; with ones unless `data` is given."""
+        """Return the edges as a SciPy matrix, or those that `keep` marks.
+
+        Its values are ones unless `data` is given.
+        """
         from scipy.sparse import csr_array
 
         data = np.ones(self.dst.size) if data is None else data
@@ -122,7 +128,7 @@ class Edges(NamedTuple):
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
     def lightest(self) -> "csr_array":
-        """Return the matrix of weights; of parallel edges the lightest."""
+        """Return the matrix of weights. Parallel edges have the smallest of theirs."""
         order = np.lexsort((self.weight, self.dst, self.src))
         src, dst = self.src[order], self.dst[order]
         first = np.ones(len(src), bool)

@@ -45,7 +45,7 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
 
 @verifier()
 def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
-    """Verify `members` of `gasla.k_core`: inside, all have k neighbors or more; outside, all can be peeled off.
+    """Verify `members` of `gasla.k_core`. Inside, all have k neighbors or more. Outside, all can be peeled off.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _neighbors(simple: "csr_array", counts: Any) -> Array:
 
 
 class Peeling:
-    """A simple graph from which vertices are removed; `left` is the number of remaining neighbors of each vertex."""
+    """A simple graph from which vertices are removed. `left` is the number of remaining neighbors of each vertex."""
 
     def __init__(self, simple: "csr_array") -> None:
         self.simple = simple

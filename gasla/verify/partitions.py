@@ -143,7 +143,10 @@ def label_propagation(
 
 
 def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
-    """The labels after some iterations in which all vertices take the smallest of the most frequent labels at once."""
+    """Return the labels after some synchronous iterations.
+
+    In each, all vertices take the smallest of the most frequent labels.
+    """
     proper = (edges.src != edges.dst) & (edges.weight != 0 if weighted else True)
     tails, heads = edges.src[proper], edges.dst[proper]
     src, dst = np.concatenate((tails, heads)), np.concatenate((heads, tails))
@@ -250,7 +253,7 @@ def _check_communities(
     max_size: Any,
     no_worse: bool,
 ) -> None:
-    """Verify communities of either method; with `no_worse`, that their quality is no less than that of the start."""
+    """Verify communities of either method. With `no_worse`, their quality must not be below that of the start."""
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_numbering(label, label, None, what="community")
     weight, power = _near_one(edges, weighted)

@@ -104,14 +104,20 @@ def geolocate(
 
 
 def _steps(simple: Any, known: Array) -> Array:
-    """The distance in edges from the nearest vertex with a known location, by SciPy; infinite if there is none."""
+    """Return the distance in edges from the nearest vertex with a known location, by SciPy.
+
+    It is infinite if there is none.
+    """
     if not known.any():
         return np.full(len(known), np.inf)
     return distances_from(simple, np.flatnonzero(known), unweighted=True, min_only=True)
 
 
 def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
-    """Return whether another place has a smaller sum of distances to the others; on the sphere, one near it."""
+    """Return whether another place has a smaller sum of distances to the others.
+
+    On the sphere, only near places are tried.
+    """
     size = float(_apart(place[None], others, sphere).max())
     turns = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     around = np.stack([np.sin(turns), np.cos(turns)], axis=1)
@@ -127,7 +133,10 @@ def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
 
 
 def _apart(places: Array, others: Array, sphere: bool) -> Array:
-    """The distances from each place to each of the others; on the sphere in radians, by the haversine formula."""
+    """Return the distances from each place to each of the others.
+
+    On the sphere, they are radians by the haversine formula.
+    """
     difference = places[:, None] - others[None]
     if not sphere:
         return np.hypot(difference[..., 0], difference[..., 1])

@@ -122,7 +122,7 @@ def sample_neighbors(
 
 
 class _Usable:
-    """The edges that may be drawn; with times, those of the span of a row, in order of time."""
+    """The edges that may be drawn. With times, these are in the span of a row, in order of time."""
 
     def __init__(self, graph: Graph, direction: str, weighted: bool, time: str, span: Span | None) -> None:
         self.graph, self.weighted, self.span = graph, weighted, span
@@ -243,7 +243,10 @@ def _require_typed(
 
 
 def _typed_roots(ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool) -> dict[str, Array]:
-    """The tree of each vertex of a sample of a typed graph, checked with the vertices, or 0 if there is one for all."""
+    """Check the trees of each vertex of a sample of a typed graph with the vertices, and return them.
+
+    One tree is number 0.
+    """
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
     roots, first = dict[str, Array](), 0

@@ -188,7 +188,7 @@ MATH_NAMES = {f"{name}{suffix}" for name in _MATH.values() for suffix in ("", "f
 
 def ctype(type: Type) -> str:
     """
-    The C++ type for values of a type.
+    Return the C++ type for values of a type.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def struct(items: Sequence[str]) -> str:
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
     """
-    A ``__device__`` function of `parameters` that returns `result` by value.
+    Return the text of a ``__device__`` function of `parameters` that returns `result` by value.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Style(NamedTuple):
 def write_function(
     style: Style, name: str, parameters: Sequence[Symbol], results: list[Expr], wide: list[Expr], is_tuple: bool
 ) -> str:
-    """Return the text of a ``__device__`` function of `parameters`; `wide` are the loops among the results."""
+    """Return the text of a ``__device__`` function of `parameters`. `wide` are the loops among the results."""
     constants = tables(results)
     taken = {*style.reserved, *MATH_NAMES, *constants.values(), name}
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
@@ -353,7 +353,7 @@ def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Minimum or maximum; NaN if either side is NaN."""
+    """Return the text of a minimum or maximum. It is NaN if either side is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     is_float = expr.type.kind == "f" and expr.args[0].op != "constant"
@@ -393,7 +393,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    A constant of exactly this type, as C++ source.
+    Return a constant of exactly this type, as C++ source.
 
     Examples
     --------
@@ -418,7 +418,7 @@ def literal(value: Any, type: Type) -> str:
 
 
 def _float_literal(number: Any, single: bool) -> str:
-    """Return a float literal; infinities and NaN by their bits, since NVRTC has no <math.h>."""
+    """Return a float literal. Infinities and NaN are written by their bits, since NVRTC has no <math.h>."""
     if np.isfinite(number):
         return f"{number!s}f" if single else str(number)
     bits = {True: (0x7F800000, 0x7FC00000), False: (0x7FF0000000000000, 0x7FF8000000000000)}[single]

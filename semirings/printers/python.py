@@ -100,7 +100,7 @@ def function(
     branches: bool = False,
 ) -> str:
     """
-    A Python function (without decorator) of `parameters` that returns `result`.
+    Return the text of a Python function (without decorator) of `parameters` that returns `result`.
 
     Tables of constants that it reads follow as global arrays.
 
@@ -219,7 +219,7 @@ def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Minimum or maximum; NaN if either side is NaN."""
+    """Return the text of a minimum or maximum. It is NaN if either side is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     test = f"{a} {sign} {b}"
@@ -250,7 +250,7 @@ def _tuple(texts: Sequence[str]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    A constant of exactly this type, as Python source.
+    Return a constant of exactly this type, as Python source.
 
     Examples
     --------

@@ -163,7 +163,7 @@ class Body:
         return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """Return the definition of one node's temporary; none if the node is printed in place."""
+        """Return the definition of one node's temporary. If the node is printed in place, there is none."""
         text = self.expression(e, [texts[arg] for arg in e.args])
         if inline or self.is_simple(e):
             texts[e] = text
@@ -213,7 +213,10 @@ class Conditional(NamedTuple):
 
 
 def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Conditional]:
-    """The nodes of which one argument costs much and need not be computed always: `where`, and `&` and `|` of bools."""
+    """Return the nodes of which one argument costs much and need not always be computed.
+
+    These are `where`, and `&` and `|` of bools.
+    """
     users: dict[Expr, list[Expr]] = {}
     for e in order:
         for arg in e.args:

@@ -95,7 +95,7 @@ class _Body(Body):
 
 def ctype(type: Type) -> str:
     """
-    The C++ type for a thread's part of a value of a type.
+    Return the C++ type for a thread's part of a value of a type.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def ctype(type: Type) -> str:
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
     """
-    A ``__device__`` function of `parameters` that returns `result` by value; all threads of a warp must call it.
+    Return the text of a ``__device__`` function that returns `result` by value. All threads of a warp must call it.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _texts(lines: list[Line]) -> list[str]:
 
 
 def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """Return a loop over the items of a thread; `lines` run only for lanes below the length."""
+    """Return a loop over the items of a thread. `lines` run only for lanes below the length."""
     parts = -(-length // WARP)
     if length % WARP:
         lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]

@@ -27,7 +27,7 @@ SHOWN = 6  # number of edges up to which an error lists a whole cycle
 
 
 class Order(VertexProgram):
-    """level(v) = 1 + the iteration in which the last in-neighbor of v became active; 0 without in-edges.
+    """level(v) = 1 + the iteration in which the last in-neighbor of v became active. It is 0 without in-edges.
 
     Ends after at most n iterations: each vertex is active once, when it stops waiting.
     """

@@ -26,7 +26,7 @@ REMEDY = "the closures of parts of the graph"
 
 
 class Reached(VertexProgram):
-    """near(v) = the sources from which a path leads to v, as bits; far(v) = those with one of two edges or more."""
+    """near(v) = the sources from which a path leads to v, as bits. far(v) = those with a path of two edges or more."""
 
     own = vertex(np.uint64)  # the sources at v
     near = vertex(np.uint64)

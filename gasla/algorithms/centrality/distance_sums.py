@@ -28,7 +28,7 @@ BATCH = 8  # sources per batch, where edges have lengths
 
 
 class _Sums:
-    """count(v) = number of sources that have reached v; total(v) = sum of their distances, or of the inverses."""
+    """count(v) = number of sources that have reached v. total(v) = sum of their distances, or of the inverses."""
 
     inverse = option(False)
     count = vertex(np.int64)
@@ -109,7 +109,7 @@ def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bo
 
 
 def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
-    """Distances from every vertex to `target`, as floats; inf if there is no path, and at the target itself.
+    """Return distances from every vertex to `target`, as floats. They are inf without a path, and at the target itself.
 
     `backwards` is the graph with its edges reversed.
     """
@@ -124,7 +124,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
 
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with every edge reversed; with values if these are lengths."""
+    """Return the graph with every edge reversed. It has values if these are lengths."""
     if is_undirected(graph, weighted):
         return graph
     if weighted:

@@ -150,7 +150,7 @@ def hits(
 
 
 def _scaled(scores: Any, to_sum: bool) -> Any:
-    """Scale the scores to sum 1, or to maximum 1; unchanged if all are 0."""
+    """Scale the scores to sum 1, or to maximum 1. If all are 0, they stay unchanged."""
     whole = scores.sum(dtype=np.float64) if to_sum else scores.max()
     return (scores / whole.astype(np.float64)).astype(scores.dtype) if whole > 0 else scores
 

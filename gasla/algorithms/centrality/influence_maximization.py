@@ -211,7 +211,9 @@ class Sets:
         return (semirings.hash(*self.seed, numbers) >> np.uint64(11)) * 2.0**-53
 
     def greedy(self, k: int) -> tuple[Array, float]:
-        """Choose vertices, each in most sets without those before; return them, and in how many the best k are at most.
+        """Choose vertices, each in most sets that have no earlier one.
+
+        Return them, and a bound on the sets of the best k.
 
         Beyond some chosen vertices, k more add at most what the k best of them add alone.
         """

@@ -249,20 +249,23 @@ def pagerank(
 
 
 def _number(value: Any) -> Any:
-    """Return a Python float; a CuPy array stays one, since a GPU may not have computed it yet."""
+    """Return a Python float. A CuPy array stays one, since a GPU may not have computed it yet."""
     return float(value) if array_module(value) is np else value
 
 
 def prepared_fields(
     graph: Graph, weights: np.dtype | None, dtype: np.dtype
 ) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
-    """The graph to run on, with scaled weights if their sums overflow, the type of its weights, and start values."""
+    """Return the graph to run on, the type of its weights, and start values.
+
+    Weights are scaled if their sums overflow.
+    """
     scaled, fields = graph.kept(("pagerank", weights, dtype), lambda graph: _fields(graph, weights, dtype))
     return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
-    """Return the initial fields for equal ranks; `inverse` is one over the sum of the weights of the out-edges, or 0.
+    """Return the initial fields for equal ranks. `inverse` is one over the sum of the weights of the out-edges, or 0.
 
     Returned first is a scaled graph to run on, or None: needed if sums of weights come near the limits of the type.
     """
@@ -306,7 +309,7 @@ def _scaled(graph: Graph) -> Any:
 
 
 def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
-    """Return the inverse of `total`, or 0 where `total` is 0; and `rank` multiplied by it."""
+    """Return the inverse of `total`, or 0 where `total` is 0, and `rank` multiplied by it."""
     xp: Any = array_module(total)
     some = total > 0
     with np.errstate(all="ignore"):  # infinities are checked by the caller
@@ -315,7 +318,7 @@ def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
 
 
 def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
-    """Initial fields given by the caller; `shares` holds distributions by the names of pagerank's arguments."""
+    """Return initial fields given by the caller. `shares` holds distributions by the names of pagerank's arguments."""
     xp: Any = module_of(graph.device)
     fields: dict[str, Any] = {}
     if "nstart" in shares:
@@ -394,7 +397,10 @@ def _numbers_of_batches(
 
 
 def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
-    """The distributions of jumps, of dangling vertices (if given), and of initial ranks: a row per personalization."""
+    """Return the distributions of jumps, of dangling vertices (if given) and of initial ranks.
+
+    Each has a row per personalization.
+    """
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])
     if count == 0:

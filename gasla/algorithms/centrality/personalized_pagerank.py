@@ -22,7 +22,7 @@ BATCH = 8  # personalizations per run
 
 
 class PersonalizedPageRank(Spread):
-    """share(v) = rank(v) * inverse(v) for each personalization; share(v) = rank(v) if v has no out-edges (inverse 0).
+    """share(v) = rank(v) * inverse(v) for each personalization. If v has no out-edges (inverse 0), share(v) = rank(v).
 
     The rank of vertices without out-edges is one aggregate per personalization: `lost_0`, `lost_1`, ...
     """
@@ -93,7 +93,7 @@ class Rows(NamedTuple):
 def personalized_ranks(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
-    """Run all batches. Returns (k, n) ranks; the maxima over the batches of iterations and residual; convergence."""
+    """Run all batches. Return (k, n) ranks, the maxima over the batches of iterations and residual, and convergence."""
     ranks = array_module(inverse).empty((len(given.personalization), graph.n), inverse.dtype)
     iterations, residual, converged = 0, 0.0, True
     for rows, of_batch, result in batches(graph, weights, inverse, given, alpha, tol, max_iter):

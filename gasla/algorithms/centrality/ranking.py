@@ -53,7 +53,7 @@ class HubsResult(NamedTuple):
 
 
 def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
-    """Return the dtype of the weights, or None if unweighted; `in_range` or `weight_range` then checks their values."""
+    """Return the dtype of the weights, or None if unweighted. `in_range` or `weight_range` then checks their values."""
     if not weighted or graph.value_type is None:
         return None
     graph.notice_values()

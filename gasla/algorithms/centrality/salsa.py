@@ -134,7 +134,10 @@ def salsa(
 
 
 def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph, dict[str, Any]]:
-    """The graph to run on, scaled if needed, and the initial fields: equal hub scores, and inverse sums of weights."""
+    """Return the graph to run on, scaled if needed, and the initial fields.
+
+    These are equal hub scores, and inverse sums of weights.
+    """
     xp: Any = module_of(graph.device)
     if weights is None:
         leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)

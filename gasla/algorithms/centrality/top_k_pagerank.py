@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 class TopRanks(NamedTuple):
-    """A row for each personalization, highest rank first, padded with -1 and 0; and how the runs ended."""
+    """A row for each personalization, highest rank first, padded with -1 and 0, and how the runs ended."""
 
     vertices: Array
     ranks: Array
@@ -164,7 +164,10 @@ def top_k_pagerank(
 
 
 def _both_ways(graph: Graph) -> Graph:
-    """The graph; one between two sides whose edges lead one way with each in both, as walks would end at once."""
+    """Return the graph.
+
+    If its edges all lead from one side to the other, each becomes two, as walks would end at once.
+    """
     if graph.m == 0 or (sides := graph.sides) is None:
         return graph
     src, dst = graph.edges()

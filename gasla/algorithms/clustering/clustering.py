@@ -165,13 +165,13 @@ def _forward(sides: Graph, oriented: Oriented) -> Graph:
 
 
 def _at_tails(graph: Graph, values: Any) -> Array:
-    """For each vertex, the sum of the values of its out-edges; values are in the order of out-lists."""
+    """Return the sum of the values of each vertex's out-edges. Values are in the order of out-lists."""
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.owners(), values, graph.n)
 
 
 def _at_heads(graph: Graph, values: Any) -> Array:
-    """For each vertex, the sum of the values of its in-edges; values are in the order of out-lists."""
+    """Return the sum of the values of each vertex's in-edges. Values are in the order of out-lists."""
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.indices, values, graph.n)
 

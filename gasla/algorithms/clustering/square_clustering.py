@@ -124,7 +124,7 @@ def _squares(oriented: Oriented, degrees: Array) -> Array:
 
 
 def _row_sums(lists: Adjacency, values: Any) -> Any:
-    """Return the sum of the values in each list; exact modulo 2^64, since int64 wraps around."""
+    """Return the sum of the values in each list. It is exact modulo 2^64, since int64 wraps around."""
     xp: Any = array_module(values)
     return xp.diff(running_sums(values)[lists.indptr])
 

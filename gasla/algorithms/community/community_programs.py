@@ -137,7 +137,7 @@ class NotifyNeighbors(VertexProgram):
 
 
 class WeighParts(VertexProgram):
-    """volume(p) = sum of the degrees in part p; members(p) = number of its vertices."""
+    """volume(p) = sum of the degrees in part p. members(p) = number of its vertices."""
 
     part = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -234,7 +234,7 @@ def direction(graph: Graph) -> Any:
 
 
 def degrees(graph: Graph) -> Any:
-    """Return the total weight of each vertex's edges; a self loop of a graph that is not symmetric counts twice."""
+    """Return the total weight of each vertex's edges. A loop of a graph that is not symmetric counts twice."""
     ones = module_of(graph.device).ones(graph.n)
     if direction(graph) == "in":
         return mxv(graph, ones)

@@ -23,7 +23,7 @@ FLAT = {"cpu": 16, "gpu": 256}  # most neighbors of a vertex of a graph that all
 
 
 class Cores(VertexProgram):
-    """degree(v) = the number of remaining neighbors; fixed as the core number when v's bucket opens.
+    """degree(v) = the number of remaining neighbors. It is fixed as the core number when v's bucket opens.
 
     Ends, since each vertex is active once: the mask excludes vertices whose bucket has opened.
     """

@@ -52,7 +52,7 @@ def edge_support(graph: Any) -> Array:
 
 
 def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
-    """Map values of the edges of `simplify(graph)` to the stored edges, in input order; 0 at self loops."""
+    """Map values of the edges of `simplify(graph)` to the stored edges, in input order. Loops have 0."""
     if simple is graph:
         return values
     xp: Any = module_of(graph.device)

@@ -33,7 +33,7 @@ Method = Literal["pick-less", "synchronous"]
 
 
 class SynchronousLabels(VertexProgram):
-    """label(v) = the label of most neighbors, or of the largest total weight; of several the smallest label."""
+    """label(v) = the label of most neighbors, or of the largest total weight. Of several, the smallest label wins."""
 
     weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
@@ -58,7 +58,10 @@ class SynchronousLabels(VertexProgram):
 
 
 class Labels(SynchronousLabels):
-    """Label propagation in rounds: each starts with all vertices; in its odd iterations labels may only decrease."""
+    """Label propagation in rounds.
+
+    Each round starts with all vertices. In its odd iterations labels may only decrease.
+    """
 
     enough = parameter(np.float64, 0)
     began = parameter(np.int64, 0)

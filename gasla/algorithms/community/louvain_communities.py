@@ -61,7 +61,9 @@ class CommunitiesResult(NamedTuple):
         return self.levels[level]
 
     def parents(self, level: int) -> Any:
-        """Return the community of the next level in which each community of a level is; of the last level, itself.
+        """Return the community of the next level in which each community of a level is.
+
+        In the last level, it is itself.
 
         Examples
         --------
@@ -420,7 +422,7 @@ def _positive(name: str, given: Any, most: int | None = None) -> int:
 
 
 def _sizes(max_size: Any) -> list[Any]:
-    """Return the maximum sizes, ascending; None, which stands for no limit, is the last one if at all."""
+    """Return the maximum sizes, ascending. None, which stands for no limit, may only be the last one."""
     if not _is_sequence(max_size):
         return [max_size]
     sizes = [*max_size]

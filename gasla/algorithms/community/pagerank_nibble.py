@@ -174,7 +174,7 @@ def pagerank_nibble(
 
 
 def _degrees(graph: Any, weighted: bool) -> Any:
-    """Return the degree, or sum of weights, of each vertex; in a graph that is not symmetric over both directions."""
+    """Return the degree, or sum of weights, of each vertex. In a graph that is not symmetric, both directions count."""
     both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
         return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
@@ -192,7 +192,7 @@ def _degrees(graph: Any, weighted: bool) -> Any:
 
 
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
-    """Push until no vertex can push any more; the source always pushes once. Lazy steps are folded into `retained`."""
+    """Push until no vertex can push any more. The source always pushes once. Lazy steps are folded into `retained`."""
     retained, own = 2 * alpha / (1 + alpha), degree[source].item()
     fields: dict[str, Any] = {
         "score": {source: retained if own else 1.0},

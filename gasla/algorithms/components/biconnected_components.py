@@ -25,7 +25,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class EdgeLabels(VertexProgram):
-    """label(e) = the component of the edge between the later end of e and its parent; -1 if e is a self loop."""
+    """label(e) = the component of the edge between the later end of e and its parent. If e is a loop, it is -1."""
 
     number = vertex(ID)
     component = vertex(ID)

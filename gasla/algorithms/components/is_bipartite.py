@@ -44,7 +44,7 @@ class OddCycles(VertexProgram):
 
 
 class BipartiteResult(NamedTuple):
-    """Whether a graph is bipartite, and the side of each vertex; its truth value is `bipartite`."""
+    """Whether a graph is bipartite, and the side of each vertex. Its truth value is `bipartite`."""
 
     bipartite: bool
     colors: np.ndarray
@@ -100,7 +100,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
 
 
 def two_sides(graph: Graph, *, loops: bool) -> Any:
-    """Return the parity of each vertex's distance from the root of its component; -1 in components with an odd cycle.
+    """Return the parity of each vertex's distance from its component's root. Components with an odd cycle have -1.
 
     With `loops`, a self loop is an odd cycle.
     """

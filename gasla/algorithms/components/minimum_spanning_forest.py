@@ -110,7 +110,7 @@ class RootProgram(VertexProgram):
 
 
 class Hook(RootProgram):
-    """root(tree) = the tree that its edge leads to; if two trees selected the same edge, the smaller root stays.
+    """root(tree) = the tree that its edge leads to. If two trees selected the same edge, the smaller root stays.
 
     Ends after log2(n) rounds: a tree that selects an edge joins another. No cycle arises, since edges are selected in
     the total order (weight, ends).

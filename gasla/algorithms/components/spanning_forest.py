@@ -102,7 +102,10 @@ class SubtreeRange(VertexProgram):
 
 
 class ParentEdges(VertexProgram):
-    """count(v) = the number of edges from v's parent to v; with direction "out" of those from v to its parent."""
+    """count(v) = the number of edges from v's parent to v.
+
+    With direction "out", it counts those from v to its parent.
+    """
 
     direction = option("in")
     parent = vertex(ID)
@@ -127,7 +130,7 @@ class Forest:
 
     @property
     def parents(self) -> Array:
-        """The parent of each vertex; a root is its own."""
+        """The parent of each vertex. A root is its own parent."""
         return self.trees.parents
 
     @property
@@ -201,7 +204,7 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
 
 
 def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
-    """The result of a search from further roots, of a limited number of levels where `depth_first` may replace it."""
+    """Return the result of a search from further roots. Where `depth_first` may replace it, its levels are limited."""
     most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
     level[roots], parent[roots] = 0, np.flatnonzero(roots)
     return run(PARENTS, graph, active=roots, level=level, parent=parent, max_iterations=most)
@@ -235,7 +238,7 @@ def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Return whether several parallel edges join each vertex to its parent; i -> j and j -> i together count as one."""
+    """Return whether several parallel edges join each vertex to its parent. i -> j and j -> i together count as one."""
     there, back = (
         run(ParentEdges(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out")
     )

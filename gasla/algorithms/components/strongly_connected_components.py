@@ -33,7 +33,7 @@ GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are evenly sp
 
 
 class Sources(VertexProgram):
-    """waits(v) = number of in-edges from vertices that are not trimmed; v is trimmed at 0."""
+    """waits(v) = number of in-edges from vertices that are not trimmed. v is trimmed at 0."""
 
     waits = vertex(ID, init=lambda vertex: vertex.in_degree)
     reduce = semirings.plus
@@ -57,7 +57,7 @@ class Sinks(Sources):
 
 
 class Descendants(VertexProgram):
-    """Mark the remaining vertices that are reached; with direction "out" those that reach the source."""
+    """Mark the remaining vertices that are reached. With direction "out", mark those that reach the source."""
 
     direction = option("in")
     left = vertex(bool)
@@ -76,7 +76,7 @@ class Descendants(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the largest rank of a seed that reaches v within its region; -1 if none does."""
+    """color(v) = the largest rank of a seed that reaches v within its region. If none does, it is -1."""
 
     region = vertex(ID)
     color = vertex(ID)

@@ -275,7 +275,7 @@ def _placed(graph: Graph, given: Any, seed: int) -> Array:
 
 
 def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random.Generator) -> list[str]:
-    """Draw the edges; returns sentences on the omitted ones."""
+    """Draw the edges. Return sentences on the omitted ones."""
     has_place = np.isfinite(placed[:, 0])
     src, dst = _sampled(graph, random)
     count = len(src)
@@ -291,7 +291,10 @@ def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random
 
 
 def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
-    """The ends of all edges; of many edges, those of one random edge from each of equally long slices of the lists."""
+    """Return the ends of all edges.
+
+    Of many edges, take one random edge from each of equally long slices of the lists.
+    """
     if graph.m <= MOST_SAMPLED:
         src, dst = graph.edges()
     else:
@@ -304,7 +307,7 @@ def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def _lines(ax: Any, placed: Array, src: Array, dst: Array, arrows: bool) -> None:
-    """Edges as one collection of lines, each pair of vertices once; loops as circles."""
+    """Draw edges as one collection of lines, each pair of vertices once. Loops are circles."""
     from matplotlib.collections import LineCollection
 
     ends = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
@@ -329,7 +332,7 @@ def _lines(ax: Any, placed: Array, src: Array, dst: Array, arrows: bool) -> None
 
 
 def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, random: np.random.Generator) -> Array:
-    """Return the length of edges in each pixel of the box from `low` to `high`, in pixels; row 0 is at the bottom."""
+    """Return the length of edges in each pixel of the box from `low` to `high`, in pixels. Row 0 is at the bottom."""
     pixel = max(float((high - low).max()), np.finfo(float).tiny) / PIXELS
     width, height = (int(side) + 1 for side in (high - low) / pixel)
     start, end = (placed[src] - low) / pixel, (placed[dst] - low) / pixel
@@ -382,7 +385,7 @@ def _order(placed: Array, importance: Array, labeled: list[int]) -> Array:
 
 
 def _vertices(ax: Any, placed: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]) -> list[str]:
-    """Draw vertices; returns sentences on the omitted ones."""
+    """Draw vertices. Return sentences on the omitted ones."""
     is_score = not isinstance(colors, str)
     if is_score and np.isfinite(colors[order]).any():
         how = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}

@@ -186,7 +186,9 @@ def _levels(simple: Graph, seed: int) -> list[Level]:
 
 
 def _first(graph: Graph, draw: np.random.Generator) -> Array:
-    """Initial positions: the two smoothest eigenvectors of the Laplacian, with noise; random in a large graph.
+    """Return initial positions: the two smoothest eigenvectors of the Laplacian, with noise.
+
+    In a large graph, they are random.
 
     The noise separates vertices of one component, at which the vectors are equal if there are three components or more.
     """

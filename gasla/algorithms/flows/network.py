@@ -43,7 +43,7 @@ def reversed_network(network: Graph) -> Graph:
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """Return the ids of the edges that leave a vertex; their partners are those that enter it."""
+    """Return the ids of the edges that leave a vertex. Their partners are those that enter it."""
     lists = network.out
     first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
     return lists.numbers()[first:last]

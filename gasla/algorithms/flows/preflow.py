@@ -37,7 +37,7 @@ FEWEST, SHARE = 2, 2
 
 
 def _lower(x: Any, y: Any) -> Any:
-    """Reduce to the lowest neighbor, ties by the smaller edge id; and to the sum of the flows."""
+    """Reduce to the lowest neighbor, and to the sum of the flows. The smaller edge id breaks ties."""
     is_first = (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
@@ -70,7 +70,7 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """Push excess(v) to the lowest residual neighbor, or raise v; even iterations decide, odd iterations push."""
+    """Push excess(v) to the lowest residual neighbor, or raise v. Even iterations decide, odd iterations push."""
 
     height = vertex(np.int64)
     excess = vertex(np.int64)
@@ -133,7 +133,7 @@ def leads_to(network: Graph, target: int, **sent: Any) -> Any:
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
-    """Find the distance of each vertex to the goal along residual edges; FAR if unreachable."""
+    """Find the distance of each vertex to the goal along residual edges. Unreachable vertices have FAR."""
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
 

@@ -184,7 +184,10 @@ def _ends_of(net: Graph, source: int, target: int) -> tuple[Any, Any]:
 
 
 def _cut_beyond(net: Graph, is_large: Any, source: int, target: int) -> Any:
-    """Mark the edges into the set of vertices from which large edges lead to the target; None if it has the source."""
+    """Mark the edges into the set of vertices from which large edges lead to the target.
+
+    Return None if it has the source.
+    """
     src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
     return side[src] & ~side[dst] if bool(side[source]) else None
@@ -206,7 +209,10 @@ def _total(values: Any) -> Any:
 
 
 def _exponent(number: Fraction) -> int:
-    """Return the smallest e with number < 2**e, for a fraction whose denominator is a power of two; arbitrary for 0."""
+    """Return the smallest e with number < 2**e, for a fraction whose denominator is a power of two.
+
+    For 0, any e will do.
+    """
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
 

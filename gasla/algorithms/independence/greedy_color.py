@@ -50,7 +50,7 @@ def _least(taken):
 
 
 def _bits(color, first):
-    """Return a color as a bit of the window that begins with `first`; none if it is outside."""
+    """Return a color as a bit of the window that begins with `first`. A color outside it has no bit."""
     return semirings.vector(*(_bit(color - first - COLORS * i) for i in range(WORDS)))
 
 
@@ -251,7 +251,7 @@ def greedy_color(
 
 
 def _descending(graph: Graph, priority: Any) -> Any:
-    """Distinct ranks by priority; of equal priorities the smaller id has the higher rank."""
+    """Return distinct ranks by priority. Of equal priorities the smaller id has the higher rank."""
     given = vertex_numbers(graph, "priority", priority)
     xp: Any = module_of(graph.device)
     ascending = xp.argsort(given[::-1], kind="stable")

@@ -52,7 +52,9 @@ class Draw(VertexProgram):
 
 
 class Decide(VertexProgram):
-    """In even iterations vertices of the highest rank among their neighbors join; in odd ones their neighbors leave.
+    """Let vertices join in even iterations if their rank is highest among their neighbors.
+
+    In odd ones their neighbors leave.
 
     Ends after at most 2 n iterations: the undecided vertex of the highest rank and id joins.
     """

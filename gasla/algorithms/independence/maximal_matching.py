@@ -39,7 +39,7 @@ def _of_edges(vertex):
 
 
 class Free(VertexProgram):
-    """degree(v) = the degree of v, while v is free and has a free neighbor; then 0."""
+    """degree(v) = the degree of v, while v is free and has a free neighbor. Then it is 0."""
 
     degree = vertex(np.uint8, init=_of_edges)
     best = vertex(np.int64, missing=NONE)
@@ -53,7 +53,10 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the best edge to a free neighbor, as a number: less is better; with weights, among the heaviest."""
+    """best(v) = the best edge to a free neighbor, as a number of which less is better.
+
+    With weights, it is among the heaviest.
+    """
 
     weights = option(None)  # dtype of the weights; None if unweighted
     reduce = option(semirings.min)  # argmin over reversed weights, if weighted

@@ -81,7 +81,7 @@ class Grow(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """end(r) = the last unmatched vertex of the right side in the tree of r; it gets its parent as its mate.
+    """end(r) = the last unmatched vertex of the right side in the tree of r. It gets its parent as its mate.
 
     Ends the run if no tree has one.
     """

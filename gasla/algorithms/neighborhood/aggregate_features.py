@@ -179,7 +179,10 @@ def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
 
 
 def _largest(values: Any, bounds: Any = None) -> int:
-    """An upper bound of the absolute values of integers: by `bounds` if known, for up to 32 bits by the type alone."""
+    """Return an upper bound of the absolute values of integers.
+
+    `bounds` give it if known, else the type, for up to 32 bits.
+    """
     kind = values.dtype
     if kind.kind == "b":
         return 1
@@ -209,7 +212,7 @@ def _check(graph: Graph, features: Any) -> Any:
 
 
 def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Divide sums by weights; 0 where the weight is 0. In place, if sums are floats."""
+    """Divide sums by weights. The result is 0 where the weight is 0. Floats are divided in place."""
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
     weight = xp.where(weight == 0, 1, weight).astype(kind)

@@ -125,7 +125,7 @@ def _shares(given: Any) -> list[float]:
 
 
 def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
-    """Return a matrix of 1, -1 and mostly 0; each byte of a hash makes an entry."""
+    """Return a matrix of 1, -1 and mostly 0. Each byte of a hash makes an entry."""
     words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
     drawn = words.view(np.uint8)[:, :width]
     return (drawn < SIXTH).astype(np.float32) - (drawn >= 256 - SIXTH)

@@ -42,7 +42,10 @@ class Medians(VertexProgram):
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        """Return a direction (3), a weight, and 1 for a neighbor at the vertex's own position; at first a position."""
+        """Return a direction (3), a weight, and 1 for a neighbor at the vertex's own position.
+
+        At first, return a position.
+        """
         ahead = src.position - dst.position
         apart = semirings.sqrt(semirings.plus(ahead * ahead))
         if self.sphere:  # along the great circle
@@ -203,7 +206,10 @@ def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
 
 
 def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
-    """The edges that lead one step away from located vertices, with self loops at all others; the number of steps."""
+    """Return the edges that lead one step away from located vertices, and the number of steps.
+
+    Other vertices get loops.
+    """
     xp: Any = module_of(graph.device)
     simple = simplify(graph).with_values(None)
     src, dst = simple.edges()

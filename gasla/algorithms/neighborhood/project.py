@@ -111,7 +111,7 @@ def _original(graph: Any) -> Any:
 
 
 def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
-    """Return the graph with both directions of every edge; without parallel edges if edges are only counted."""
+    """Return the graph with both directions of every edge. If edges are only counted, it has no parallel edges."""
     if combine is not None and graph.values is not None:
         graph.notice_values()
         kind = graph.values.dtype

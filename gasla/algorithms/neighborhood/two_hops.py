@@ -29,7 +29,7 @@ class TwoHops(NamedTuple):
 
 
 def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
-    """Yield rows of a simple undirected graph times itself, in blocks; weights are summed in the order of neighbors."""
+    """Yield rows of a simple undirected graph times itself, in blocks. Weights are summed in the order of neighbors."""
     lists, pattern = simple.sorted_out, simple.with_values(None)
     for rows in shares(paths_from(simple)[chosen], MOST):
         here = lists.of(chosen[rows])

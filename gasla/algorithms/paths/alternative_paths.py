@@ -27,7 +27,7 @@ ROUNDING = 1 + 1e-9  # of sums of the same lengths in another order
 
 
 class Tree(NamedTuple):
-    """Shortest paths from a root: the next vertex toward it, and the edge in between; the vertex itself, and -1."""
+    """Shortest paths from a root: the next vertex toward it, and the edge in between. The root has itself, and -1."""
 
     distances: Array
     parents: Array
@@ -50,7 +50,9 @@ class Tree(NamedTuple):
         return cls(np.where(levels >= 0, distances, np.inf), parents, edges)
 
     def sums(self, lengths: Array, chosen: Array, cut: bool = False) -> Array:
-        """Return the total length of the chosen edges from each vertex to the root; with `cut`, up to the first other.
+        """Return the total length of the chosen edges from each vertex to the root.
+
+        With `cut`, stop at the first other edge.
 
         `chosen` has a bool for each edge.
         """
@@ -167,7 +169,10 @@ class _Ways:
         self.plateaus = self._sums(is_shared, cut=True)
 
     def _sums(self, chosen: Array, cut: bool = False) -> Array:
-        """The total length of chosen edges on the way by each vertex; with `cut`, of those next to the vertex."""
+        """Return the total length of chosen edges on the way by each vertex.
+
+        With `cut`, count those next to the vertex.
+        """
         return self.out.sums(self.lengths, chosen, cut) + self.back.sums(self.lengths, chosen, cut)
 
     def by(self, v: int) -> Way:

@@ -61,7 +61,7 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
 
 
 def _turned(rows: Array, both_ways: bool) -> Array:
-    """Turn cycles so that each begins with its smallest vertex; if `both_ways`, also towards its smaller neighbor."""
+    """Turn cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor is the second."""
     if not len(rows):
         return rows
     xp, size = array_module(rows), rows.shape[1]

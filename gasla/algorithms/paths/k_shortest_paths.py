@@ -53,13 +53,16 @@ class Near(NamedTuple):
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
-        """Heads less than a head, ascending, whose bounds after a length `begun` are at most `total`; not `without`."""
+        """Return heads less than a head, ascending, whose bounds after a length `begun` are at most `total`.
+
+        Leave out `without`.
+        """
         some = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
         return [u for u in np.sort(some[some < head]).tolist() if u not in without]
 
 
 class Edges:
-    """The edges by which the target can be reached, the shortest of parallel ones; read when they are first needed."""
+    """The edges by which the target can be reached, the shortest of parallel ones. They are read when first needed."""
 
     def __init__(self, graph: Graph, against: Graph, target: int, avoided: Path = ()) -> None:
         self.graph, self.against, self.target, self.is_whole = graph, against, target, not avoided
@@ -104,7 +107,10 @@ class Edges:
         return near
 
     def number(self, v: int, u: int) -> int:
-        """Return the id of the shortest edge from one vertex to another; of equally long ones the smallest."""
+        """Return the id of the shortest edge from one vertex to another.
+
+        Of equally long ones, return the smallest id.
+        """
         heads, lengths, places = self._lists(v)
         ids = self.graph.out.edge_ids
         numbers = np.arange(places.start, places.stop) if ids is None else ids[places]
@@ -144,7 +150,10 @@ class Deviation:
         return self.found or (*self.path[: self.place + 1], self.head)
 
     def resolve(self, limit: float) -> None:
-        """Find the smallest shortest path, if its length is at most `limit`; else raise `bound`, or find it anyway."""
+        """Find the smallest shortest path, if its length is at most `limit`.
+
+        Otherwise raise `bound`, or find it anyway.
+        """
         edges, smallest = self.edges, self.search(limit)
         while (
             smallest is None and self.edges is not edges and self.bound < inf
@@ -197,7 +206,10 @@ class Deviation:
         return self.path[: self.place] + tuple(path[::-1])
 
     def smallest(self, total: float, path: Path) -> Path:
-        """The lexicographically smallest path of this length: at each vertex, try the heads below the next vertex."""
+        """Return the lexicographically smallest path of this length.
+
+        At each vertex, try the heads below the next vertex.
+        """
         place, begun = self.place, self.length
         while (v := path[place]) != self.edges.target:
             without = {*path[:place], *(self.excluded if place == self.place else ())}

@@ -90,7 +90,7 @@ class Search(VertexProgram):
 
 
 class TightPath(VertexProgram):
-    """following(v) = the next vertex after v on a tight edge; by(v) = the id of that edge.
+    """following(v) = the next vertex after v on a tight edge. by(v) = the id of that edge.
 
     Distances are those to the target; with direction "out" those from the source, and the path is traced backwards.
     Ends after at most n iterations, since each vertex receives once; the path has no cycle, since each vertex follows
@@ -261,7 +261,10 @@ def _search(
 
 
 def _path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
-    """Trace the path by distances to the target, or with direction "out" from the source; None if there is none."""
+    """Trace the path by distances to the target, or with direction "out" from the source.
+
+    Return None if there is none.
+    """
     start, goal = (target, source) if direction == "out" else (source, target)
     if not float(distance[start]) < np.inf:
         return None

@@ -175,7 +175,7 @@ def _on_gpu(
     count: bool,
     limit: int | None,
 ) -> VertexLists | int:
-    """Count or list cycles length by length, from the shortest on; the first are the `loops`."""
+    """Count or list cycles length by length, from the shortest on. The first are the `loops`."""
     simple = _within_components(simple) if directed and ends is None else simple
     each = cycle_patterns.matchings(simple, *lengths, directed, ends)
     if count:
@@ -191,7 +191,7 @@ def _on_gpu(
 
 
 def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
-    """Return the edges that may be on a cycle, with the vertices numbered by degree; and the vertices."""
+    """Return the edges that may be on a cycle, with the vertices numbered by degree, and the vertices."""
     simple = _within_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = np.argsort(degrees, kind="stable")
@@ -201,7 +201,7 @@ def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
 
 
 def _from_smallest(indptr: Array, vertices: Array, both_ways: bool) -> Array:
-    """Turn cycles so that each begins with its smallest vertex; if `both_ways`, also towards its smaller neighbor."""
+    """Turn cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor is the second."""
     if not len(vertices):
         return vertices
     first, lengths = indptr[:-1], np.diff(indptr)

@@ -111,7 +111,7 @@ def lists(f: Any) -> Any:
 
 
 def vertices_of(name: str, _: Any, lists: VertexLists) -> dict[str, Any]:
-    """Return lists of vertices as the parts of an answer of the command line; the verifier knows them by a name."""
+    """Return lists of vertices as the parts of an answer of the command line. The verifier knows them by a name."""
     return {name: lists, "lists": lists, "vertices": lists.vertices}
 
 

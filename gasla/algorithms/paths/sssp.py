@@ -114,7 +114,7 @@ class TightSearch(TightParents):
 
 
 class BellmanFordParents(VertexProgram):
-    """Bellman-Ford; parent(v) = the last in-neighbor to decrease the distance of v."""
+    """Bellman-Ford with parents. parent(v) = the last in-neighbor to decrease the distance of v."""
 
     real = option(np.float64)
     lengths = option(np.float64)

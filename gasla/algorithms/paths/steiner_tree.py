@@ -103,7 +103,10 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
 
 
 def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
-    """Return the id of the shortest edge between each two vertices, of equal ones the smallest; its ends and length."""
+    """Return the id of the shortest edge between each two vertices, its ends and its length.
+
+    Of equal ones, the smallest id.
+    """
     src, dst = (np.asarray(moved(ends, "cpu")).astype(np.int64) for ends in graph.edges())
     lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
     u, v = np.minimum(src, dst), np.maximum(src, dst)

@@ -83,7 +83,10 @@ class _Graphs:
         self.by_kind = {"out": simple, "in": simple.reversed(), "both": Dyads.of(simple).mutual}
 
     def sums(self, kind: str, values: Array | None) -> Array:
-        """For each vertex, the sum over its neighbors of a kind; of ones without values."""
+        """Return for each vertex the sum of `values` over its neighbors of a kind.
+
+        Without values, count the neighbors.
+        """
         graph = self.by_kind[kind]
         if values is None:
             return graph.out_degrees.astype(np.int64)
@@ -91,7 +94,7 @@ class _Graphs:
 
 
 def _maps(graphs: _Graphs, tree: Pattern) -> int:
-    """Return the number of maps of a tree that keep edges; vertices may coincide.
+    """Return the number of maps of a tree that keep edges. Vertices may coincide.
 
     Sums start at a vertex of most neighbors, so that those at each child fit in 64 bits: they are at most the number of
     edges.

@@ -29,7 +29,7 @@ Pair = tuple[int, int]
 def relations_of(
     graph: Graph, pattern: Pattern, edge_labels: Any, pattern_edge_labels: Any, where: Any
 ) -> tuple[Relations, list[Array]]:
-    """The relations of a pattern's edges, and for each relation which edges of the graph are in it, in host memory."""
+    """Return the relations of a pattern's edges, and which edges of the graph are in each, in host memory."""
     labels: dict[Pair, Any] = {}
     if edge_labels is not None or pattern_edge_labels is not None:
         labels = _labels(pattern, edge_labels, pattern_edge_labels)
@@ -77,7 +77,7 @@ def check_label(name: str, label: Any) -> None:
 
 
 def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
-    """Return the label of each vertex or edge of a graph, in host memory; `of` says which."""
+    """Return the label of each vertex or edge of a graph, in host memory. `of` says which."""
     name = "labels" if of == "vertex" else "edge_labels"
     if isinstance(labels, str):
         if labels not in attributes:
@@ -106,7 +106,7 @@ def has_label(name: str, column: Array, label: Any) -> Array:
 
 
 def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
-    """Return what a mapping has for edges of a pattern, by their ends; those of an undirected one ascending."""
+    """Return what a mapping has for edges of a pattern, by their ends. Those of an undirected edge ascend."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"{name} is {reprlib.repr(given)}; expected a mapping of edges of the pattern, such as {_example(pattern)}"
@@ -121,7 +121,7 @@ def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
 
 
 def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
-    """Return an edge of a pattern that is given by its ends or as text; the ends of an undirected one ascend."""
+    """Return an edge of a pattern that is given by its ends or as text. The ends of an undirected edge ascend."""
     ends: Any = key
     if isinstance(key, str):
         sign = ">" if pattern.directed else "-"
@@ -136,7 +136,7 @@ def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
 
 
 def edges_of(pattern: Pattern) -> list[Pair]:
-    """Return the edges of a pattern, ascending; of an undirected one each once, with ends that ascend."""
+    """Return the edges of a pattern, ascending. An undirected pattern has each once, with ends that ascend."""
     return [pair for pair in sorted(pattern.edges) if pattern.directed or pair[0] < pair[1]]
 
 
@@ -150,7 +150,7 @@ def _example(pattern: Pattern) -> str:
 
 
 class Between(NamedTuple):
-    """A condition on two edges of a pattern; of equal conditions the expressions are one object."""
+    """A condition on two edges of a pattern. Of equal conditions the expressions are one object."""
 
     earlier: Pair
     later: Pair
@@ -182,7 +182,7 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
 
 
 def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
-    """Return the expression of a test of some edges' attributes; an error says what it may read and return.
+    """Return the expression of a test of some edges' attributes. Its errors say what it may read and return.
 
     Equal expressions are one object.
     """

@@ -38,7 +38,7 @@ class _Lists(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The next edge: it is in the list of a matched vertex; its other end is at a place, matched before or new."""
+    """The next edge. It is in the list of a matched vertex, and its other end is at a place, matched before or new."""
 
     edge: int
     lists: _Lists
@@ -169,7 +169,7 @@ class EdgeMatching:
     def _extended(
         self, columns: Array, vertices: Array, steps: Sequence[_Step], all_steps: Sequence[_Step]
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of matches that extend some by all remaining edges; each column is a match."""
+        """Yield blocks of matches that extend some by all remaining edges. Each column is a match."""
         if not columns.shape[1]:
             return
         if not steps:
@@ -226,7 +226,7 @@ class EdgeMatching:
             return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
 
     def _lists_of(self, relation: int, backward: bool) -> _Lists:
-        """Return the edges of a relation, by their sources, or by their targets; undirected ones by both."""
+        """Return the edges of a relation, by their sources or by their targets. Undirected ones are there by both."""
         if (relation, backward) not in self._lists:
             ids, n = np.flatnonzero(self.masks[relation]), self.graph.n
             owners, others = (self.dst, self.src) if backward else (self.src, self.dst)

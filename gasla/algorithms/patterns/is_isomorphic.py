@@ -152,7 +152,7 @@ def _near(graph: Graph) -> tuple[Near, Near]:
 
 
 def _order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
-    """The vertices by components, the rarest color first: each vertex, and the neighbor that precedes it, or -1."""
+    """Return the vertices by components, the rarest color first, each with the neighbor that precedes it, or -1."""
     sizes, out, in_ = Counter(colors), *near
     order: list[tuple[int, int]] = []
     seen = [False] * len(colors)
@@ -198,7 +198,7 @@ def _matches(one: Graph, two: Graph, colors: list[int], others: list[int]) -> It
 
 
 class _Candidates:
-    """The vertices of the other graph by color and neighbor; those taken at the front of a list are skipped."""
+    """The vertices of the other graph by color and neighbor. Those taken at the front of a list are skipped."""
 
     def __init__(self, far: tuple[Near, Near], colors: list[int], taken: list[int]) -> None:
         self.far, self.colors, self.taken = far, colors, taken
@@ -226,7 +226,7 @@ class _Candidates:
 
 
 def _fit(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
-    """Whether a vertex has the edges to matched vertices that the other one has, and no more; and as many loops."""
+    """Return whether a vertex has the edges to matched vertices that the other one has, no more, and as many loops."""
     matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
     some = far[w]
     if near[v][v] != some[w] or any(some[x] != count for x, count in matched):

@@ -53,7 +53,7 @@ def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 
 def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int, ...], int]:
-    """Count the induced matches of patterns, by their degrees; the larger patterns of each must be among them."""
+    """Count the induced matches of patterns, by their degrees. The larger patterns of each must be among them."""
     counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
     for one in sorted(patterns, key=lambda p: -len(p.edges)):
@@ -158,7 +158,7 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
 
 
 def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
-    """Return the graph with its vertices sorted by degree, in both directions, then by id; and the original id of each.
+    """Return the graph with vertices sorted by degree, then by id, and each one's original id. `hubs_first` falls.
 
     With `hubs_first` the order is reversed.
     """

@@ -264,7 +264,7 @@ def _numbered(vertices: Sequence[int]) -> str:
 
 
 def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Divide blocks into groups of less than `most` matches together; a block that has `most` or more is a group."""
+    """Divide blocks into groups of less than `most` matches together. A block that has `most` or more is a group."""
     begin = total = 0
     for block, count in enumerate(counts):
         if total and total + count >= most:
@@ -281,7 +281,7 @@ def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
-    """Yield blocks of matches, extended by all remaining joins; each column is a match."""
+    """Yield blocks of matches, extended by all remaining joins. Each column is a match."""
     if not columns.shape[1]:
         return
     if not joins:

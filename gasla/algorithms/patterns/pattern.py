@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
-        """Return the pattern given by text or a matrix; a wrong one raises an error that names the mistake."""
+        """Return the pattern given by text or a matrix. A wrong one raises an error that names the mistake."""
         size, pairs, directed = (
             pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read(given, directed)
         )
@@ -113,7 +113,7 @@ class Pattern:
         return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
 
     def merged(self, parts: list[list[int]]) -> "Pattern":
-        """Return the pattern in which the vertices of each part are one; vertices that are in no part stay."""
+        """Return the pattern in which the vertices of each part are one. Vertices that are in no part stay."""
         inside = {v for part in parts for v in part}
         parts = [*([v] for v in range(self.size) if v not in inside), *parts]
         to = {v: k for k, part in enumerate(parts) for v in part}
@@ -125,7 +125,10 @@ class Pattern:
         return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations, self.sizes)
 
     def rarity(self, v: int, to: int | None = None) -> float:
-        """How rare a vertex is by its label, and by the relations of its edges, or of those to one vertex; 0 if not."""
+        """Return how rare a vertex is by its label and its edges' relations, 0 if not at all.
+
+        `to` limits the edges to one vertex.
+        """
         counts = [self.frequencies[self.labels[v]]] if self.labels[v] >= 0 else []
         for ends, relations in self.relations.items():
             if v in ends and (to is None or to in ends):
@@ -165,7 +168,7 @@ class Pattern:
 
 
 def partitions(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the partitions of a set, by the number of each item's part; parts are numbered as they come up."""
+    """Yield the partitions of a set, by the number of each item's part. Parts are numbered as they come up."""
     labelings: list[tuple[int, ...]] = [()]
     for _ in range(count):
         labelings = [(*labels, label) for labels in labelings for label in range(max(labels, default=-1) + 2)]
@@ -173,7 +176,10 @@ def partitions(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
-    """The number of vertices of a matrix, and its edges: stored entries of a sparse one, nonzeros of a dense one."""
+    """Return the number of vertices of a matrix, and its edges.
+
+    A sparse matrix has one for each stored entry, a dense one for each nonzero.
+    """
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
         few = graph.n <= MOST  # patterns of more vertices are refused later

@@ -72,8 +72,10 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
 
 
 def _merit(pattern: Pattern, way: Counting) -> tuple[float, ...]:
-    """Tell how good a way is: it begins with a rare label or edge; intersects lists early, or counts ahead; has many
-    lists and orders, both early.
+    """Tell how good a way is.
+
+    A good way begins with a rare label or edge; intersects lists early, or counts ahead; has many lists and orders,
+    both early.
     """
     plan = way.plan
     intersected = (free.ready for k, free in enumerate(plan.free) if k not in plan.tabled and len(free.join.within) > 1)
@@ -125,7 +127,7 @@ def _plan(
 
 
 def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """The places of vertices that must be smaller than each vertex, so that one of all images under a group is found.
+    """Return the places of vertices that must be smaller than each vertex. So one of all images under a group is found.
 
     Constraints between matched vertices are preferred, as those of counted ones hinder tables.
     """
@@ -148,7 +150,7 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
 
 
 def _reaches(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
-    """Return the lists of u, matched at a place, that have v by an edge of the pattern; or those that lack it."""
+    """Return the lists of u, matched at a place, that have v by an edge of the pattern, or those that lack it."""
     pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
     return [
         Reach(place, backward, relation)
@@ -171,7 +173,7 @@ def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced:
 def _met(
     pattern: Pattern, order: Sequence[int], k: int, matched: int, join: Join
 ) -> tuple[tuple[int, tuple[Test, ...]], ...]:
-    """The matched vertices that may fit at the vertex to be counted, with what is not certain about their lists."""
+    """Return the matched vertices that may fit at the vertex to be counted, with what is open about their lists."""
     if join.outside:
         return ()  # it depends on all matched vertices, and is compared with them
     met = []

@@ -77,7 +77,7 @@ def _listed(edges: str) -> Pairs:
 
 
 def _is_directed(edges: str, directed: bool) -> bool:
-    """Return whether a list has directed edges; all must be of one kind."""
+    """Return whether a list has directed edges. All must be of one kind."""
     if "-" in edges and ">" in edges:
         raise ValueError(
             f"pattern is {edges!r}, with edges of both kinds; expected all with - or all with >: "

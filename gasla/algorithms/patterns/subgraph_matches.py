@@ -261,7 +261,7 @@ def _refuse_without_edges(**given: Any) -> None:
 
 
 def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
-    """Return the graph, of which matches of edges are asked for; an error says why that can't be."""
+    """Return the graph of which matches of edges are asked for. If that can't be, raise an error with the reason."""
     graph = in_host_memory("subgraph_matches with edges=True", graph)
     if pattern.size == 1:
         raise ValueError("edges is True, and the pattern has no edges; expected one with edges, or edges=False")
@@ -277,7 +277,10 @@ def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Gr
 
 
 def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
-    """Number the labels of a pattern, give it the numbers, and return those of the graph's vertices; -1 for others."""
+    """Number the labels of a pattern, and return the numbers of the graph's vertices.
+
+    Vertices with other labels get -1.
+    """
     column = None if labels is None else label_column(labels, graph.vertex_attributes, graph.n, "vertex")
     if column is None or wanted is None:
         given, missing = ("pattern_labels", "labels") if labels is None else ("labels", "pattern_labels")

@@ -126,7 +126,7 @@ class Dyads(NamedTuple):
         return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
-        """Return the number of pairs of neighbors of these kinds, over all vertices; the pairs may be joined."""
+        """Return the number of pairs of neighbors of these kinds, over all vertices. The pairs may be joined."""
         if first == second:
             return sum_of_choices(self.degrees[first], 2)
         return sum_of_products(self.degrees[first], self.degrees[second])

@@ -160,7 +160,7 @@ def _mixed(x: Array) -> Array:
 
 
 def _numbered(hashes: Array) -> tuple[Array, int]:
-    """Number the hashes in their order; and how many there are."""
+    """Number the hashes in their order. Return the numbers, and how many there are."""
     distinct, numbers = array_module(hashes).unique(hashes, return_inverse=True)
     return numbers, len(distinct)
 

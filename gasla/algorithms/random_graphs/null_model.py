@@ -18,7 +18,7 @@ MOST_TIMES = 1_000_000
 
 
 class NullModelResult(NamedTuple):
-    """A result on a graph; mean and standard deviation on random graphs; and z = (observed - mean) / std.
+    """A result on a graph, its mean and standard deviation on random graphs, and z = (observed - mean) / std.
 
     Each has the form of the result: a number, an array, or a dict of numbers.
     """

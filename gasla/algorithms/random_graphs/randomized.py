@@ -113,7 +113,7 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
 
 
 def as_read(graph: Graph, model: str) -> Graph:
-    """Return the edges that a model looks at, without values; in what order does not matter."""
+    """Return the edges that a model looks at, without values. Their order does not matter."""
     if model != "configuration" and (graph.has_self_loops or graph.has_parallel_edges):
         simple = graph.simple()
         src, dst = simple.edges()

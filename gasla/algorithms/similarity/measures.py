@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Formula(NamedTuple):
-    """A measure as functions of float64 arrays; `xp` is NumPy or CuPy."""
+    """A measure as functions of float64 arrays. `xp` is NumPy or CuPy."""
 
     score: Callable[[Any, Array, Array, Array], Array]  # (xp, degree of u, degree of v, sum over common neighbors)
     weight: Callable[[Any, Array], Array] | None = None  # (xp, degree of a common neighbor); 1 by default

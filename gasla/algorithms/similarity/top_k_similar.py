@@ -28,7 +28,7 @@ LONG = 1 << 28  # paths of two edges above which a warning is issued
 
 
 class SimilarResult(NamedTuple):
-    """One row per vertex, most similar first; rows with fewer candidates are padded with -1 and 0."""
+    """One row per vertex, most similar first. Rows with fewer candidates are padded with -1 and 0."""
 
     vertices: Array
     scores: Array

@@ -64,7 +64,7 @@ class Filter(VertexProgram):
 
 
 class Laplacian(NamedTuple):
-    """A matrix that is similar to a Laplacian: a diagonal minus the scaled weights of in-edges; arrays are at `home`.
+    """A matrix that is similar to a Laplacian: a diagonal minus the scaled weights of in-edges. Arrays are at `home`.
 
     The Laplacian is ``root * matrix / root``: normalized, weights are divided by the degrees of the receivers.
     """
@@ -149,7 +149,7 @@ def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int)
 
 
 class Basis:
-    """Orthonormal vectors, the known one first, and their products with the Laplacian; both as rows of arrays.
+    """Orthonormal vectors, the known one first, and their products with the Laplacian. Both are rows of arrays.
 
     The Ritz values and vectors are the eigenvalues and eigenvectors of the Laplacian in the span of the others.
     """
@@ -223,7 +223,10 @@ class Basis:
 
 
 def _orthonormal(xp: Any, block: Any) -> Any:
-    """Columns with the span of a block's, orthonormal up to rounding; fewer if the block's are dependent."""
+    """Return columns with the span of a block's, orthonormal up to rounding.
+
+    If the block's are dependent, they are fewer.
+    """
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)
     squares, turn = np.linalg.eigh(moved(block.T @ block, "cpu"))
@@ -232,7 +235,7 @@ def _orthonormal(xp: Any, block: Any) -> Any:
 
 
 def _of_all(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
-    """The k smallest eigenvalues and their vectors by a dense matrix, in which the known vector has the largest."""
+    """Return the k smallest eigenvalues and their vectors by a dense matrix. There the known vector has the largest."""
     known = laplacian.known
     xp: Any = module_of(laplacian.home)
     matrix = laplacian.times(xp.eye(len(known))) + 2 * laplacian.bound * xp.outer(known, known)

@@ -104,7 +104,7 @@ def temporal_cycles(
 
 
 class _Search:
-    """The edges of a graph by source and time; sequences of edges are columns of their places."""
+    """The edges of a graph by source and time. Sequences of edges are columns of their places."""
 
     def __init__(self, graph: Graph, time: str, duration: Duration) -> None:
         given = timed(graph, time, duration)

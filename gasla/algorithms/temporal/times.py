@@ -153,7 +153,10 @@ class Timed(NamedTuple):
         return run(program, self.graph, active=[source], arrival=start, wait=False).arrival
 
     def departures(self, target: int, first: int, last: int) -> Any:
-        """The rank of the latest departure from each vertex to a target that is reached at rank `last` or earlier."""
+        """Return the rank of the latest departure from each vertex to a target.
+
+        The target is reached at rank `last` or earlier.
+        """
         program = Departures(rank=self.rank, never=self.never, first=first, last=last)
         return run(program, self.graph, active=[target], departure={target: last}, wait=False).departure
 
@@ -236,7 +239,7 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
 
 
 def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
-    """Return a bound as a number of the type of the times; a fraction is rounded into the window."""
+    """Return a bound as a number of the type of the times. A fraction is rounded into the window."""
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
         return None if (number < 0) == up else extreme(dtype, least=not up)
@@ -249,7 +252,7 @@ def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
 
 
 def extreme(dtype: np.dtype, least: bool) -> Any:
-    """Return the least or the greatest number of a type; for floats an infinite one."""
+    """Return the smallest or the largest number of a type. Of a float type, it is infinite."""
     if dtype.kind == "f":
         return dtype.type(-np.inf if least else np.inf)
     return np.iinfo(dtype).min if least else np.iinfo(dtype).max

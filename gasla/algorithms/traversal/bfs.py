@@ -52,7 +52,7 @@ class Parents(Levels):
 
 
 class Nearer(VertexProgram):
-    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from known levels; -1 is the largest uint32."""
+    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from known levels. As uint32, -1 is the largest."""
 
     level = vertex(np.uint32)
     reduce = semirings.min

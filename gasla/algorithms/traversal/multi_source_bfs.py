@@ -33,7 +33,9 @@ WORTH = 16  # from this number of sources on, a batch of 64 is faster than singl
 
 
 class Limits(NamedTuple):
-    """When batches are faster: at least `sources` sources; at most `vertices` vertices if searches mostly wait.
+    """Limits within which batches are faster: at least `sources` sources.
+
+    If searches mostly wait, at most `vertices` vertices.
 
     If searches do not wait: no vertex may have more than `hub` times the mean degree.
     """
@@ -49,7 +51,7 @@ LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(
 
 
 class Arrivals(VertexProgram):
-    """seen(v) = the sources that have reached v, as bits; new(v) = those that reached it in the last iteration.
+    """seen(v) = the sources that have reached v, as bits. new(v) = those that reached it in the last iteration.
 
     The gathered word also contains v's own bits, so that the reduction can stop once all 64 bits are set.
     """
@@ -228,7 +230,7 @@ def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
 
 
 def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
-    """Initial fields for up to 64 sources: bit i belongs to source i; unused bits count as seen everywhere."""
+    """Return initial fields for up to 64 sources. Bit i belongs to source i. Unused bits count as seen everywhere."""
     words: dict[int, int] = {}
     for i, source in enumerate(sources):
         words[source] = words.get(source, 0) | 1 << i

@@ -50,7 +50,7 @@ class Counters(VertexProgram):
 
 
 def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
-    """Return the number of registers, None to count exactly; and the seed."""
+    """Return the number of registers, None to count exactly, and the seed."""
     given = whole_number("seed", seed, MOST_SEED)
     if registers is None:
         return None, given
@@ -120,7 +120,7 @@ def _of_each(graph: Graph, registers: int, seed: int) -> Any:
 
 
 def estimates(counters: Any) -> Any:
-    """The number of vertices that each counter has counted, as float64; small numbers by registers that are still 0."""
+    """Return how many vertices each counter has counted, as float64. Registers that are still 0 tell small numbers."""
     xp: Any = array_module(counters)
     counters = xp.asarray(counters)
     n, m = counters.shape

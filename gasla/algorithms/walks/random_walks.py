@@ -21,7 +21,7 @@ class RandomWalk(WalkProgram):
 
 
 class Restarting(WalkProgram):
-    """Return to the start with one probability at every step; else follow the drawn edge."""
+    """Return to the start with one probability at every step. Otherwise follow the drawn edge."""
 
     chance = parameter(np.float64, 0)
 

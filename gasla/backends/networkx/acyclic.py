@@ -35,7 +35,10 @@ compose(nx.is_directed_acyclic_graph, least=20_000)
 
 @register(DIRECTED, least=20_000)
 def topological_generations(G: Converted) -> Iterator[list[Any]]:
-    """Nodes by the longest path that ends at each; within a generation, in the order in which they become ready."""
+    """Yield the nodes by the longest path that ends at each.
+
+    Within a generation, nodes are in the order in which they become ready.
+    """
     if not len(G):
         return iter(())
     generations = _generations(G)
@@ -81,7 +84,7 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
 def dag_longest_path(
     G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
 ) -> list[Any]:
-    """Return the longest path of an acyclic graph; of several, the one that NetworkX finds."""
+    """Return the longest path of an acyclic graph. Of several, return the one that NetworkX finds."""
     return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
 
 

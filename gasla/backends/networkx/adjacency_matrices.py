@@ -28,7 +28,7 @@ def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
 
 
 def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
-    """The adjacency entries that are listed as edges of chosen nodes, and the rows and columns of all entries."""
+    """Return the entries of adjacency that are edges of chosen nodes, and the rows and columns of all entries."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     once = G.is_directed() | (tails <= heads)  # NetworkX lists an undirected edge at its first node

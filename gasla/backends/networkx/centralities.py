@@ -36,7 +36,7 @@ def betweenness_centrality(
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Betweenness of every node; with `k`, from the sources that NetworkX draws."""
+    """Return the betweenness of every node. With `k`, count only paths from the sources that NetworkX draws."""
     n = len(G)
     drawn = None if k is None or k == n else seed.sample(G.names, k)
     if n == 0:
@@ -61,7 +61,7 @@ def betweenness_centrality(
 def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
-    """Betweenness of every edge; with `k`, from the sources that NetworkX draws."""
+    """Return the betweenness of every edge. With `k`, count only paths from the sources that NetworkX draws."""
     drawn = None if k is None else seed.sample(G.names, k)
     graph = lengths(G, weight, least=1).to(G.device)
     sources = None if drawn is None else G.numbered(drawn)
@@ -75,7 +75,7 @@ def edge_betweenness_centrality(
 
 
 def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
-    """Scores of entries by NetworkX's names of edges; the shortest of parallel edges share the score."""
+    """Return the scores of entries by NetworkX's names of edges. The shortest of parallel edges share the score."""
     out, copies = G.plain().out, G.edges.copies
     tails, heads = out.owners(), out.indices
     if copies is not None:

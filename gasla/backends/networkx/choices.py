@@ -15,7 +15,7 @@ EMPTY = when("a graph without nodes", lambda given: not len(given["G"]))
 
 @register(UNDIRECTED, EMPTY, least=20_000, choice="NetworkX draws the nodes of an independent set")
 def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -> list[Any]:
-    """Return a maximal independent set with some nodes; the seed chooses among gasla's sets."""
+    """Return a maximal independent set with some nodes. The seed chooses among gasla's sets."""
     wanted = set(nodes or ())
     if not all(name in G for name in wanted):
         raise nx.NetworkXUnfeasible(f"{wanted} is not a subset of the nodes of G")

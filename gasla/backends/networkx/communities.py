@@ -20,7 +20,7 @@ WEIGHT = by_name("weight")
 
 @register(UNDIRECTED, least=20_000, choice="ties between labels are broken at random")
 def label_propagation_communities(G: Converted) -> Any:
-    """Communities by label propagation; ties are broken differently from NetworkX."""
+    """Return communities by label propagation. Ties are broken differently from NetworkX."""
     if not len(G):
         return {}.values()
     labels = gasla.label_propagation(G.plain().to(G.device), tol=0)

@@ -34,14 +34,14 @@ def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
 @register(DIRECTED, least=20_000, name="weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the nodes of each component; directions do not count."""
+    """Yield the nodes of each component. Directions do not count."""
     yield from sets(G, _labels(G)[1])
 
 
 @register(DIRECTED, least=20_000, name="number_weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def number_connected_components(G: Converted) -> int:
-    """Return how many components there are; directions do not count."""
+    """Return how many components there are. Directions do not count."""
     return _labels(G)[0]
 
 
@@ -54,7 +54,7 @@ def check_nodes(G: Converted) -> None:
 @register(DIRECTED, least=20_000, name="is_weakly_connected")
 @register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
-    """Return whether there is one component; directions do not count."""
+    """Return whether there is one component. Directions do not count."""
     check_nodes(G)
     return _labels(G)[0] == 1
 
@@ -99,7 +99,7 @@ is_tree = compose(nx.is_tree, least=NEVER)
 
 @register(least=20_000)
 def is_forest(G: Converted) -> bool:
-    """Return whether the graph has no cycle; directions do not count."""
+    """Return whether the graph has no cycle. Directions do not count."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     return G.number_of_edges() == len(G) - _labels(G)[0]

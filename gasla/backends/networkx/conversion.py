@@ -27,7 +27,7 @@ PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
 class Edges:
-    """Edges in rows by tail, in NetworkX's order; parallel edges as one entry."""
+    """Edges in rows by tail, in NetworkX's order. Parallel edges are one entry."""
 
     def __init__(self, rows: list[Mapping[Any, Any]], numbers: dict[Any, int] | None, multigraph: bool) -> None:
         n = len(rows)
@@ -57,7 +57,10 @@ class Edges:
 
 
 class Degrees:
-    """Numbers of edges by node, as a view of NetworkX's: iterated as pairs; called without arguments, or for a node."""
+    """Numbers of edges by node, as a view of NetworkX's.
+
+    It is iterated as pairs, and called without arguments or for a node.
+    """
 
     def __init__(self, G: "Converted", counts: Array) -> None:
         self.G, self.counts = G, counts.tolist()
@@ -193,7 +196,10 @@ class Converted:
         return other
 
     def plain(self, reverse: bool = False) -> Graph:
-        """The edges without values and parallel edges; with `reverse`, reversed, those into each node in order."""
+        """Return the edges without values and parallel edges.
+
+        With `reverse`, they are reversed, and edges into a node in order.
+        """
         return (self._back if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
@@ -270,7 +276,7 @@ class Converted:
         return [self.keys[edge] for edge in edges.tolist()]
 
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
-        """Return the edges with an attribute as float64; without values if all are 1, or the name is None.
+        """Return the edges with an attribute as float64. If all are 1, or the name is None, they have no values.
 
         The attributes of parallel edges are combined, by default to the least. With the name None and `np.add`, values
         are the numbers of parallel edges.
@@ -368,13 +374,13 @@ def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
 
 
 def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """Return the neighbors of every node with the attributes of the edges; views are copied."""
+    """Return the neighbors of every node with the attributes of the edges. Views are copied."""
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
 
 def _numbers(given: list[Any], name: Any) -> Array | str:
-    """Attributes as an array; or why they can't be one."""
+    """Return attributes as an array. If they can't be one, return the reason as text."""
     if not given:
         return np.zeros(0, np.int64)
     try:
@@ -444,7 +450,7 @@ def induced(G: Converted, nodes: Iterable[Any]) -> Any:
 
 
 class Unconverted:
-    """A graph whose conversion ran out of memory; each call tries again."""
+    """A graph whose conversion ran out of memory. Each call tries again."""
 
     __networkx_backend__ = "gasla"
 
@@ -506,7 +512,7 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """Convert a graph of this backend to one of NetworkX's; return anything else unchanged."""
+    """Convert a graph of this backend to one of NetworkX's. Return anything else unchanged."""
     if not isinstance(result, Converted):
         return result
     kind = PLAIN[2 * result.is_multigraph() + result.is_directed()]
@@ -532,7 +538,7 @@ def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
 
 
 def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """Return the attributes of the edge of each entry; for parallel edges, by key."""
+    """Return the attributes of the edge of each entry. Those of parallel edges are by key."""
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:

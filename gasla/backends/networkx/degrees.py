@@ -36,7 +36,10 @@ compose(nx.is_regular, least=NEVER)
 
 
 def strengths(G: Converted, kind: str, weight: Any) -> Array:
-    """Weighted degrees: 'in', 'out' or 'in+out' of a directed graph; a loop of an undirected one counts twice."""
+    """Return weighted degrees: 'in', 'out' or 'in+out' of a directed graph.
+
+    A loop of an undirected graph counts twice.
+    """
     values, tails, heads = each_edge(G, weight)
     n, ends = len(G), ({"out": [tails], "in": [heads]}.get(kind, [tails, heads]) if G.is_directed() else [tails])
     sums = np.sum([np.bincount(side, values, n) for side in ends], axis=0)
@@ -47,7 +50,7 @@ def strengths(G: Converted, kind: str, weight: Any) -> Array:
 
 
 def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
-    """The weight, tail and head of every edge, parallel ones each, in adjacency order; undirected ones both ways."""
+    """Return the weight, tail and head of every edge, in adjacency order. Undirected edges come both ways."""
     out, copies = G.plain().out, G.edges.copies
     entries = np.arange(len(out.indices)) if copies is None else np.repeat(np.arange(len(out.indices)), copies)
     values = G.each(weight)
@@ -57,7 +60,7 @@ def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
 
 
 def _around(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
-    """The sum of the degrees of each node's neighbors, times the weight of the edge; parallel edges count once."""
+    """Return the sum of the degrees of each node's neighbors, times the edge's weight. Parallel edges count once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     values = np.ones(len(heads), np.int64) if weight is None else each_edge(G, weight)[0]
@@ -135,7 +138,10 @@ def _coded(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
 
 
 def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
-    """The share of edges between every two of `count` kinds of nodes, by kinds of tails (rows) and heads (columns)."""
+    """Return the share of edges between every two of `count` kinds of nodes.
+
+    Rows are kinds of tails, columns of heads.
+    """
     _, tails, heads = each_edge(G, None)
     if not len(tails):
         raise NotImplementedError("no edges, and the coefficient is NaN")
@@ -210,7 +216,7 @@ def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any =
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def overall_reciprocity(G: Converted) -> float:
-    """Return the share of edges with a reverse edge; a loop is not its own."""
+    """Return the share of edges with a reverse edge. A loop is not its own."""
     m = len(G.plain().out.indices)
     if m == 0:
         raise nx.NetworkXError("Not defined for empty graphs")

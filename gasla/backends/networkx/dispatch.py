@@ -209,7 +209,7 @@ def _size(G: Any, enough: int) -> int:
 
 
 def by_name(parameter: str) -> Condition:
-    """Condition: an attribute name or None; a function would have to be called for every edge."""
+    """Require an attribute name or None. A function would have to be called for every edge."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         return f"{parameter} is a function" if callable(given[parameter]) else None

@@ -55,7 +55,7 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 
 
 def _sums(scores: Any, ends: Any) -> Iterable[Any]:
-    """Sums; an empty sum is the integer 0."""
+    """Yield the sums. An empty sum is the integer 0."""
     for score in scores.tolist():
         if score == float("inf"):  # the pair (v, v) with a neighbor of degree 1, whose logarithm is 0
             raise ZeroDivisionError("float division by zero")

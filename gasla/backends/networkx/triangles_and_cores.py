@@ -37,7 +37,7 @@ def _neighbors(G: Converted) -> Array:
 
 
 def _proper(G: Converted) -> tuple[Array, Array]:
-    """Tails and heads of all edges but self loops; parallel edges once."""
+    """Return tails and heads of all edges but loops. Parallel edges count once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     are = tails != heads
@@ -64,7 +64,7 @@ def triangles(G: Converted, nodes: Any = None) -> Any:
 
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
-    """Return the fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
+    """Return the fraction of adjacent pairs of neighbors of each node. 0 is an integer, as in NetworkX."""
     if weight is None:
         mode: Any = "directed" if G.is_directed() else "undirected"
         shares = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
@@ -75,7 +75,7 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """Return the weight of closed walks of three edges from each node, in any direction; and their possible number.
+    """Return the weight of closed walks of three edges from each node, in any direction, and their possible number.
 
     A walk weighs the geometric mean of its edges, relative to the largest weight (J.-P. Onnela et al., 2005).
     """
@@ -116,7 +116,10 @@ compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """Return the fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
+    """Return the fraction of possible squares that exist at nodes.
+
+    If none is possible, it is an integer, as in NetworkX.
+    """
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
     possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # no squares, although some are possible

@@ -17,7 +17,7 @@ from gasla.graph.graph import Graph
 
 
 class Queue(NamedTuple):
-    """Nodes in the order of a queue, and the node that enqueued each; -1 for the sources."""
+    """Nodes in the order of a queue, and the node that enqueued each. Sources have -1."""
 
     order: Array
     parents: Array  # of each of `order`
@@ -59,7 +59,7 @@ def layers(visited: Queue) -> list[Array]:
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
-    """Return the rank of each vertex by a key; ties by the first edge that reached it, or the last.
+    """Return the rank of each vertex by a key. The first edge that reached it breaks ties, or the last.
 
     Parameters
     ----------

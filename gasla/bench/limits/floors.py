@@ -99,7 +99,7 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """Return two counts in sequence; the dominating resource is that of the second."""
+    """Return two counts in sequence. The dominating resource is that of the second."""
 
     def both(work: Work, reaches: list[Reach]) -> Floor:
         one, other = first(work, reaches), second(work, reaches)
@@ -109,8 +109,9 @@ def after(first: Count, second: Count) -> Count:
 
 
 def searched(fields: int, all_at_once: bool = False) -> Count:
-    """A search: writes `fields` bytes per vertex; each reached vertex reads its row offsets and a sector of its row;
-    one barrier per level.
+    """Count a search, with one barrier per level.
+
+    It writes `fields` bytes per vertex. Each reached vertex reads its row offsets and a sector of its row.
     """
 
     def search(work: Work, reaches: list[Reach]) -> Floor:
@@ -122,7 +123,10 @@ def searched(fields: int, all_at_once: bool = False) -> Count:
 
 
 def relaxed(work: Work, reaches: list[Reach]) -> Floor:
-    """Shortest paths: every edge, its weight and the distance at its end are read once; one barrier per level."""
+    """Return the floor of shortest paths.
+
+    Every edge, its weight and the distance at its end are read once. There is one barrier per level.
+    """
     return work.floor(8 * work.m + 4 * (len(reaches) + 1) * work.n, work.m, max(reach.depth for reach in reaches))
 
 
@@ -136,7 +140,9 @@ def dependencies(work: Work, reaches: list[Reach]) -> Floor:
 
 
 def features(work: Work, _: list[Reach]) -> Floor:
-    """Every edge, its weight, and the row of features at its end; rows fill whole cache lines, so only bytes count.
+    """Return the floor of reading every edge, its weight, and the row of features at its end.
+
+    Rows fill whole cache lines, so only bytes count.
 
     If neighbors are close to each other, each row is fetched from memory only once.
     """

@@ -70,12 +70,15 @@ def is_installed(name: str) -> bool:
 
 
 def device_of(name: str, graph: BenchmarkGraph) -> Device:
-    """Return the device of a contestant; for gasla that of the graph."""
+    """Return the device of a contestant. That of gasla is the graph's."""
     return PEERS[name].device if name in PEERS else graph.device
 
 
 def make(name: str, graph: BenchmarkGraph) -> Any:
-    """Return the peer with this name for this graph; ImportError or RuntimeError if a package or a GPU is missing."""
+    """Return the peer with this name for this graph.
+
+    Raise ImportError or RuntimeError if a package or a GPU is missing.
+    """
     peer = PEERS[name]
     module_of(peer.device)  # raises RuntimeError without a GPU
     module = importlib.import_module(f"gasla.bench.{peer.module}")
@@ -178,7 +181,7 @@ def hub_iteration(pattern: Any) -> Any:
 
 
 def personal_iteration(pattern: Any, personalizations: Any) -> Any:
-    """Return personalized PageRank, one row per personalization; sinks teleport by the personalization, too."""
+    """Return personalized PageRank, one row per personalization. Sinks teleport by the personalization, too."""
     xp, kind = array_module(pattern), pattern.dtype.type
     degrees, personalizations = pattern.indptr[1:] - pattern.indptr[:-1], xp.ascontiguousarray(personalizations.T, kind)
     sinks = xp.flatnonzero(degrees == 0)

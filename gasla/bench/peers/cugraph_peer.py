@@ -10,7 +10,7 @@ from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS
 
 
 class CuGraph:
-    """Algorithms of cuGraph; results are tables with vertices in any order."""
+    """Algorithms of cuGraph. Results are tables with vertices in any order."""
 
     name = "cugraph"
 
@@ -41,7 +41,7 @@ class CuGraph:
         return self._graph(self.matrix.data)
 
     def dense(self, result: Any) -> Any:
-        """Return a column of a table as an array in the order of vertices; numbers unchanged."""
+        """Return a column of a table as an array in the order of vertices. Numbers stay unchanged."""
         if not isinstance(result, tuple):
             return result
         table, column = result

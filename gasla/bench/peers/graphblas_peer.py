@@ -60,7 +60,7 @@ class GraphBLAS:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return a vector as an array with -1 for missing entries; numbers and arrays unchanged."""
+        """Return a vector as an array with -1 for missing entries. Numbers and arrays stay unchanged."""
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
@@ -73,7 +73,10 @@ class GraphBLAS:
         return searches(self, sources)
 
     def bfs(self, source: int) -> Vector:
-        """LAGr_BreadthFirstSearch: any_secondi over the frontier; pushes, and pulls while the frontier is wide."""
+        """Run LAGr_BreadthFirstSearch: any_secondi over the frontier.
+
+        It pushes, and pulls while the frontier is wide.
+        """
         A, n = self.pattern, self.n
         parents, frontier, degrees = Vector(INT32, n), Vector(INT32, n), Vector(INT64, n)
         parents.ss.config["sparsity_control"] = {"bitmap", "full"}
@@ -116,7 +119,7 @@ class GraphBLAS:
             bucket << select.valuelt(rest, _fp32(high))
 
     def pagerank(self) -> Vector:
-        """LAGr_PageRank: plus_second over ranks divided by degrees; the ranks of sinks are spread evenly."""
+        """Run LAGr_PageRank: plus_second over ranks divided by degrees. The ranks of sinks are spread evenly."""
         A, n = self.pattern, self.n
         degrees = np.diff(self.graph.matrix.indptr)
         divisor = Vector.from_dense((np.maximum(degrees, 1) / DAMPING).astype(np.float32))
@@ -198,7 +201,7 @@ class GraphBLAS:
         return counts.reduce_scalar().get(0)
 
     def edge_support(self) -> tuple[Matrix, csr_array]:
-        """Triangles per edge; edges in no triangle have no entry, which `dense` fills in."""
+        """Return triangles per edge. Edges in no triangle have no entry, which `dense` fills in."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern.T)
         return counts, self.graph.matrix
@@ -210,7 +213,7 @@ class GraphBLAS:
         return self._over_either(common), self.graph.matrix
 
     def top_k_similar(self) -> np.ndarray:
-        """Jaccard similarity of all pairs; NumPy selects the largest of each row."""
+        """Return the Jaccard similarity of all pairs. NumPy selects the largest of each row."""
         common = semiring.plus_pair[FP64](self.pattern @ self.pattern.T).new()
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
         best = np.zeros((self.n, SIMILAR))

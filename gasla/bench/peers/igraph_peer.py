@@ -18,7 +18,7 @@ FEW = 1 << 17  # largest number of entries for listing cliques; R-MAT of scale 1
 
 
 class Igraph:
-    """Algorithms of igraph; without PageRank, because the number of iterations can't be set."""
+    """Algorithms of igraph. PageRank is left out, because the number of iterations can't be set."""
 
     name = "igraph"
 
@@ -75,7 +75,7 @@ class Igraph:
         return self.native.connected_components().membership
 
     def eigenvector(self) -> list[float]:
-        """By ARPACK, to machine precision; other libraries stop when scores change little."""
+        """Return scores by ARPACK, to machine precision. Other libraries stop when scores change little."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about graphs without edges, or several eigenvectors
             return self.native.eigenvector_centrality()
@@ -96,7 +96,7 @@ class Igraph:
         return self.directed.connected_components(mode="strong").membership
 
     def condensation(self) -> igraph.Graph:
-        """Without weights; other libraries sum them."""
+        """Return the condensation without weights. Other libraries sum them."""
         return self.directed.connected_components(mode="strong").cluster_graph()
 
     def ego_graph(self, source: int) -> igraph.Graph:
@@ -125,7 +125,10 @@ class Igraph:
 
     @cached_property
     def four_cliques(self) -> Callable[[], int] | None:
-        """By listing cliques, for small graphs only; counting all motifs takes ten times as long."""
+        """A function that counts by listing cliques, for small graphs only.
+
+        Counting all motifs takes ten times as long.
+        """
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
 
     @cached_property

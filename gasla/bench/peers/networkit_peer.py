@@ -14,7 +14,7 @@ from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, TOLERANCE, t
 
 
 class NetworKit:
-    """Algorithms of NetworKit; without betweenness, because its sources can't be chosen."""
+    """Algorithms of NetworKit. Betweenness is left out, because its sources can't be chosen."""
 
     name = "networkit"
 
@@ -70,7 +70,7 @@ class NetworKit:
         return float(nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends).run().getDistance())
 
     def pagerank(self) -> list[float]:
-        """Ranks; they sum to less than 1 if a vertex has no edge."""
+        """Return ranks. They sum to less than 1 if a vertex has no edge."""
         ranking = nk.centrality.PageRank(self.unweighted, DAMPING, 0.0)
         ranking.maxIterations = PAGERANK_ITERATIONS
         return ranking.run().scores()

@@ -40,7 +40,7 @@ class SciPy(Products):
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Levels of searches; the sum of entries of a matrix; arrays unchanged."""
+        """Return the levels of searches, or the sum of entries of a matrix. Arrays stay unchanged."""
         if isinstance(result, list):
             return levels_of(result, np.asarray)
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result
@@ -49,7 +49,7 @@ class SciPy(Products):
         return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
 
     def bfs(self, source: int) -> np.ndarray:
-        """Return parents; csgraph uses -9999 for the source and for unreachable vertices."""
+        """Return parents. csgraph uses -9999 for the source and for unreachable vertices."""
         return breadth_first_order(self.weights, source)[1]
 
     def multi_source_bfs(self, sources: list[int]) -> Any:
@@ -62,7 +62,7 @@ class SciPy(Products):
         return dijkstra(self.weights, indices=sources, min_only=True)
 
     def closeness(self, sources: list[int]) -> np.ndarray:
-        """From one search per source; a source does not count for itself."""
+        """Return closeness from one search per source. A source does not count for itself."""
         levels = self.dense(searches(self, sources))
         count, among = (levels > 0).sum(axis=0), np.full(self.n, len(sources))
         among[sources] -= 1
@@ -79,7 +79,7 @@ class SciPy(Products):
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
     def eigenvector(self) -> Any:
-        """By ARPACK, to machine precision; other libraries stop when scores change little."""
+        """Return scores by ARPACK, to machine precision. Other libraries stop when scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
@@ -100,7 +100,7 @@ class SciPy(Products):
         return connected_components(self.directed, connection="strong")[1]
 
     def minimum_spanning_forest(self) -> Any:
-        """By Kruskal's algorithm; returns weights."""
+        """Return the weights of a forest by Kruskal's algorithm."""
         return minimum_spanning_tree(self.weights).data
 
     def maximum_flow(self) -> int:

@@ -73,7 +73,7 @@ def spin() -> Spin:
 
 
 def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
-    """Yield the results of a measurement, and of a second one if the machine was disturbed; appends to `notes`.
+    """Yield the results of a measurement, and of a second one if the machine was disturbed. Append notes to `notes`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, 
 
 
 def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
-    """The disturbance by the spins before and after, and the fraction `stolen` that the system reports in between.
+    """Return the disturbance by the spins before and after, and the share `stolen` that the system reports in between.
 
     Examples
     --------
@@ -111,7 +111,7 @@ _fastest = float("inf")  # seconds of the fastest spin in this process
 
 
 def _quiet() -> Spin:
-    """Return a spin; a second one after a pause if other processes were active."""
+    """Return a spin. If other processes were active, it is a second one after a pause."""
     state = spin()
     for _ in range(ATTEMPTS - 1):
         if state.stolen > STOLEN:
@@ -121,7 +121,7 @@ def _quiet() -> Spin:
 
 
 def _jiffies() -> list[int]:
-    """Return the CPU times of the machine by kind, in Linux's ticks; empty on other systems."""
+    """Return the CPU times of the machine by kind, in Linux's ticks. On other systems the list is empty."""
     try:
         return [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):

@@ -40,7 +40,7 @@ DECADES = 6  # largest range of the axis; slower contestants get no visible bar
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw the plot; the suffix of `path` determines the format."""
+    """Draw the plot. The suffix of `path` determines the format."""
     from matplotlib.figure import Figure
 
     from gasla.demo.worldmap import picture_format
@@ -61,7 +61,10 @@ def draw(report: Report, path: Path) -> None:
 
 
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
-    """The title of each panel, and its cells with their labels: algorithms, then products, then a user's programs."""
+    """Yield the title of each panel, and its cells with their labels.
+
+    Algorithms come first, then products, then a user's programs.
+    """
     grouped: dict[tuple[int, str], list[tuple[str, Cell]]] = {}
     for cell in cells:
         family, _, member = cell.algorithm.partition(" ")
@@ -76,7 +79,7 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Return the contestants with bars, own first; semirings used for comparison have groups of their own."""
+    """Return the contestants with bars, own first. Semirings used for comparison have groups of their own."""
     return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
@@ -112,7 +115,10 @@ def plain(axes: Any, title: str) -> None:
 
 
 def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
-    """The bars of one cell, own first and with a number above it if `figures`; the ceiling as a line."""
+    """Draw the bars of one cell, own first, and the ceiling as a line.
+
+    With `figures`, the own bar has a number above it.
+    """
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
     left = place - width * len(names) / 2

@@ -67,7 +67,10 @@ class Report(NamedTuple):
         return {what: each for what, each in disturbances.items() if each.is_much}
 
     def write(self, path: Path, **more: Any) -> None:
-        """Write the report, and further entries, as JSON; of several cells of an algorithm on a graph the last."""
+        """Write the report, and further entries, as JSON.
+
+        Of several cells of an algorithm on a graph, the last is written.
+        """
         saved = {
             "provenance": self.provenance,
             "definition": TEPS,

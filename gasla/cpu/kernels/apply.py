@@ -97,7 +97,7 @@ def admit_list(run: Pass):
 
 @stage
 def apply_list(run: Pass):
-    """Every receiver applies its gathered value; those that are active next are listed."""
+    """Let every receiver apply its gathered value, and list those that are active next."""
     variables(run)
     for v in all_receivers(run, 2):
         take_back(run, v)
@@ -128,7 +128,7 @@ def revise(run: Pass):
 
 @stage
 def catch_up(run: Pass):
-    """Update the copies that other vertices read; each thread updates the receivers that it listed."""
+    """Update the copies that other vertices read. Each thread updates the receivers that it listed."""
     variables(run)
     if plan.scheduled:
         size, part, parts = np.uint64(run.receiver_count), np.uint64(run.thread), np.uint64(run.threads)

@@ -25,7 +25,7 @@ def mixed(state, number):
 
 @compiled
 def share(bits, count):
-    """`bits * count // 2**64`; the count is less than 2**32."""
+    """Return `bits * count // 2**64`. The count is less than 2**32."""
     return ((bits >> _HALF) * count + (((bits & _LOW) * count) >> _HALF)) >> _HALF
 
 
@@ -37,7 +37,7 @@ def fraction(bits):
 
 @compiled
 def aimed(sums, first, last, part):
-    """The threshold at a fraction of a list's total weight, and the index of the guide where its search starts."""
+    """Return the threshold at a fraction of a list's total weight, and the index of the guide to search from."""
     total, size = sums[last - ONE], last - first
     mark = part * total
     if mark >= total:  # possible by rounding, if the total is hardly more than 0

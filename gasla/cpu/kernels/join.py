@@ -66,7 +66,7 @@ def join(
     all_rows, all_marks, all_buffers, all_tables, all_sizes, all_totals, all_tallies, found,
     first, edges, grain, skips, takes, places, counts,
 ):  # fmt: skip
-    """Visit the matches that begin with an edge of some blocks; `total` has their number, and what is to be written."""
+    """Visit the matches that begin with an edge of some blocks. `total` has their number, and what is to be written."""
     run.row, run.marks, run.buffers = all_rows[thread], all_marks[thread], all_buffers[thread]
     run.tables, run.sizes, run.tally = all_tables[thread], all_sizes[thread], all_tallies[thread]
     run.total = all_totals[thread]
@@ -119,7 +119,10 @@ def starts(run: Run):
 
 @compiled
 def begin_root(run: Run):
-    """Mark the lists of the first vertex, and count what depends on it alone; False if nothing begins with it."""
+    """Mark the lists of the first vertex, and count what depends on it alone.
+
+    Return False if nothing begins with it.
+    """
     for reach in plan.marked_of(0):
         mark(run, reach)
     run.total[FILLED] = 0
@@ -216,7 +219,7 @@ def unmark(run: Run, reach):
 
 
 def fill_table(run: Run, number, amount):
-    """Count for each vertex what fits between the first vertex and it; with 0, forget the counts."""
+    """Count for each vertex what fits between the first vertex and it. With an amount of 0, forget the counts."""
     begin_list(run, plan.free[number].join.within[0])
     raise_low(run, plan.free[number].join)
     for e in range(run.low, run.high):
@@ -277,7 +280,7 @@ def raise_low(run: Run, join):
 
 
 def scan(run: Run, join, place, searched, collects):
-    """Read the list; what passes all tests is collected or counted, after it was searched in some lists."""
+    """Read the list. What passes all tests is collected or counted, after it was searched in some lists."""
     raise_low(run, join)
     for i in plan.apart(join, place):
         run.v[i] = run.row[np.uint64(i)]

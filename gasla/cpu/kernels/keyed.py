@@ -48,7 +48,7 @@ def fetch_fields(run: Pass, e):
 
 
 def fetch(array, name, at):
-    """Prefetch a field of a vertex; of a vector, its first items."""
+    """Prefetch a field of a vertex. Of a vector, only the first items are prefetched."""
     if isinstance(plan.vertex_type(name), VectorType):
         prefetch(array[at], ZERO)
     else:
@@ -56,7 +56,7 @@ def fetch(array, name, at):
 
 
 def choose(run: Pass, v):
-    """Set `gathered` to the chosen key with its total and scores, if the vertex receives; empty the table."""
+    """Set `gathered` to the chosen key with its total and scores, if the vertex receives. Empty the table."""
     load(run, "vertex", v, "choose")
     run.local["best", plan.entry] = identity(run)
     for i in range(run.used):

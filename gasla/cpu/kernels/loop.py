@@ -154,7 +154,7 @@ def reach(run: Loop):
 
 
 def choose_team(run: Loop):
-    """Choose the number of threads of the next iteration; a thread alone stays alone while iterations are small."""
+    """Choose the number of threads of the next iteration. A thread alone stays alone while iterations are small."""
     if run.threads > 1 or (run.team > 1 and run.amount >= 2 * run.few):
         run.in_row = run.in_row + 1 if run.amount < run.few else 0
         run.next_threads = choose_threads(run.amount, run.in_row, run.counters, run.control, run.threads)
@@ -196,7 +196,7 @@ def iterate(run: Loop):
 
 
 def afterwards(run: Loop):
-    """Run the stages after apply; each begins when the one before has ended."""
+    """Run the stages after apply. Each begins when the previous one has ended."""
     if "scatter" in plan.functions and not plan.scheduled:
         list_next(run)
         scatter(run)
@@ -224,7 +224,7 @@ def list_next(run: Loop):
 
 
 def ask_to_stop(run: Loop):
-    """Evaluate stop; a barrier keeps threads from writing the fields that it reads before all have evaluated it."""
+    """Evaluate stop. A barrier keeps threads from writing the fields that it reads before all have evaluated it."""
     if "stop" in plan.functions:
         run.done = call(run, "stop")
     if plan.stop_sees_fields:
@@ -232,7 +232,7 @@ def ask_to_stop(run: Loop):
 
 
 def in_order(run: Loop):
-    """Push from the vertices of the current bucket; if there are none, open the next bucket.
+    """Push from the vertices of the current bucket. If there are none, open the next bucket.
 
     If priorities are sums, the width of the next bucket adapts: it doubles if pushes listed few vertices of the last
     bucket, as then hardly any were active twice; else it halves. It is never less than `delta`.
@@ -254,7 +254,7 @@ def in_order(run: Loop):
 
 
 def sparse_or_dense(run: Loop):
-    """Push from active vertices, or pull over all; convert the active set to a list or a bitmap for that."""
+    """Push from active vertices, or pull over all. Convert the active set to a list or a bitmap for that."""
     run.way = run.control[WAY]
     if run.way == 0:
         run.way = DENSE if dense_is_cheaper(run.size, run.edges, run.remaining, run.self_n, plan.ratio) else SPARSE
@@ -286,7 +286,7 @@ def dense(run: Loop):
 
 
 def sparse(run: Loop):
-    """An iteration over active vertices: they push into fields or arrays, or list the receivers, which then gather."""
+    """Iterate over active vertices. They push into fields or arrays, or list the receivers, which then gather."""
     if plan.pushes:
         push(run)
         barrier(run.control, run.threads)

@@ -200,7 +200,7 @@ def all_receivers(run: Pass, ticket, side=""):
 
 
 def words(run: Pass):
-    """Yield the words of a bitmap of all vertices, in chunks; each as its first vertex."""
+    """Yield the words of a bitmap of all vertices, in chunks. Each word is given by its first vertex."""
     size = np.uint64(run.self_n)
     while True:
         start = np.uint64(fetch_add_relaxed(run.counters, DENSE_TICKET, DENSE_CHUNK))

@@ -65,7 +65,7 @@ def split(run: Pass):
 
 
 def rank(run: Pass, v):
-    """Load the values that a vertex's priority depends on; if it is the least part, only parts that changed."""
+    """Load the values that a vertex's priority depends on. If it is the smallest part, load only parts that changed."""
     if not plan.ranks_new:
         load(run, "vertex", v, "priority")
     else:

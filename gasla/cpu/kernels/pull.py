@@ -173,7 +173,7 @@ def gather_rows(run: Pass, v, is_receiver):
 
 
 def fetch_rows(run: Pass, e, distance):
-    """Prefetch the vectors of a neighbor some edges ahead; the hardware prefetcher fetches the rest of long ones."""
+    """Prefetch the vectors of a neighbor some edges ahead. The hardware prefetcher fetches the rest of long ones."""
     if plan.fetched_rows:
         ahead = np.uint64(run.gi[min(e + np.uint64(distance), np.uint64(len(run.gi)) - ONE)])
         for name, places in plan.fetched_rows:
@@ -226,7 +226,7 @@ def within(run: Pass, k, value, identity, kind):
 
 
 def rank(count, kind):
-    """Map a number below 2**23 to one that compares like it; to floats above 1 if floats are selected.
+    """Map a number below 2**23 to one that compares like it. If floats are selected, it is a float above 1.
 
     LLVM turns a selection of floats by an integer comparison into a branch.
     """

@@ -138,7 +138,7 @@ def arrive(run: Pass, u, v):
 
 
 def list_improved(run: Pass, v):
-    """List a vertex that was improved; with priorities, in the current bucket or deferred."""
+    """List a vertex that was improved. With priorities, it goes to the current bucket or is deferred."""
     if plan.prioritised:
         if not plan.ranks_new:
             load(run, "vertex", v, "priority")
@@ -158,7 +158,7 @@ def list_once(run: Pass, v):
 
 
 def improve_parts(run: Pass, u, v):
-    """Reduce the changed parts of u into v; `improved` has the bits of the parts of v that improved."""
+    """Reduce the changed parts of u into v. `improved` has the bits of the parts of v that improved."""
     if plan.lane_gather is None:
         run.gathered = call(run, "gather")
     run.improved = ZERO
@@ -201,7 +201,9 @@ def lane_argument(run: Pass, name, field, at, lane):
 
 
 def apply_at_once(run: Pass, v):
-    """The first thread to reach a vertex applies to it. A vertex not active next is listed, to have its claim cleared.
+    """Apply to a vertex if this thread is the first to reach it.
+
+    If the vertex is not active next, list it to clear its claim.
 
     If the mask refuses the vertex once it has been applied, plain stores suffice: each thread lists it at most once.
     """
@@ -234,7 +236,7 @@ def apply_claimed(run: Pass, v):
 
 
 def keep_first(run: Pass, v):
-    """The first thread to reach a vertex stores its value and lists the vertex."""
+    """Store a vertex's value and list the vertex, if this thread is the first to reach it."""
     if claim(run.claims, v, run.threads > 1):
         if plan.is_single:
             run.acc[v] = call(run, "gather")

@@ -83,7 +83,7 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Return whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
+    """Return whether a vertex of a bucket is active now. Otherwise it waits, unless the bucket is negative."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
@@ -288,7 +288,7 @@ LATE = np.nextafter(LATEST, 0.0)  # stands for inf; a constant, since the compil
 
 @compiled
 def ranked(priority):
-    """Return a priority as a finite number that orders like it; NaN comes last."""
+    """Return a priority as a finite number that orders like it. NaN comes last."""
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), LATE)
@@ -308,7 +308,10 @@ def higher(high, priority):
 
 @compiled
 def share_of_range(low, lows, threads):
-    """The width of buckets if the program implies none: a part of the range of deferred priorities, from `low` on."""
+    """Return the width of buckets if the program implies none.
+
+    It is a part of the range of deferred priorities from `low` on.
+    """
     high = -np.inf
     for thread in range(threads):
         high = max(high, lows[8 * thread + 1])
@@ -317,7 +320,10 @@ def share_of_range(low, lows, threads):
 
 @compiled
 def beyond(low, delta):
-    """The end of the bucket of width `delta` that contains `low`; just above `low` if rounding loses the width."""
+    """Return the end of the bucket of width `delta` that contains `low`.
+
+    If rounding loses the width, it is just above `low`.
+    """
     end = (np.floor(low / delta) + 1.0) * delta
     if not end > low:
         end = np.nextafter(low, np.inf)
@@ -368,7 +374,7 @@ def to_list(thread, threads, control, bits, queue):
 
 @compiled
 def clear(thread, threads, bits):
-    """Zero a bitmap; visible to other threads after the caller's next barrier."""
+    """Zero a bitmap. Other threads see this after the caller's next barrier."""
     words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         bits[w] = np.uint64(0)
@@ -376,14 +382,14 @@ def clear(thread, threads, bits):
 
 @stage
 def clear_both(thread, threads, pair):
-    """Zero both rows of a pair of bitmaps; visible to other threads after the caller's next barrier."""
+    """Zero both rows of a pair of bitmaps. Other threads see this after the caller's next barrier."""
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 
 
 @stage
 def sort_by_level(thread, threads, control, levels, starts, order):
-    """Counting sort of the vertices by level, from level `starts[0, 0]` on; ids stay in order within a level.
+    """Sort the vertices by level, by counting, from level `starts[0, 0]` on. Ids stay in order within a level.
 
     `starts[0]` becomes the offsets of the levels. `starts[1 + t, l]` is the number of vertices of the l-th level in
     thread t's part, then the index of the next of them. The result is visible after the caller's next barrier.

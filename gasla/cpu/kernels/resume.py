@@ -31,7 +31,7 @@ def resume(run: Loop):
 
 
 def fill_active(run: Loop):
-    """Open the next bucket; if all are empty, wake vertices, which may again wait for buckets."""
+    """Open the next bucket. If all are empty, wake vertices, which may again wait for buckets."""
     if plan.has_buckets:
         open_next(run)
     if "wake" in plan.functions and (not plan.has_buckets or run.size == 0):
@@ -61,7 +61,7 @@ def count_active(run: Loop):
 
 
 def own_words(run: Pass):
-    """The thread's part of a bitmap of all vertices, and its counters."""
+    """Return the thread's part of a bitmap of all vertices, and its counters."""
     run.parity = run.self_iteration & 1
     run.mine = run.counts[(run.self_iteration + 2) % 3][own_at(run.thread) :]
     words = (run.self_n + 63) >> 6
@@ -82,7 +82,7 @@ def wait_all(run: Pass):
 
 @stage
 def open_bucket(run: Pass):
-    """Open the lowest bucket that is not empty, and return it; the open one if all are empty.
+    """Open the lowest bucket that is not empty, and return it. If all are empty, return the open one.
 
     One pass lists its vertices: the list is restarted whenever a lower bucket is found.
     """
@@ -123,7 +123,7 @@ def count_edges(run: Pass, v):
 
 @stage
 def wake(run: Pass):
-    """Evaluate wake for every vertex; those that wake are listed, or marked in a bitmap."""
+    """Evaluate wake for every vertex. Those that wake are listed, or marked in a bitmap."""
     own_words(run)
     for name in sorted(plan.doubled):
         run.old[name] = run.v[name][run.parity]  # the copy that the next iteration reads

@@ -11,7 +11,7 @@ from gasla.program.statements import scattered
 
 @stage
 def scatter(run: Pass):
-    """The vertices that are active next write to their out-edges."""
+    """Let the vertices that are active next write to their out-edges."""
     variables(run)
     if plan.staged:
         for v in all_receivers(run, 5):

@@ -44,7 +44,7 @@ def run_loop(run: Loop):
 
 
 def look_ahead(run: Loop):
-    """Decide whether there is another iteration, and of which level; estimate its work in vertices and edges."""
+    """Decide whether there is another iteration, and of which level. Estimate its work in vertices and edges."""
     run.goes_on = run.self_iteration < run.limit and not (run.done or run.stopped)
     if run.goes_on:
         run.level = run.depth - 1 - run.self_iteration if run.backward else run.self_iteration
@@ -52,7 +52,7 @@ def look_ahead(run: Loop):
 
 
 def iterate(run: Loop):
-    """The receivers of a level gather and apply."""
+    """Let the receivers of a level gather and apply."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)

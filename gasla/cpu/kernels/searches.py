@@ -8,7 +8,10 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
 @compiled
 def first_not_less(indices, low, high, w):
-    """The first position in [low, high) of an ascending list whose entry is at least w; `high` if there is none."""
+    """Return the first position in [low, high) of an ascending list whose entry is at least w.
+
+    If there is none, return `high`.
+    """
     while low < high:
         middle = (low + high) >> ONE
         if np.int64(indices[middle]) < np.int64(w):
@@ -20,7 +23,7 @@ def first_not_less(indices, low, high, w):
 
 @compiled
 def owner_of(indptr, place):
-    """Return the list that has the entry at `place`; the last list if there is no such entry."""
+    """Return the list that has the entry at `place`. If there is no such entry, return the last list."""
     low, high = ZERO, np.uint64(len(indptr) - 1)
     while low + ONE < high:
         middle = (low + high) >> ONE

@@ -19,7 +19,7 @@ FEW = np.uint64(16)  # entries that are searched linearly
 
 @compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
-    """Draw positions (draw 0) for a group of walkers; NOWHERE for walkers that have ended."""
+    """Draw positions (draw 0) for a group of walkers. Walkers that have ended get NOWHERE."""
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -36,7 +36,7 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
 
 @compiled
 def begin_drawing(indices, weights, first, last, bits):
-    """Draw a position of a list uniformly; with weights return its first one, for `pick_together`."""
+    """Draw a position of a list uniformly. With weights return its first one, for `pick_together`."""
     if first == last:
         return NOWHERE
     if weights is None:
@@ -49,7 +49,7 @@ def begin_drawing(indices, weights, first, last, bits):
 
 @compiled
 def pick_together(indices, weights, bits, drawing, places, highs, marks):
-    """Draw positions by weight, if there are weights; a group reads first totals, then guides, then prefix sums."""
+    """Draw positions by weight, if there are weights. A group reads first totals, then guides, then prefix sums."""
     if weights is None:
         return
     sums, guides = weights

@@ -87,7 +87,7 @@ class Walk(Record):
 
 @compiled
 def walk(run: Walk):
-    """Walk from all starts, one group after another; `at` holds a group's current vertices."""
+    """Walk from all starts, one group after another. `at` holds a group's current vertices."""
     n, steps = np.uint64(len(run.starts)), np.uint64(run.walks.shape[1] - 1)
     my_scratch, my_marks, at = run.scratch[run.thread], run.marks[run.thread], run.ids[run.thread, 2]
     keys, places = my_scratch[0], my_scratch[1]
@@ -122,7 +122,7 @@ def walk(run: Walk):
 
 
 def arrive(run: Walk, start, end, t, places, at):
-    """Move walkers along their edges; those without one end, and those that restart go back to their starts."""
+    """Move walkers along their edges. Those without one end, and those that restart go back to their starts."""
     for w in range(start, end):
         place = places[w - start]
         if place == NOWHERE:
@@ -186,7 +186,7 @@ def unpack(run: Walk):
 
 @compiled
 def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts, fates, complaint):
-    """Decide which walkers stop or restart; `here` is the vertex of those that do neither, -1 for others."""
+    """Decide which walkers stop or restart. `here` is the vertex of those that do neither, and -1 for others."""
     unpack(run)
     for i in range(np.uint64(len(now))):
         here[i], fates[i], v = now[i], GOES, now[i]
@@ -216,7 +216,7 @@ def decide(run: Walk, i, v, function, number, draw, fate):
 
 @compiled
 def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
-    """Redraw positions for a group until accept lets them pass; draws and lookups of edges alternate.
+    """Redraw positions for a group until accept lets them pass. Draws and lookups of edges alternate.
 
     `places` begin with the positions of draw 0. It ends, because after many refused draws all edges of a list are
     weighed.
@@ -265,7 +265,7 @@ def accept(run: Walk, i):
 
 
 def refuse(run: Walk, i):
-    """A walker draws again."""
+    """Add a walker to those that draw again."""
     run.opened[run.refused] = i
     run.refused += ONE
 
@@ -328,7 +328,7 @@ def draw_again(
 
 @compiled
 def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complaint):
-    """Draw a position by weight times acceptance, over a whole list; NOWHERE if no edge can pass."""
+    """Draw a position by weight times acceptance, over a whole list. Return NOWHERE if no edge can pass."""
     before, v, start, t, walker = at
     total, place = 0.0, NOWHERE
     for k in range(low, high):

@@ -109,7 +109,7 @@ def _divide(
     cuts: dict[int, tuple[float, Array]],
     number: int,
 ) -> Iterator[None]:
-    """Put the cut and the part of each vertex into `cuts`, under the number of this attempt; yields between steps.
+    """Put the cut and the part of each vertex into `cuts`, under the number of this attempt. Yield between steps.
 
     With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
     """
@@ -266,7 +266,7 @@ def _two_sides(level: Level, weights: Array, share: Array, slack: float, needs: 
 
 
 def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int) -> Array:
-    """The sides with the smallest cut, of those that grow from several vertices in two ways, and are improved.
+    """Return the sides with the smallest cut. Sides grow from several vertices in two ways, and are improved.
 
     Side 0 grows to a share of the weight.
     """
@@ -455,7 +455,9 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
 def _best_part(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, v,
 ):  # fmt: skip
-    """The neighboring part with room that gains most from a vertex, and the gain; the vertex's own if there is none.
+    """Return the neighboring part with room that gains most from a vertex, and the gain.
+
+    Without one, return its own part.
 
     A vertex may not leave a part that needs it.
     """
@@ -484,7 +486,7 @@ def _best_part(
 
 @inlined
 def _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
-    """Move a vertex to another part; its neighbors keep the weight of their edges within their parts."""
+    """Move a vertex to another part. Its neighbors keep the weight of their edges within their parts."""
     mine, inside = np.uint64(part[v]), 0.0
     loads[mine] -= weights[v]
     loads[to] += weights[v]

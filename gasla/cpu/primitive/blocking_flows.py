@@ -54,7 +54,7 @@ def _alone(kernel: Any, network: Graph, *args: Array) -> None:
 def _send(
     thread, threads, control, indptr, indices, numbers, back, capacity, flow, level, at, arc, ahead, behind, path, state
 ):
-    """Send flow along shortest paths until none is left; `state` has source, target, and what has been sent.
+    """Send flow along shortest paths until none is left. `state` has source, target, and what has been sent.
 
     `level` is 1 at the source and counts up, -1 at the target and counts down, and 0 at vertices out of reach. `ahead`
     and `behind` are the queues of the searches, `path` and `arc` a path from the source and the places of its edges.

@@ -188,7 +188,10 @@ def _keep(i, words, depth, bits):
 
 @compiled
 def _choose(words, depth, bits):
-    """Choose a pivot, and leave its non-neighbors to be tried; none if one that excludes cliques has all candidates."""
+    """Choose a pivot, and leave its non-neighbors to be tried.
+
+    Leave none if a vertex that excludes cliques has all candidates.
+    """
     rows, sets, counts, numbers = bits
     here, pivot, most, size = sets[depth], _ZERO, np.int64(-1), 0
     for w in range(words):

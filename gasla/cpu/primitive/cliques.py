@@ -132,7 +132,7 @@ def _next(words, untried, state):
 
 @compiled
 def _choose(rows, words, members, untried):
-    """Choose the member with the most neighbors among the members; it and its non-neighbors are to be tried."""
+    """Choose the member with the most neighbors among the members. It and its non-neighbors are to be tried."""
     best, most = _NONE, np.int64(-1)
     for word in range(words):
         left = members[word]
@@ -151,7 +151,7 @@ def _choose(rows, words, members, untried):
 
 @compiled
 def _tell(rows, words, members, after, leaves, pivots):
-    """Count the cliques of up to three members; a clique of i members is a leaf that lacks 3 - i vertices."""
+    """Count the cliques of up to three members. A clique of i members is a leaf that lacks 3 - i vertices."""
     size = edges = triangles = _NONE
     for word in range(words):
         left = members[word]

@@ -175,7 +175,7 @@ def _visit(thread, threads, control, indptr, indices, starts, before, after, par
 
 @compiled
 def _dominate(thread, threads, control, indptr, indices, order, place, up, low, label, over, head, after, idom, stack):
-    """Find the immediate dominator of each vertex; all vertices are numbered in the order of a search.
+    """Find the immediate dominator of each vertex. All vertices are numbered in the order of a search.
 
     `low[i]` is the semidominator. `over` is a forest of those that are done: above each, `label` has the vertex of the
     smallest semidominator. `head` and `after` list the vertices of each semidominator.
@@ -231,7 +231,7 @@ def _lowest(v, low, label, over, stack):
 
 @compiled
 def _peel(thread, threads, control, indptr, indices, degree, order, place, first):
-    """Remove vertices in the order of their remaining degrees; those of degree d begin at `first[d]` in `order`."""
+    """Remove vertices in the order of their remaining degrees. Those of degree d begin at `first[d]` in `order`."""
     n = np.uint64(len(degree))
     for v in range(n):
         degree[v] = indptr[v + _ONE] - indptr[v]

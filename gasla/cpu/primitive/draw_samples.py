@@ -39,7 +39,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex, one row per vertex; -1 where a vertex has fewer."""
+    """Sample `k` neighbors of each vertex, one row per vertex. It has -1 where a vertex has fewer."""
     neighbors = np.empty((len(ids), k), ids.dtype)
     _draw_rows(lists, ids, None, k, 0, draws, neighbors.reshape(-1), None)
     return neighbors
@@ -243,7 +243,7 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
 
 @compiled
 def _draw_of_rest(drawn, count, first, last, weights, part):
-    """Draw among the edges not drawn yet by adding their weights; the length of the list if all weigh 0."""
+    """Draw among the edges not drawn yet by adding their weights. If all weigh 0, return the length of the list."""
     total = 0.0
     for place in range(first, last):
         if weight(weights, first, place) > 0 and not _has(drawn, count, place - first):

@@ -24,7 +24,7 @@ _LOOKS = 256  # work per edge, roughly, in units of one edge that is read
 
 
 class Events(NamedTuple):
-    """The edges in several orders; `indptr` has the first position of each vertex."""
+    """The edges in several orders. `indptr` has the first position of each vertex."""
 
     pairs: tuple[Array, Array, Array, Array]  # by smaller and larger end, then time; how many before lead to the larger
     leaving: tuple[Array, Array]  # the times of the edges from each vertex, ascending
@@ -33,7 +33,7 @@ class Events(NamedTuple):
 
 
 def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> list[int]:
-    """The number of triples of ascending times, the third at most the end of the first, by second and third edge.
+    """Count the triples of ascending times by second and third edge. The third time is at most the end of the first.
 
     The first edge leads from vertex 0 to 1. The kinds of others are 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1; entry
     6 i + j has the number of those whose second edge is of kind i, and whose third of kind j. Edges are no loops, and

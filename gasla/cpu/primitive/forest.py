@@ -27,7 +27,10 @@ _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """A first forest: the parent of a vertex is its first out-neighbor if that is smaller, else the vertex itself."""
+    """Return a first forest.
+
+    The parent of a vertex is its first out-neighbor if that is smaller, else the vertex itself.
+    """
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
     return parents
@@ -41,7 +44,7 @@ def link(
     known: int | None,
     across: tuple[Array, Array] | None,
 ) -> None:
-    """Unite the trees at both ends of every edge, in place; `across` has numbers and sizes of subtrees."""
+    """Unite the trees at both ends of every edge, in place. `across` has numbers and sizes of subtrees."""
     lists = graph.out
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
@@ -95,7 +98,7 @@ def label_components(graph: Graph) -> tuple[int, Array]:
 
 @contextmanager
 def _packed(parents: Array) -> Iterator[Array]:
-    """The array itself if it is contiguous, else a contiguous copy that is written back at the end."""
+    """Yield the array itself if it is contiguous. Otherwise yield a contiguous copy that is written back at the end."""
     flat = np.ascontiguousarray(parents)
     yield flat
     if flat is not parents:
@@ -159,7 +162,9 @@ def _link_list(parents, v, indices, low, high, last_root):
 
 @compiled
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, joins, grain):
-    """Link the edges of vertices outside the known tree; with `joins`, those of a vertex until it has joined that tree.
+    """Link the edges of vertices outside the known tree.
+
+    With `joins`, stop at an edge that joins the vertex to that tree.
 
     An edge that this skips must be read from its other end, too: then either end links it, or both are in the tree.
     """
@@ -296,7 +301,7 @@ def _label(
 
 @compiled
 def _majority(parents):
-    """The root that over half of a sample of vertices have as parent, if there is one (Boyer and Moore's vote)."""
+    """Return the root that over half of a sample of vertices have as parent, if any (Boyer and Moore's vote)."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
         label = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])

@@ -71,7 +71,7 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, totals, marks):
-    """Mark each entry of the longer list with how often it occurs there; all marks are 0 between two groups."""
+    """Mark each entry of the longer list with how often it occurs there. All marks are 0 between two groups."""
     mine = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:

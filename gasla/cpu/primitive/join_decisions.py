@@ -65,7 +65,10 @@ class Decisions:
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
     def _tested(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """The lists that are tested by marks: all of vertices before the last one, except a single one that is read."""
+        """Return the lists that are tested by marks.
+
+        These are all of vertices before the last one, except a single one that is read.
+        """
         within = self.earlier(join, place)
         if len(within) == 1 and not self.latest(join, place):
             within = []

@@ -24,7 +24,10 @@ _LOPSIDED = np.uint64(16)  # if one list is this many times as long, the other's
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """The common out-neighbors of sources[i] and targets[i], larger than above[i] if given: i, and the vertex."""
+    """Return the common out-neighbors of sources[i] and targets[i], as pairs of i and vertex.
+
+    Each is larger than above[i], if given.
+    """
     lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
     least = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
@@ -63,7 +66,7 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
-    """Count the common entries of two ascending lists, the shorter first; `is_writing` stores them from `place` on."""
+    """Count the common entries of two ascending lists, the shorter first. `is_writing` stores them from `place` on."""
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:
         w = indices[i]

@@ -119,7 +119,7 @@ def _find_levels(
     refine: bool,
     levels: list[Array],
 ) -> Iterator[None]:
-    """Append the communities after each level to `levels`; yields between them.
+    """Append the communities after each level to `levels`. Yield between levels.
 
     All arrays are the generator's own, or held by it: it may go on in its thread after its caller was interrupted.
     """
@@ -226,7 +226,7 @@ def _carry(each, sums, v, old, new):
 
 @compiled
 def visits(n, first, step, runs):
-    """Yield the vertices by runs of adjacent ones; the runs are scattered, since hubs often have the smallest ids."""
+    """Yield the vertices by runs of adjacent ones. The runs are scattered, since hubs often have the smallest ids."""
     run = first
     for _ in range(runs):
         for v in range(run * _RUN, min(run * _RUN + _RUN, n)):  # noqa: UP028 - the language has no `yield from`
@@ -239,7 +239,7 @@ def _move(
     starts, ends, indices, values, a, b, sizes, fixed, label, within, share, most_size, first, step, runs, due, totals,
     near, empty, members, sum_a, sum_b, sum_sizes,
 ):  # fmt: skip
-    """Sweep over the vertices until few still move; once if they stay within communities.
+    """Sweep over the vertices until few still move. If they stay within communities, sweep once.
 
     `due` counts a vertex's neighbors that have moved. `empty` has the labels that no vertex has, `spare` of them.
     """
@@ -293,7 +293,10 @@ def _count(label, members, empty):
 
 @inlined
 def _recount(members, empty, spare, old, new):
-    """A vertex has moved from one label to another. Return how many labels are empty."""
+    """Count the members of the labels after a vertex has moved from one to another.
+
+    Return how many labels are empty.
+    """
     spare -= np.uint64(members[new] == 0)
     members[old] -= 1
     members[new] += 1
@@ -318,7 +321,7 @@ def _weigh(indices, values, label, within, v, low, high, totals, near):
 
 @inlined
 def _notify(indices, label, fixed, low, high, best, due):
-    """The neighbors of a vertex that has moved are due, except those in its new community."""
+    """Mark the neighbors of a vertex that has moved as due, except those in its new community."""
     for k in range(low, high):
         u = np.uint64(indices[k])
         if fixed is None or not fixed[u]:

@@ -35,7 +35,7 @@ _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
 
 class ByDegree(NamedTuple):
-    """The edges of a simple graph from the lower to the higher vertex; vertices are ranked by degree.
+    """The edges of a simple graph from the lower to the higher vertex. Vertices are ranked by degree.
 
     `vertices[r]` has rank r. The higher neighbors of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
     lower neighbor u, `rests[rest_starts[r]:rest_starts[r + 1]]` has the remainder of u's list behind r.
@@ -49,7 +49,7 @@ class ByDegree(NamedTuple):
 
 
 def simplify(graph: Graph) -> Graph:
-    """Return the simple graph: each edge once in both directions, no self loops; the graph itself if it is simple."""
+    """Return the simple graph: each edge once in both directions, no loops. If the graph is simple, return itself."""
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 
@@ -69,14 +69,14 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """The input of `count_common_neighbors`: a simple graph's sorted lists if all are short, else its `ByDegree`."""
+    """Return the input of `count_common_neighbors`: a graph's sorted lists if all are short, else its `ByDegree`."""
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
 ) -> tuple[int, Array | None]:
-    """Count the triangles, or a share (i, k) of them; with `per_vertex`, also those at each vertex."""
+    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count those at each vertex."""
     count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
     counted: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
     return counted
@@ -202,7 +202,7 @@ def _orient(
 
 @compiled
 def _rank(indptr, by_degree, ranks, vertices):
-    """A counting sort of the vertices by degree."""
+    """Sort the vertices by degree, by counting."""
     n = np.uint64(len(ranks))
     for v in range(n):
         by_degree[np.uint64(indptr[v + _ONE] - indptr[v] + 1)] += 1

@@ -312,7 +312,7 @@ def _list(
 
 @compiled
 def _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows):
-    """Write the paths whose first edges are those of path[0] that `at` has; the last edge is to be in its place."""
+    """Write the paths whose first edges are those of path[0] that `at` has. The last edge is to be in its place."""
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     last = _NONE if target == np.uint64(path[0]) else np.int64(target)

@@ -18,7 +18,10 @@ _GRAIN = np.uint64(16)  # rows that a thread takes at once: one may be long
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Columns and values of the k best entries of each row, the best first; -1 and 0 where a row has fewer."""
+    """Return columns and values of the k best entries of each row, the best first.
+
+    Rows with fewer end with -1 and 0.
+    """
     rows = len(indptr) - 1
     columns, best = np.full((rows, k), -1, indices.dtype), np.zeros((rows, k), values.dtype)
     if k:

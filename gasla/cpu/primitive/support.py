@@ -74,7 +74,7 @@ def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) 
 
 @compiled
 def _merge(thread, threads, control, lists, weights, counts, grain):
-    """Merge the ascending lists of both ends of each edge; the count is stored for both directions."""
+    """Merge the ascending lists of both ends of each edge. The count is stored for both directions."""
     indptr, indices = lists
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):

@@ -95,7 +95,7 @@ class ProductPlan:
 
     @cached_property
     def printed(self) -> dict[str, Compiled]:
-        """The semiring's functions, by name; loaded only when a kernel is compiled."""
+        """The semiring's functions, by name. They are loaded only when a kernel is compiled."""
         imports = [f"from {module} import {name}" for name, module in self.imports().items()]
         head = "\n".join([HEADER.format(name=title(self.terms.name)), *imports])
         texts = [head, printer.PRELUDE, *("@compiled\n" + text for text in self.functions())]
@@ -161,7 +161,10 @@ class VectorPlan(ProductPlan):
         return sum(bool(functools.reduce(combine, truths)) << bits for bits, truths in enumerate(numbers))
 
     def functions(self) -> list[str]:
-        """Return the product, how two combine, when a total is final, how it is merged; the first two also for four."""
+        """Return functions for a product, two combined, when a total is final, and a merge.
+
+        The first two exist for four, too.
+        """
         terms = self.terms
         texts = [
             printer.function("product", terms.symbols, terms.product, write),
@@ -249,7 +252,7 @@ class BatchedPlan(ProductPlan):
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
-        """The printed functions: lookups of an entry, its product, the combination of two, and the stored value."""
+        """Return the printed functions: lookups of an entry, its product, two combined, and the stored value."""
         make = functools.partial(printer.function, write=vector_printer.write)
         texts = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
         texts.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
@@ -363,7 +366,10 @@ class SparsePlan(ProductPlan):
 
 @once(most=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
-    """The plan of a product of a matrix and a vector, cached; with a `height` of slots, that of a batched product."""
+    """Return the cached plan of a product of a matrix and a vector.
+
+    With a `height` of slots, it is a batched product's.
+    """
     return BatchedPlan(terms, masked, height) if height else VectorPlan(terms, masked)
 
 

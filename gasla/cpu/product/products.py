@@ -38,7 +38,7 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return the lists of a matrix; not cached, as they are SciPy's own arrays, and kernels check them."""
+    """Return the lists of a matrix. They are not cached, as they are SciPy's own arrays, and kernels check them."""
     return make()
 
 

@@ -19,7 +19,7 @@ GRAIN = 1 << 14  # products that a thread takes at once
 
 
 class Rows:
-    """Checked matrices, and their rows divided into parts of about equal work; for both kinds of products."""
+    """Checked matrices, and their rows divided into parts of about equal work. Both kinds of products use them."""
 
     def __init__(self, A: Lists, B: Lists, mask: Lists | None, only_masked: bool) -> None:
         self.A, self.B, self.mask, self.only_masked = A, B, mask, only_masked
@@ -80,7 +80,7 @@ def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int 
 
 
 class Product(Rows):
-    """A product that is counted before it is filled in; see `gasla.engines.MatrixProduct`."""
+    """A product that is counted before it is filled in. `gasla.engines.MatrixProduct` describes it."""
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         super().__init__(A, B, left_out, only_masked=False)

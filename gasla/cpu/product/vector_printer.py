@@ -31,7 +31,7 @@ def _name(expr: Expr) -> str:
 
 
 def imports(exprs: Iterable[Expr]) -> dict[str, str]:
-    """The names that a module needs for the vector functions in some expressions, with the modules that define them."""
+    """Return the names that a module needs for the vector functions in some expressions, and their modules."""
     called = [_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
     return dict.fromkeys(["NATIVE", *called] if called else [], "gasla.cpu.runtime.vector_math")
 

@@ -101,7 +101,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def wide_scratch(self) -> dict[str, VectorType]:
-        """The type of each scratch array for wide vectors that functions return; each thread has a row."""
+        """The type of each scratch array for wide vectors that functions return. Each thread has a row."""
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
@@ -115,7 +115,7 @@ class CpuPlan(Plan):
 
     @property
     def sends_news(self) -> bool:
-        """Whether a vertex sends only the parts that changed since it last sent; each part has a bit."""
+        """Whether a vertex sends only the parts that changed since it last sent. Each part has a bit."""
         return bool(self.absorbs) and not self.is_single
 
     @property
@@ -246,7 +246,10 @@ class CpuPlan(Plan):
 
     @property
     def ratio(self) -> int:
-        """How many edges a pull checks in the time of one edge of a push; more if a pull may stop early."""
+        """The number of edges that a pull checks in the time of one edge of a push.
+
+        It is larger if a pull may stop early.
+        """
         return 15 if self.leaves_early else 2
 
     def asks_active(self, is_receiver: bool) -> bool:
@@ -423,12 +426,12 @@ class CpuPlan(Plan):
 
 
 def array_of(kind: Any, is_doubled: bool = False) -> Array:
-    """Return how an array of values of a type is laid out; those of a vector lie side by side."""
+    """Return how an array of values of a type is laid out. Those of a vector lie side by side."""
     return (kind.scalar, 2 + is_doubled) if isinstance(kind, VectorType) else (kind, 1 + is_doubled)
 
 
 def literal(value: Any, kind: Any) -> Any:
-    """Return a constant of a type; of vectors and tuples, a tuple of constants."""
+    """Return a constant of a type. A vector or a tuple becomes a tuple of constants."""
     if isinstance(kind, TupleType):
         return tuple(literal(v, k) for v, k in zip(value, kind.items))
     if isinstance(kind, VectorType):

@@ -70,7 +70,10 @@ def fingerprint_of_product(terms: Terms, *more: Any) -> str | None:
 
 
 def described(*parts: Any) -> str | None:
-    """Return the hash of all that kernels follow from; None if a part can't be described. Monoids come with a type."""
+    """Return the hash of all that kernels follow from, or None if a part can't be described.
+
+    Monoids come with a type.
+    """
     try:
         texts = [files(), *map(_Describer(), parts)]
     except Undescribed:

@@ -66,7 +66,7 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def printed(self) -> Mapping[str, Compiled]:
-        """The functions that are printed from expressions, by name; loaded only when a kernel is compiled."""
+        """The functions that are printed from expressions, by name. They are loaded only when a kernel is compiled."""
         printable = self._printable()
         parts = [HEADER, printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []

@@ -51,7 +51,7 @@ class Start:
         return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the initial values if some of n vertices have their own; `check` raises if one of them is wrong."""
+        """Return the initial values if some of n vertices have their own. `check` raises if one of them is wrong."""
         values, places = self._seeds
         if len(values) != len(given) + 1:
             assert self.value is not None
@@ -71,7 +71,7 @@ def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
 
 
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
-    """Return the arrays of a schedule before the first run sorts them; each thread counts in its own row of offsets."""
+    """Return the arrays of a schedule before the first run sorts them. Each thread counts in its own row of offsets."""
     levels, first = in_32_bits(schedule)
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)
     starts[0, 0] = first

@@ -39,7 +39,7 @@ BOTH, AGAIN = 6, 64  # choices by turns at first; later one in so many is for th
 
 @helper
 def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  # pragma: no cover - compiled
-    """Return whether a run stays on one thread, where sharing may be dear; earlier runs on this graph tell.
+    """Return whether a run stays on one thread, where sharing may be dear. Earlier runs on this graph tell.
 
     What sharing costs depends on the measured costs, and on how often this program's threads write near each other.
     """
@@ -63,7 +63,7 @@ def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pra
 def run_loop(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Run a loop; it begins on one thread if the others sleep and the run allows that."""
+    """Run a loop. It begins on one thread if the others sleep and the run allows that."""
     pool, paces = words_at(control[POOL], POOL_SIZE), words_at(control[PACES], PACES_SIZE)
     begins = threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0
     asleep = begins and control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)

@@ -267,7 +267,7 @@ class Prepared(Synchronous, Binding):
             self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
-        """Return a new array for a field; the kernel fills it where the initial values allow that."""
+        """Return a new array for a field. The kernel fills it where the initial values allow that."""
         arguments, place = self._arguments, start.place
         if given is None and start.value is not None:
             filling = start.alike
@@ -290,7 +290,7 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _fill(self, start: Start, given: Any, array: np.ndarray) -> np.ndarray:
-        """Use a given array for a field; it keeps its values if no initial values are given."""
+        """Use a given array for a field. It keeps its values if no initial values are given."""
         filling = start.nothing
         if type(given) is dict and start.value is not None:
             filling = start.seed(given, self.graph.n, self._check_seed)
@@ -402,7 +402,7 @@ class Prepared(Synchronous, Binding):
         launch(call, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
-        """Pass a schedule to the loop; its first run sorts the vertices by level."""
+        """Pass a schedule to the loop. Its first run sorts the vertices by level."""
         known = schedule.made.get(self._levels)
         words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
         place = self._places["receivers"]
@@ -524,5 +524,5 @@ class Prepared(Synchronous, Binding):
 
 
 def _words(value: Any) -> Any:
-    """Return an argument; of a float16 array its bits, as kernels take them."""
+    """Return an argument. A float16 array becomes its bits, as kernels take them."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

@@ -14,7 +14,7 @@ from gasla.program.program import VertexProgram
 
 
 class Staged(Prepared):
-    """A program, a graph, and the arrays between stages; `gasla.gpu.program.staged.Staged` is its GPU counterpart."""
+    """A program, a graph, and the arrays between stages. `gasla.gpu.program.staged.Staged` is its GPU counterpart."""
 
     _has_begun = False
 
@@ -33,7 +33,7 @@ class Staged(Prepared):
         return dict(zip(self._places, self._arguments, strict=True))
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
-        """Gather for each receiver; the values are kept for `apply`."""
+        """Gather for each receiver. The values are kept for `apply`."""
         if self.plan.keeps_active:
             self._get("bits")[:] = 0
             for parity in (0, 1):
@@ -58,7 +58,7 @@ class Staged(Prepared):
         return admitted
 
     def edge_mask(self, vertices: np.ndarray, edges: EdgeFrontier, places: np.ndarray, iteration: int) -> np.ndarray:
-        """Return which out-edges of vertices the edge mask admits; `places` are their positions in the lists."""
+        """Return which out-edges of vertices the edge mask admits. `places` are their positions in the lists."""
         self.over("edge_mask", vertices, iteration)
         admitted: np.ndarray = self._get("admitted")[places]
         return admitted

@@ -46,7 +46,7 @@ def walk_source(plan: WalkPlan) -> str:
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk from each start for `steps` steps; one row per walker. The first walker has the number `first`."""
+    """Walk from each start for `steps` steps. Return one row per walker. The first walker has the number `first`."""
     plan, graph = walking.plan, walking.graph
     lists, walks = graph.out, np.empty((len(starts), steps + 1), graph.id_dtype)
     near = (graph.sorted_out.indptr, graph.sorted_out.indices) if plan.pair_count else (None, None)

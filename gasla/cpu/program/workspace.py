@@ -24,7 +24,7 @@ def workspaces(graph: Graph) -> deque[Workspace]:
 
 
 def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
-    """Arrays of these shapes and types by name, from a workspace; missing ones are added to it."""
+    """Return arrays of these shapes and types by name, from a workspace. Missing ones are added to it."""
     for item in shapes.items():
         if item not in workspace:
             workspace[item] = np.empty(*item[1])
@@ -100,5 +100,8 @@ def team_for(graph: Graph, once: bool = False) -> int:
 
 
 def least_shared(once: bool) -> int:
-    """The least number of vertices and edges that several threads share; more if each vertex takes part `once`."""
+    """Return how many vertices and edges several threads share at least.
+
+    It is more if each vertex takes part `once`.
+    """
     return SMALL << (3 if once else 0)

@@ -62,7 +62,10 @@ def block_size(n: int, threads: int) -> np.uint64:
 
 @compiled
 def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
-    """Wait for all threads; False if the pass was stopped. With `again`, blocks start from the first vertex again."""
+    """Wait for all threads.
+
+    Return False if the pass was stopped. With `again`, blocks start from the first vertex again.
+    """
     barrier(control, threads)
     if thread == 0:
         control[LEAVE] = is_stopped(control)  # read once, so that all threads leave at the same barrier

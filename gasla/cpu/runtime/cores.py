@@ -11,7 +11,7 @@ NO_LIMIT = 1 << 20
 
 
 def usable() -> int:
-    """Return the number of threads that can run at the same time; at least one."""
+    """Return the number of threads that can run at the same time. It is at least one."""
     return min(_bound_to(), _share(cgroups.CGROUPS, cgroups.MEMBERSHIP))
 
 

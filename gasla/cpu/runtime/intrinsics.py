@@ -55,7 +55,7 @@ _TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)  # n
 
 @Compiled
 def read_clock(clock):
-    """Read a clock of the system, in nanoseconds; 0 where it has none."""
+    """Read a clock of the system, in nanoseconds. Return 0 where it has none."""
     if not _has_clocks:
         return 0
     time = _local(np.int64, 2)
@@ -75,7 +75,7 @@ def now():
 
 @Compiled
 def take_marks(marks, index):
-    """Return which of the 64 bytes from an index on are nonzero, as bits of a uint64; sets the bytes to 0."""
+    """Return which of the 64 bytes from an index on are nonzero, as bits of a uint64. Set the bytes to 0."""
     none = _splat(np.uint8(0), 64)
     mask = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)

@@ -41,7 +41,7 @@ def first(quad):
 
 @inlined
 def gather(array, indices, index, bound):
-    """Gather array[indices[index]] to array[indices[index + 3]]; the second result is whether all are below `bound`."""
+    """Gather array[indices[index]] to array[indices[index + 3]]. The second result is whether all are below `bound`."""
     a, b = np.uint64(indices[index]), np.uint64(indices[index + _ONE])
     c, d = np.uint64(indices[index + _TWO]), np.uint64(indices[index + _THREE])
     if a >= bound or b >= bound or c >= bound or d >= bound:

@@ -148,7 +148,7 @@ def set_num_threads(count: int) -> None:
 
 def get_num_threads() -> int:
     """
-    The number of threads that the CPU's kernels use.
+    Return the number of threads that the CPU's kernels use.
 
     It is the number given to `set_num_threads`, else the environment variable ``GASLA_NUM_THREADS``, else one for each
     core.
@@ -179,7 +179,7 @@ def _limit_at_start() -> int:
 
 
 def _log_missing_cores(wanted: int) -> None:
-    """Log that a run has fewer threads than asked for; MOST asks for all."""
+    """Log that a run has fewer threads than asked for. MOST asks for all."""
     if (there := cores.usable()) < wanted < MOST:
         LOG.info("%d threads are asked for; runs use %d, one for each core that the process may use", wanted, there)
 
@@ -219,7 +219,7 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """One iteration of a loop that waits for another thread; `times` counts the iterations so far.
+    """Wait for another thread for one iteration of a loop. `times` counts the iterations so far.
 
     After SPINS turns the thread sleeps for NAP microseconds in each, as the other thread probably has no core. It does
     not yield: it would then wait for the whole time slice of another process, which takes milliseconds.
@@ -292,7 +292,7 @@ def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread has arrived; afterwards all threads see all writes from before the barrier."""
+    """Wait until every thread has arrived. Afterwards all threads see all writes from before the barrier."""
     if threads == 1:
         return
     generation = load_relaxed(control, GENERATION)
@@ -329,7 +329,7 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 
 @helper
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
-    """Wait until the word is `at`, and increment it; the first thread also waits for the other's increment."""
+    """Wait until the word is `at`, and increment it. The first thread also waits for the other's increment."""
     times = 0
     while load_acquire(word, 0) != at:
         stand_by(times)
@@ -342,7 +342,7 @@ def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no co
 
 @helper
 def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure what sharing costs, unless that is known; the caller holds the threads."""
+    """Measure what sharing costs, unless that is known. The caller holds the threads."""
     if pool[PROBE] != 0 and not is_measured(pool):
         control = words_at(pool[PROBE_CONTROL], CONTROL_SIZE)
         control[TEAM], control[FIRST] = 2, np.int64(this_thread())
@@ -357,7 +357,7 @@ def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
 
 @helper
 def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
-    """The number of vertices and edges of an iteration below which one thread is faster than several with barriers.
+    """Return the number of vertices and edges of an iteration below which one thread beats several with barriers.
 
     An iteration has some four barriers, and moves as many lines twice: counters and tickets. An edge that is in a cache
     takes a nanosecond.
@@ -405,7 +405,7 @@ else:
 
     @helper
     def _this_core() -> int:  # pragma: no cover - compiled
-        """The system has no such function."""
+        """Return -1, because the system has no such function."""
         return -1
 
 
@@ -473,7 +473,7 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wake the workers of a team without a job yet; the caller continues, and will give them one soon."""
+    """Wake the workers of a team without a job yet. The caller continues, and will give them one soon."""
     mailboxes = words_at(control[MAILBOXES], threads)
     left_out = _slowest(mailboxes, threads)
     for i in range(threads):
@@ -483,7 +483,7 @@ def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - c
 
 @contextmanager
 def time_kernels() -> Iterator[Callable[[], int]]:
-    """Add up the time of all launches within the block; yields a function that returns it, in nanoseconds."""
+    """Add up the time of all launches within the block. Yield a function that returns it, in nanoseconds."""
     _timer[IS_ON] = 1
     try:
         yield lambda: int(_timer[SPENT])
@@ -492,7 +492,10 @@ def time_kernels() -> Iterator[Callable[[], int]]:
 
 
 def hold(turn: threading.Lock) -> bool:
-    """Hold the threads until the caller releases this lock, which it has acquired; False if another run holds them."""
+    """Hold the threads until the caller releases this lock, which it has acquired.
+
+    Return False if another run holds them.
+    """
     with _changing:
         if _holder[0] is not turn:
             if are_taken():
@@ -502,7 +505,7 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """`hold` the threads, and start those that are missing. Returns how many there are; 1 if another run holds them."""
+    """Hold the threads, and start those that are missing. Return how many there are, or 1 if another run holds them."""
     if wanted == 1 or not hold(turn):
         return 1
     if not pool.item(PROBE):
@@ -524,7 +527,7 @@ def run_parallel(
     short: bool = False,
     loose: bool = False,
 ) -> None:
-    """`launch` a kernel; with one thread if another run holds the threads."""
+    """Launch a kernel by `launch`. It gets one thread if another run holds the threads."""
     turn = threading.Lock()
     with turn:
         launch(kernel, control, args, take(turn, threads), watch, short, loose)

@@ -96,7 +96,10 @@ def _function(name: str, dtype: Any) -> Builtin:
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:
-    """An exponential that takes the same time for all values: the library computes subnormal results one by one."""
+    """Return an exponential that takes the same time for all values.
+
+    The library computes subnormal results one by one.
+    """
     near, one, middle = kind(limit), kind(1), kind(0.5)
 
     @compiled

@@ -76,7 +76,7 @@ if has("pthread_getcpuclockid"):
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """Return the time minus the CPU time of all workers, in nanoseconds; minus `since`, its value at the start."""
+        """Return the time minus the CPU time of all workers, in nanoseconds, minus `since`, its value at the start."""
         result = now()
         for address in addresses:
             result -= read_clock(np.int32(words_at(address, MAILBOX_SIZE)[CLOCK]))
@@ -90,7 +90,7 @@ else:
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """The system has no such clock."""
+        """Return 0, because the system has no such clock."""
         return 0
 
 
@@ -126,7 +126,7 @@ else:
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """The system can't bind a thread to a core."""
+        """Return False, because the system can't bind a thread to a core."""
         return False
 
     @helper

@@ -88,7 +88,7 @@ def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
 
 
 def largest_part(sample: np.ndarray) -> np.ndarray:
-    """The most frequent part among the ends of the given edges, followed by the parts that these edges join to it."""
+    """Return the most frequent part among the ends of the given edges, and the parts that these edges join to it."""
     if not len(sample):
         return sample.ravel()
     parts, counts = np.unique(sample[:, 0], return_counts=True)

@@ -96,7 +96,7 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
 
 
 def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the components by their least vertices; returns each own vertex's component, and their number."""
+    """Number the components by their smallest vertices. Return each own vertex's component, and their number."""
     first = share.bounds[communicator.rank]
     is_root = labels == np.arange(first, first + len(labels))
     counts = np.concatenate(communicator.allgather(np.array([is_root.sum()], np.int64)))

@@ -29,7 +29,10 @@ class DistributedPrimitives:
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
 
     def simplify(self, graph: Any) -> Any:
-        """The simple undirected graph: each edge in both directions, no self loops; `graph` itself if it is one."""
+        """Return the simple undirected graph: each edge in both directions, no loops.
+
+        If `graph` is one, return itself.
+        """
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:

@@ -30,7 +30,10 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
 
 def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Whether j -> i is stored as often as i -> j, for all i and j; with `weighted`, as often with each value."""
+    """Return whether j -> i is stored as often as i -> j, for all i and j.
+
+    With `weighted`, this holds for each value.
+    """
     shard = share.shard
     lists, values = shard.graph.in_, shard.graph.valued.each if weighted else None
     own = lists_on(lists.indptr).imbalance(
@@ -43,7 +46,7 @@ def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bo
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
-    """A rank's share of the simple undirected graph: both directions of each edge once, no self loops, no values."""
+    """Return a rank's share of the simple undirected graph: both directions of each edge once, no loops, no values."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     edges = share.edges().on("cpu")
     src, dst = (np.concatenate(pair) for pair in ((edges.src, edges.dst), (edges.dst, edges.src)))

@@ -23,7 +23,7 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """The number of triangles of a simple graph; with `per_vertex`, keeps the counts of own vertices on the rank."""
+    """Count the triangles of a simple graph. With `per_vertex`, keep the counts of own vertices on the rank."""
     shard = shard_on(rank, graph, "in")
     local = shard.graph_on("cpu").in_
     owners, neighbors = local.owners().astype(np.int64), local.indices.astype(np.int64)
@@ -43,7 +43,10 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
 
 
 def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """`count_triangles` where each rank has the whole graph; the counts of own vertices stay on its card."""
+    """Count triangles as `count_triangles` does, where each rank has the whole graph.
+
+    The counts of own vertices stay on its GPU.
+    """
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
     total, counts = primitives.count_common_neighbors(lists, per_vertex, (communicator.rank, communicator.size))
@@ -56,7 +59,7 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
-    """Return the ascending lists of own vertices and mirrors; entries are renumbered in the order of global ids."""
+    """Return the ascending lists of own vertices and mirrors. Entries are renumbered in the order of global ids."""
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
     sends = [shard.array_on("cpu", ("sends", r), ids) for r, ids in enumerate(shard.sends)]

@@ -41,14 +41,14 @@ from gasla.progress import follow, is_watched
 
 
 class Compiled:
-    """Runs programs on all ranks by the engine of their device; see `gasla.engines.Runner`."""
+    """Runs programs on all ranks by the engine of their device. It is a `gasla.engines.Runner`."""
 
     compiled = True
 
     def prepare(
         self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> "DistributedRuns":
-        """Check the program; only options are prepared."""
+        """Check the program. Only options are prepared."""
         kind: Any = type(program)
         traced = kind.traced(graph.id_dtype)
         check_supported(program, traced, scheduled)
@@ -229,7 +229,7 @@ class DistributedRun(Synchronous):
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
     def outcome(self) -> Outcome:
-        """Return the current results of the run; fields are copies."""
+        """Return the current results of the run. Fields are copies."""
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
         n, ranks = self._graph.n, self._graph.ranks
@@ -267,7 +267,9 @@ class DistributedRun(Synchronous):
 def _parts_together(
     group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options
 ) -> tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None:
-    """The parts of the graph that the ranks here have, if all kernels can exchange the program's values; else None.
+    """Return the parts of the graph that the ranks here have, if all kernels can exchange the program's values.
+
+    Otherwise return None.
 
     They are kept by a rank, so that the memory of GPUs is free when the cluster is closed.
     """
@@ -315,7 +317,7 @@ def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[
 
 
 def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """Return the value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
+    """Return the value of a collective function, cached. It is repeated if any rank lacks it, because it had failed."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):
         parts[key] = make()
@@ -323,7 +325,7 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
-    """The shard that a program runs on, and the degrees of its vertices that the program may read (collective)."""
+    """Return the shard that a program runs on, and the degrees of its vertices that it may read (collective)."""
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     shard = shard_on(rank, graph, program.direction, traced.looks_up)

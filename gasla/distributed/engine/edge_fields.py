@@ -21,7 +21,7 @@ from gasla.reference.on_arrays import write
 
 
 def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> None:
-    """Call `scatter` for the local out-edges of active vertices; `run` is a RankRun."""
+    """Call `scatter` for the local out-edges of active vertices. `run` is a RankRun."""
     shard, types, functions = run.shard, run.traced.edge_types, run.functions()
     functions.seen_by_others = seen_by_others
     values = {name: kind for name, kind in types.items() if name not in functions.edge}
@@ -34,7 +34,10 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
 
 
 def _values(run: Any, name: str, kind: Any) -> np.ndarray:
-    """The attribute that an edge field of the program holds, or the edge values, in its type; ones without values."""
+    """Return the attribute that an edge field of the program holds, or the edge values, in its type.
+
+    Without values, they are ones.
+    """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
     return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
@@ -67,7 +70,7 @@ def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
 
 
 def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
-    """Send the values of a shard's edges to the ranks that hold their edge numbers; returns this rank's range."""
+    """Send the values of a shard's edges to the ranks that hold their edge numbers. Return this rank's range."""
     bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts = places_by_owner(bounds, edge_ids)
     ids = exchange_joined(communicator, [edge_ids[part] for part in parts])

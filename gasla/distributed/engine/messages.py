@@ -99,7 +99,7 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
-    """Decode the updates of `held` mirrors from byte `at` of a message on; their content may have come apart."""
+    """Decode the updates of `held` mirrors from byte `at` of a message on. Their content may have come apart."""
     if len(message) == at:
         return NO_UPDATES
     count, form, has_active = HEAD.unpack_from(message.data, at)

@@ -62,7 +62,7 @@ class Source(Protocol):
     count: int  # number of edges of this rank
 
     def extent(self) -> tuple[int, int]:
-        """Return the least and the largest id; (0, -1) without edges."""
+        """Return the smallest and the largest id, or (0, -1) without edges."""
 
     def plan(self, m: int) -> "Rounds":
         """Return the rounds for `m` edges of all ranks, the same on all ranks."""
@@ -88,7 +88,7 @@ def rounds_of(device: Device, m: int, size: int) -> int:
 
 
 class Held:
-    """Edges that a rank has in the host's memory, in any order; see `Source`.
+    """Edges that a rank has in the host's memory, in any order. It is a `Source`.
 
     A round has a range of edge numbers, which on cards are often those of one rank. So there are more rounds with fewer
     edges than where all ranks send.
@@ -100,7 +100,7 @@ class Held:
         self._order: Array | None = None if ascends(edges.ids) else np.argsort(edges.ids, kind="stable")
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest id; (0, -1) without edges."""
+        """Return the smallest and the largest id. Without edges, return (0, -1)."""
         if not self.count:
             return 0, -1
         ranges = [range_of(ends) for ends in (self._edges.src, self._edges.dst)]
@@ -134,7 +134,7 @@ class Held:
         return self._order[slice(*np.searchsorted(self._edges.ids, ends, sorter=self._order).tolist())]
 
     def _sent(self, ids: Array, part: Any, bound: int) -> Array:
-        """Return some of the ids, in the type for ids up to a bound; conversion before a copy halves it."""
+        """Return some of the ids, in the type for ids up to a bound. Conversion before a copy halves it."""
         return here(ids[part].astype(index_dtype(bound), copy=False), self._device)
 
 
@@ -320,7 +320,7 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 
 def _joined(parts: list[Edges]) -> Edges:
-    """Concatenate edges; the parts are freed."""
+    """Concatenate edges, and free the parts."""
     joined = parts.pop() if len(parts) == 1 else None
     if joined is None:
         columns = zip(*(part.columns() for part in parts), strict=True)
@@ -331,7 +331,7 @@ def _joined(parts: list[Edges]) -> Edges:
 
 
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
-    """Lists of edges by their target, one of `own` vertices from `first` on; edges may be in any order."""
+    """Return lists of edges by their target, one of `own` vertices from `first` on. Edges may be in any order."""
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
     rows = _grouped(own_targets, edges, own)
     if not lists_on(rows.ids).Properties(rows.indptr, rows.ids).ascend:
@@ -352,7 +352,10 @@ def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
 
 
 def exchange_arrays(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
-    """`Communicator.exchange` for arrays of any type, the same on all ranks; returns copies, on the same device."""
+    """Exchange arrays of any type, the same on all ranks, by `Communicator.exchange`.
+
+    Return copies, on the same device.
+    """
     return [array_module(part).array(part) for part in _exchanged(communicator, parts)]
 
 

@@ -164,7 +164,7 @@ class RankRun:
         return {name: self._on_host(aggregates[PREFIX + name]) for name in self.runs.types}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
-        """Exchange the aggregates at vertices of the last iteration, or of the start; this rank may have no part."""
+        """Exchange the aggregates at vertices of the last iteration, or of the start. This rank may have no part."""
         if not self.at_vertices.arrays:
             return
         parts = self.running.outcome()[5] if has_run else {}
@@ -307,5 +307,5 @@ class RankRun:
 
 
 def on_host(x: Any) -> Any:
-    """Return a copy of an array on a card in the host's memory; anything else as it is."""
+    """Return a copy of an array on a GPU in the host's memory. Anything else is returned as it is."""
     return moved(x, "cpu")

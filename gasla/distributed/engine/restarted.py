@@ -59,7 +59,7 @@ class RestartedPart:
             run.close()
 
     def go_on(self, active: Any, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices; the parameters are those of the program."""
+        """Set the active vertices. The parameters are those of the program."""
         n = self._graph.n
         self._frontier = Frontier.all(n, self._graph.device) if self._everyone else Frontier.of(n, active)
         self.ended = False

@@ -61,7 +61,7 @@ class Shard:
         return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
     def ids_as(self, dtype: np.dtype) -> Array:
-        """Return the global id of each local vertex, in the type of the ids of the whole graph; the array is kept."""
+        """Return the global id of each local vertex, in the type of the ids of the whole graph. The array is kept."""
         xp: Any = array_module(self.mirrors)
 
         def make(_: Graph) -> Array:
@@ -71,7 +71,7 @@ class Shard:
         return self.graph.kept(("ids", dtype), make)
 
     def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
-        """Return an array that belongs to the shard, on a device; a copy is kept by its key."""
+        """Return an array that belongs to the shard, on a device. A copy is kept by its key."""
         if device == device_of(array):
             return array
         key = device, key
@@ -80,7 +80,7 @@ class Shard:
         return self.copies[key]
 
     def graph_on(self, device: Device) -> Graph:
-        """Return the local graph on a device; a copy is kept."""
+        """Return the local graph on a device. A copy is kept."""
         if device == self.graph.device:
             return self.graph
         if self.copy is None:
@@ -90,7 +90,7 @@ class Shard:
         return self.copy
 
     def set_attributes(self, attributes: Attributes) -> None:
-        """Set columns of the local edges, in host memory; a graph on a card copies each when it is first read there."""
+        """Set columns of the local edges, in host memory. A graph on a GPU copies each when it is first read there."""
         self.attributes = attributes
         for graph in (self.graph, self.copy):
             if graph is not None:
@@ -128,7 +128,7 @@ class Shard:
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the local numbers of some global vertices; vertices not in this shard are dropped."""
+        """Return the local numbers of some global vertices. Vertices not in this shard are dropped."""
         vertices = np.asarray(vertices, np.int64)
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
@@ -187,7 +187,7 @@ def distribute(communicator: Communicator, n: int, source: Source) -> Share:
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_all: bool = False) -> Shard:
-    """Make a rank's shard of its share (collective); `mirrors_all`: of all vertices, not only of neighbors."""
+    """Make a rank's shard of its share (collective). With `mirrors_all` it mirrors all vertices, not only neighbors."""
     if direction == "in" and not mirrors_all:
         return share.shard
     edges, leaves = share.edges(), None
@@ -209,7 +209,10 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
 
 
 def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -> tuple[Rows, Array]:
-    """Each edge at both of its ends, first at its source; the second result is whether an entry is at its target."""
+    """Return each edge at both of its ends, first at its source.
+
+    The second result is whether an entry is at its target.
+    """
     xp: Any = array_module(edges.src)
     keys = xp.left_shift(edges.ids.astype(np.int64), 1)  # the number of an entry, by which lists are ordered
     ends = xp.concatenate([edges.dst, edges.src]), xp.concatenate([edges.src, edges.dst])

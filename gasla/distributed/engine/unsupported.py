@@ -48,7 +48,10 @@ def unsupported(what: str) -> TypeError:
 
 
 def not_whole(option: str = "") -> TypeError:
-    """Return a TypeError for what needs all edges of a distributed graph in one process; perhaps only for an option."""
+    """Return a TypeError for what needs all edges of a distributed graph in one process.
+
+    `option` limits it to an option.
+    """
     expected = f"a gasla.Graph for {option}" if option else "a gasla.Graph"
     return unsupported(f"graph is a distributed graph, of which no process has all edges; expected {expected}")
 

@@ -38,7 +38,7 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
 
 
 def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
-    """Yield the chunks, checked; either all that have edges have weights, or none has."""
+    """Check and yield the chunks. Either all that have edges have weights, or none has."""
     try:
         each = iter(chunks)
     except TypeError:

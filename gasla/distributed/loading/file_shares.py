@@ -25,7 +25,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class Unit(NamedTuple):
-    """A unit of reading: row groups or bytes `start` to `stop` of a file; the whole file if `stop` is -1."""
+    """A unit of reading: row groups or bytes `start` to `stop` of a file. If `stop` is -1, it is the whole file."""
 
     path: str
     start: int
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def list_files(paths: Paths) -> list[str]:
-    """Expand patterns to files in the order of their names; FileNotFoundError for missing files and folders."""
+    """Expand patterns to files in the order of their names. Raise FileNotFoundError for missing files and folders."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: list[str] = []
     for path in [os.fspath(path) for path in given]:
@@ -116,7 +116,7 @@ def _divided(path: str, format: str) -> Iterator[Unit]:
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return the range of units that this rank reads; all ranks read about the same number of bytes."""
+    """Return the range of units that this rank reads. All ranks read about the same number of bytes."""
     sizes = np.array([unit.size + 1 for unit in units], np.int64)
     middles = np.cumsum(sizes) - sizes / 2
     bounds = np.searchsorted(middles, np.arange(communicator.size + 1) * sizes.sum() / communicator.size)

@@ -68,7 +68,7 @@ class GraphSlices:
         return self._owners(self._given.indptr, part)
 
     def _owners(self, indptr: Array, part: slice) -> Array:
-        """Return the vertices in whose lists some entries are; only offsets of these lists are copied."""
+        """Return the vertices in whose lists some entries are. Only offsets of these lists are copied."""
         xp: Any = array_module(indptr)
         if part.start == part.stop:
             return module_of(self._device).zeros(0, self._lists.id_dtype)

@@ -18,7 +18,7 @@ _COUNTERS = 3  # words of `Fitting` in coloring.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernels; the sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernels. The sizes are bytes of ids and of offsets."""
     return compile.source_of("coloring.cuh", vertex_size, offset_size)
 
 

@@ -16,7 +16,7 @@ _COUNTERS = 6  # words of `Peeling` in drain_levels.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernel; the sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernel. The sizes are bytes of ids and of offsets."""
     return compile.source_of("drain_levels.cuh", vertex_size, offset_size)
 
 

@@ -24,7 +24,7 @@ _BITS = 32  # of a word
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of "forest", "components", "sides" or "trees"; the sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of a file such as "forest" or "sides". The sizes are bytes of ids and of offsets."""
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
@@ -47,7 +47,7 @@ def link(
     known: int | None,
     across: tuple[Array, Array] | None,
 ) -> None:
-    """Unite the trees at both ends of every edge, in place; `across` has numbers and sizes of subtrees."""
+    """Unite the trees at both ends of every edge, in place. `across` has numbers and sizes of subtrees."""
     import cupy
 
     if parents.dtype != graph.id_dtype:
@@ -130,7 +130,7 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
 
 
 def label_sides(graph: Graph) -> Array:
-    """Return the side of each vertex, int32, in one asynchronous launch; -1 in components with an odd cycle.
+    """Return the side of each vertex, int32, in one asynchronous launch. It is -1 in components with an odd cycle.
 
     The smallest vertex of a component is on side 0. Edges join two copies of each vertex, from one copy to the other.
     """

@@ -16,12 +16,12 @@ _BLOCKS = 8
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernel; the sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernel. The sizes are bytes of ids and of offsets."""
     return compile.source_of("independent_set.cuh", vertex_size, offset_size)
 
 
 def decide_in_order(lists: Adjacency, ranks: Array) -> Array:
-    """Return whether each vertex is in the set; replaces all ranks by 2**32 - 1 for those that are, and 0."""
+    """Return whether each vertex is in the set. The ranks are overwritten: by 2**32 - 1 for those that are, else 0."""
     import cupy
 
     n = len(ranks)

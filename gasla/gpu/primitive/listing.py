@@ -60,5 +60,5 @@ def edge_keys(graph: Graph) -> Array:
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
-    """Return whether keys[at] == wanted; positions may lie behind the last key, and there is at least one key."""
+    """Return whether keys[at] == wanted. Positions may lie after the last key, and there is at least one key."""
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)

@@ -50,7 +50,7 @@ class ByDegree(NamedTuple):
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
-    """The number of triangles, and for each stored edge, in the order of the input, the triangles that contain it.
+    """Count the triangles, and for each stored edge, in the order of the input, the triangles that contain it.
 
     Each triangle is found once and counted at its three edges, with up to 8 bytes per stored edge besides the result.
     """
@@ -76,7 +76,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
 
 
 def simplify(graph: Graph) -> Graph:
-    """The graph with every edge in both directions, once, without self loops; the graph itself if it already is simple.
+    """Return the graph with every edge in both directions, once, without loops. If it already is simple, return itself.
 
     Compilation of the kernels for simple graphs starts while the lists are inspected.
     """
@@ -121,7 +121,7 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
-    """Count the triangles, or a share (i, k) of them; with `per_vertex` also those at each vertex.
+    """Count the triangles, or a share (i, k) of them. With `per_vertex` also count those at each vertex.
 
     The total is a 0-dimensional array, whose computation is not waited for.
     """
@@ -138,7 +138,7 @@ def count_common_neighbors(
 def by_merging(
     indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
-    """Count by merging sorted lists of a simple graph; `at_forward` counts at each edge to a smaller neighbor."""
+    """Count by merging sorted lists of a simple graph. `at_forward` counts at each edge to a smaller neighbor."""
     xp: Any = array_module(indices)
     n, total = len(indptr) - 1, xp.empty(1, np.int64)
     counts = xp.zeros(n, np.int64) if per_vertex else None
@@ -177,7 +177,7 @@ def by_tables(
     at_stored: Array | None = None,
     share: Share = (0, 1),
 ) -> tuple[Array, Array | None]:
-    """Count by looking forward lists up in each other; `at_forward` and `at_stored` also count at edges."""
+    """Count by looking forward lists up in each other. `at_forward` and `at_stored` also count at edges."""
     xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
     counts, control = xp.zeros(n, np.int64) if per_vertex else None, xp.zeros(4, np.uint64)
@@ -196,7 +196,7 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """Return the pieces of work at hubs: vertex and first position of each; `count` receives their number."""
+    """Return the pieces of work at hubs: vertex and first position of each. `count` receives their number."""
     xp: Any = array_module(indices)
     n = len(indptr) - 1
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)

@@ -39,7 +39,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex, one row per vertex; -1 pads rows with fewer."""
+    """Sample `k` neighbors of each vertex, one row per vertex. Rows with fewer are padded with -1."""
     import cupy
 
     neighbors = cupy.empty((len(ids), k), lists.indices.dtype)
@@ -87,7 +87,7 @@ def arguments(
     draws: Draws,
     drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """Return the arguments of the kernel `sample`; `drawn` has the arrays for neighbors, edges and rows."""
+    """Return the arguments of the kernel `sample`. `drawn` has the arrays for neighbors, edges and rows."""
     none, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
     by_weight = draws.weights or (none, none)
@@ -127,7 +127,7 @@ def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
-    """Launch one thread per item, at most as many as the device can hold; each then loops."""
+    """Launch one thread per item, at most as many as the device can hold. Each then loops."""
     if count:
         kernel = _kernel(function, lists)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)

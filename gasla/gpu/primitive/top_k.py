@@ -11,7 +11,7 @@ Array = Any  # a CuPy array; works on NumPy's, too
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Return columns and values of each row's k largest entries, in descending order; -1 and 0 pad short rows."""
+    """Return columns and values of each row's k largest entries, in descending order. Short rows end with -1 and 0."""
     xp: Any = array_module(values)
     stored = int(indptr[-1])
     indices, values = indices[:stored], values[:stored]

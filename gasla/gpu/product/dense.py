@@ -137,7 +137,10 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 
 def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
-    """Threads per row, and columns per thread: limited by alignment of the arrays; one column if there is a mask."""
+    """Return threads per row, and columns per thread.
+
+    The arrays' alignment limits these. With a mask there is one column.
+    """
     width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
     return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
 
@@ -149,7 +152,7 @@ def _packs(arrays: tuple[Array, ...], width: int) -> bool:
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Blocks of a launch with `lanes` threads per item; of many items, each thread processes several."""
+    """Return the blocks of a launch with `lanes` threads per item. Of many items, each thread processes several."""
     return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 
 

@@ -84,7 +84,7 @@ class MatrixProduct:
         self.given, self.terms = (A, B, left_out), terms
 
     def count(self, most: int) -> Array | None:
-        """Count the entries of each row; return None if an offset or index of a matrix is out of range."""
+        """Count the entries of each row. Return None if an offset or index of a matrix is out of range."""
         A, B, mask = self.given
         a = symbolic.as_csr(A, "A")
         b = a if B is A else symbolic.as_csr(B, "B")
@@ -127,7 +127,10 @@ def multiply(
     outs: tuple[Array, ...],
     methods: dict[str, symbolic.RowSet] | None,
 ) -> None:
-    """Fill `outs`, given the number of partial products of each row; `methods` of the rows are chosen here if None."""
+    """Fill `outs`, given the number of partial products of each row.
+
+    If `methods` is None, methods of the rows are chosen here.
+    """
     if not len(entries.indices):
         return
     limits, most = shared_limits(terms), MaxColumns(met, entries.offsets, None, b.width)

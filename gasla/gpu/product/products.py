@@ -173,7 +173,10 @@ _known: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """The lists of a matrix, cached while it lives and holds the same arrays: checking takes longer than a launch."""
+    """Return the lists of a matrix, cached while it lives and holds the same arrays.
+
+    Checking takes longer than a launch.
+    """
     if known := _known_lists(A, form):
         return known
     lists, key = make(), id(A)
@@ -205,7 +208,7 @@ class Compressed(NamedTuple):
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """Convert a CuPy matrix to CSR or CSC; duplicate entries are kept, in their order."""
+    """Convert a CuPy matrix to CSR or CSC. Duplicate entries are kept, in their order."""
     if A.format not in ("coo", "csr", "csc"):
         A = as_csr(A)
     if A.format == wanted:

@@ -153,7 +153,10 @@ def find_order(matrix: CSR) -> RowOrder:
 
 
 def in_ascending_order(matrix: CSR) -> CSR:
-    """Return the matrix with ascending columns in each row, a stable sort; the matrix itself if they ascend already."""
+    """Return the matrix with ascending columns in each row, by a stable sort.
+
+    If they ascend already, return it itself.
+    """
     if matrix.order.ascends:
         return matrix
     first, last = int(matrix.offsets[0]), int(matrix.offsets[-1])
@@ -202,7 +205,7 @@ class MaxColumns(NamedTuple):
 
 
 def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = True) -> dict[str, RowSet]:
-    """Group the rows by their method; rows without entries are in no group."""
+    """Group the rows by their method. Rows without entries are in no group."""
     count, xp = len(most.pairs), array_module(most.pairs)
     which, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
     in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
@@ -314,7 +317,7 @@ def launch(
     most: MaxColumns,
     slot: int,
 ) -> None:
-    """Launch the kernel of each method for its rows; `arguments` makes the arguments for a set of rows.
+    """Launch the kernel of each method for its rows. `arguments` makes the arguments for a set of rows.
 
     The kernel for windows also gets the number of windows and one further argument. The kernel for tables in global
     memory also gets the tables, of columns and, if a slot has more than 4 bytes, of values, and where each row's table
@@ -357,7 +360,7 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
 
 
 def blocks(items: int, per_warp: int = 1) -> int:
-    """Blocks of a launch with `per_warp` items per warp; beyond the largest grid, warps process several."""
+    """Return the blocks of a launch with `per_warp` items per warp. Beyond the largest grid, warps process several."""
     return max(1, min(-(-items // (per_warp * WARPS)), 2**31 - 1))
 
 

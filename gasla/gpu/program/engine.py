@@ -37,7 +37,7 @@ class Prepared:
             levels.begin(graph.id_dtype)
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
-        """Prepare runs of phases that take turns; return None if the GPU can't run them in one launch."""
+        """Prepare runs of phases that take turns. Return None if the GPU can't run them in one launch."""
         return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(
@@ -166,7 +166,10 @@ class Run(Binding):
             self._set(start.source, array.copy())
 
     def _fill_uniformly(self, name: str, start: Start, given: Any) -> bool:
-        """Let the kernel fill a field whose initial value is the same for all vertices but one; False if it is not."""
+        """Let the kernel fill a field whose initial value is the same for all vertices but one.
+
+        Return False if it is not.
+        """
         if given is not None and type(given) is not dict:
             value = start.number_of(given)
             if value is not None:
@@ -263,7 +266,7 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """Results of a run of fixed length that are known before it ends; aggregates are 0-dimensional arrays."""
+        """Return results of a run of fixed length that are known before it ends. Aggregates are 0-d arrays."""
         if self._shown is None:
             return {}
         return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
@@ -274,7 +277,7 @@ class Run(Binding):
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch asynchronously; `finish` must be called before `iteration` and the other results are read."""
+        """Launch asynchronously. `finish` must be called before `iteration` and the other results are read."""
         arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
@@ -339,7 +342,7 @@ class Run(Binding):
 
 
 class Fields(Mapping[str, Any]):
-    """Fields of a run on renumbered vertices; each is converted to the user's numbering when first read."""
+    """Fields of a run on renumbered vertices. Each is converted to the user's numbering when first read."""
 
     def __init__(
         self,
@@ -379,7 +382,7 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
-    """Look up the kernel source and the workspaces that runs with these options share; make them if needed."""
+    """Return the kernel source and the workspaces that runs with these options share. Make them if needed."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls

@@ -34,7 +34,7 @@ def begin(ids: np.dtype) -> None:
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
-    """Sort the vertices of a schedule by level, within a level by id; `ids` is the type of ids."""
+    """Sort the vertices of a schedule by level, and within a level by id. `ids` is the type of ids."""
     import cupy
 
     levels, first = in_32_bits(schedule)

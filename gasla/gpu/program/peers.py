@@ -95,7 +95,7 @@ def _stream(card: int, rank: int) -> Any:
 
 
 def on(card: int, rank: int = 0, shares_card: bool = False) -> AbstractContextManager[Any]:
-    """Make a GPU the current one; if ranks share it, with a stream of the rank's own, as kernels of one run in turn."""
+    """Make a GPU the current one. If ranks share it, each has a stream of its own, as kernels of one run in turn."""
     device: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
     return _both(device, _stream(card, rank)) if shares_card else device
 
@@ -169,7 +169,7 @@ class Buffers:
         self.offsets = (ends - sizes).T.astype(np.uint64)  # (rank, kind and half)
 
     def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
-        """Return the structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
+        """Return the structs for the kernel. `there[r]` are the addresses that rank r has for this rank."""
         table = np.zeros(len(self.offsets), PEER)
         here = self.offsets + np.uint64(address(self.memory))
         cuts = np.asarray(mirrors.cuts, np.int64)
@@ -254,7 +254,7 @@ class PeerRun(Run):
         is_idle()
 
     def ask_to_stop(self) -> None:
-        """Ask the kernel to end; it need not meet the others before."""
+        """Ask the kernel to end. It need not meet the others before."""
         self._workspace.stop()
 
     def wait_for_end(self) -> None:
@@ -309,7 +309,10 @@ class Meeting:
 
 
 def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
-    """The mirrors by their new numbers, ascending, and the order in which each rank sends them; if empty, its own."""
+    """Return the mirrors by their new numbers, ascending, and the order in which each rank sends them.
+
+    Without one, it is the rank's own.
+    """
     if run.numbering is None:
         return mirrors, [run.xp.empty(0, np.int64)] * len(mirrors.sends)
 
@@ -326,7 +329,10 @@ def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
 
 
 def _sent(run: Any, rank: int, ids: Any, order: Any) -> Any:
-    """The vertices to send to a rank, by their numbers here, in the order that it asks for; kept for later runs."""
+    """Return the vertices to send to a rank, by their numbers here, in the order that it asks for.
+
+    They are kept for later runs.
+    """
     if len(order) == 0 and run.numbering is None:
         return ids
     key = "sent", run.program.direction, rank, run.numbering is not None
@@ -367,7 +373,7 @@ def part(runs: Sequence[Any], meeting: Meeting) -> None:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:
-    """Look up the objects that runs with these options share; make them if needed."""
+    """Return the objects that runs with these options share. Make them if needed."""
     kind: Any = type(program)
 
     def make(graph: Graph) -> Cached:

@@ -171,7 +171,7 @@ class _Workspaces:
 
 
 class PhasesRun:
-    """One run of phases. `programs` have the parameters of the first turn; `stays` are limits of iterations."""
+    """A run of phases. `programs` have the parameters of the first turn, and `stays` are limits of iterations."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class PhasesRun:
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
     def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Outcome:
-        """Run up to `limit` turns; `goes_on`: a turn that leaves no vertex active may not be the last."""
+        """Run up to `limit` turns. With `goes_on`, a turn that leaves no vertex active may not be the last."""
         workspaces = self.workspaces
         turns, page = workspaces.arguments.turns, workspaces.page
         turns.active, turns.limit, turns.goes_on = self._handed(active), limit, goes_on

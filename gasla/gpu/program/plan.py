@@ -140,7 +140,7 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def wide(self) -> bool:
-        """Whether some values are wide vectors; then a whole warp processes one vertex (kernels/wide)."""
+        """Whether some values are wide vectors. Then a whole warp processes one vertex (kernels/wide)."""
         return has_wide_values(self.traced)
 
     @property
@@ -155,12 +155,15 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The parts that pushes reduce independently; none where a warp processes one vertex."""
+        """The parts that pushes reduce independently. Where a warp processes one vertex, there are none."""
         return [] if self.wide else super().parts
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """Why the program always pulls, if it does; on the GPU gathering wide values is a further reason."""
+        """The reason why the program always pulls, if it does.
+
+        On the GPU, gathering wide values is a further reason.
+        """
         if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
             return "a warp gathers wide vectors for one vertex; they are never sent"
         return super().reason_to_pull
@@ -187,7 +190,7 @@ class GpuPlan(Plan):
         return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
-        """Reasons for pushing and for pulling; see choose.cuh."""
+        """Return reasons for pushing and for pulling, by the numbers of choose.cuh."""
         texts = dict(reasons.ways(self, asked))
         if self.searches and asked == AUTO and not self.only_pulls:
             texts[PULL] += ", or few are left"
@@ -232,7 +235,10 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
-        """Gathered fields of hubs that shared memory holds, the widest first; not those that change meanwhile."""
+        """Gathered fields of hubs that shared memory holds, the widest first.
+
+        Fields that change meanwhile are left out.
+        """
         if not self.relabelled or self.in_place:
             return []
         gathered, kinds = read(self, "src", ALONG), self.traced.vertex_types

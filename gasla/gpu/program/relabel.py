@@ -29,7 +29,7 @@ _lock = threading.Lock()  # one numbering at a time: two may not fit in memory
 
 
 class Numbering:
-    """Vertices numbered by descending length of their lists; or by how often they occur in lists (`by_use`).
+    """Vertices numbered by descending length of their lists, or by how often they occur in lists (`by_use`).
 
     Attributes
     ----------

@@ -166,7 +166,7 @@ _partitions: dict[tuple[int, int, int | None], tuple[Any, Any, RowPartition]] = 
 
 
 def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPartition:
-    """Divide the rows of these CuPy arrays; the result is cached as long as the arrays live.
+    """Divide the rows of these CuPy arrays. The result is cached as long as the arrays live.
 
     With `whole`, rows of more entries are cut into pieces of that many.
     """
@@ -230,7 +230,7 @@ def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """Hash 32-bit integers; the 32-bit results are returned as uint64."""
+    """Hash 32-bit integers. The 32-bit results are returned as uint64."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     mixed: np.ndarray = (x ^ x >> np.uint32(16)).astype(np.uint64)
@@ -243,7 +243,7 @@ def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype, packed: bool
 
 
 def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
-    """Find each vertex's neighbor of highest degree; writes ids into an array of bytes."""
+    """Find each vertex's neighbor of highest degree. Write its ids into an array of bytes."""
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
         _blocks(8 * n), indptr, _array(indices), np.uint64(n), hubs
@@ -266,7 +266,7 @@ def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
 def make_partition(
     indptr: Any, properties: RowProperties, lanes: int | None = None, limit: int | None = None, piece: int | None = None
 ) -> RowPartition:
-    """Divide rows with these properties; `lanes`, `limit` and `piece` have defaults."""
+    """Divide rows with these properties. `lanes`, `limit` and `piece` have defaults."""
     chosen, piece = choose(properties), piece or PIECE
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)

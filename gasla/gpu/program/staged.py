@@ -19,7 +19,10 @@ MOST_BLOCKS = 8  # per multiprocessor
 
 
 class Staged(Binding):
-    """A program bound to a graph, with the arrays that stages pass on; see `gasla.cpu.program.staged.Staged`."""
+    """A program bound to a graph, with the arrays that stages pass on.
+
+    `gasla.cpu.program.staged.Staged` is that of the CPU.
+    """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         kind: Any = type(program)
@@ -82,7 +85,7 @@ class Staged(Binding):
         return flags
 
     def edge_mask(self, vertices: Any, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Return which out-edges of vertices the edge mask admits; `places` are their positions in the lists."""
+        """Return which out-edges of vertices the edge mask admits. `places` are their positions in the lists."""
         flags = self._set("flags", self.xp.empty(len(edges), bool))
         self._set("targets", edges.dst.astype(self.ids, copy=False))
         self._set("places", places.astype(self.plan.offset_type, copy=False))

@@ -40,7 +40,10 @@ def slot_bytes(keyed: Keyed) -> int:
 
 
 def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
-    """Slots per warp in shared memory, if a block has `available` bytes; 0 if no row needs a table."""
+    """Return the slots per warp in shared memory, if a block has `available` bytes.
+
+    If no row needs a table, return 0.
+    """
     if longest <= SHORT:
         return 0
     return max(0, min(MOST_SHARED, available - OTHER_SHARED)) // WARPS // slot_bytes(keyed) // 32 * 32
@@ -58,7 +61,10 @@ def longest_row(graph: Graph, side: str) -> int:
 
 
 def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    """Global memory that tables need if a warp has `slots` slots; `shares`: blocks process the long rows."""
+    """Return the global memory that tables need if a warp has `slots` slots.
+
+    With `shares`, blocks process the long rows.
+    """
     return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 
 

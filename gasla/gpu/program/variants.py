@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 
 
 class ShapeOf:
-    """The `Shape` of a graph; each property is computed when first read."""
+    """The `Shape` of a graph. Each property is computed when first read."""
 
     def __init__(self, program: VertexProgram, graph: Graph, scheduled: bool, small: bool) -> None:
         gathers = program.everyone or scheduled

@@ -71,7 +71,7 @@ class Cached:
         _cached.add(self)
 
     def take_workspace(self, binding: Binding, numbering: Any) -> "Workspace":
-        """Take a workspace that no other run uses; the run returns it to `workspaces`, even if its kernel still runs.
+        """Take a workspace that no other run uses. The run returns it to `workspaces`, even if its kernel still runs.
 
         On the same stream the next kernel waits for that one; on another stream it would not, so a busy workspace is
         skipped.
@@ -93,7 +93,7 @@ class Cached:
 
 
 class Workspace:
-    """Arrays and arguments, used by one run at a time; `stream` is that of the last launch.
+    """Arrays and arguments, used by one run at a time. `stream` is that of the last launch.
 
     `kernel` is given, with the number of its blocks, if it runs other programs as well.
     """
@@ -203,7 +203,7 @@ class Workspace:
         return self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Let the kernel write the aggregates to device memory, not to the page; returns 0-dimensional arrays."""
+        """Let the kernel write the aggregates to device memory, not to the page. Return 0-d arrays."""
         cupy: Any = require_gpu()
         memory = cupy.cuda.alloc(self._sums.itemsize)
         self.arguments.shown = memory.ptr
@@ -211,7 +211,7 @@ class Workspace:
         return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
-        """Return the aggregates of the last of `iterations` iterations; `shown` replaces those on the page."""
+        """Return the aggregates of the last of `iterations` iterations. `shown` replaces those on the page."""
         totals = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._deposits, (iterations + 2) % 3
         return totals | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
@@ -233,7 +233,7 @@ class Workspace:
 
 
 def _current_stream() -> tuple[int, int]:
-    """Identify the stream; CUDA gives the per-thread default streams of all threads the same pointer."""
+    """Identify the stream. CUDA gives the per-thread default streams of all threads the same pointer."""
     return require_gpu().cuda.get_current_stream().ptr, threading.get_ident()
 
 
@@ -283,7 +283,7 @@ def free_workspaces() -> None:
 
 
 def is_small(graph: Graph) -> bool:
-    """Return whether a single block runs programs on the graph; its data then fits in that block's cache."""
+    """Return whether a single block runs programs on the graph. Its data then fits in that block's cache."""
     return graph.n + graph.m <= SMALL
 
 

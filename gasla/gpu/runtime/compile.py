@@ -64,14 +64,17 @@ def compile_text(
 
 
 def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
-    """CUDA source of the kernels in a header, with boolean constants; the sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernels in a header, with boolean constants.
+
+    The sizes are bytes of ids and of offsets.
+    """
     flags = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
     types = f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
     return f'{types}{flags}#include "{header}"\n'
 
 
 def module(source: str) -> Any:
-    """Return the loaded module of a source for the current device; `get_function` gives its functions."""
+    """Return the loaded module of a source for the current device. `get_function` gives its functions."""
     return _module(source, current_device())
 
 
@@ -120,7 +123,7 @@ def _architecture(device: int) -> str:
 
 
 def _cubin(source: str, architecture: str) -> bytes:
-    """Get machine code from a compiling thread or the cache; else compile now."""
+    """Get machine code from a compiling thread or the cache. Otherwise compile now."""
     name = _cached_name(source, architecture)
     coming = _coming.pop(name, None)
     if coming is not None:
@@ -189,7 +192,7 @@ def _most_shared(device: int) -> int:
 
 
 def launches_cooperatively() -> bool:
-    """Return whether the current device supports cooperative launches; virtual and old devices may not."""
+    """Return whether the current device supports cooperative launches. Virtual and old devices may not."""
     return _launches_cooperatively(current_device())
 
 
@@ -240,7 +243,7 @@ class Kernel:
         self.launch(blocks, arguments)
 
     def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
-        """Launch on the current stream; arguments are arrays, NumPy scalars and structs (`struct`)."""
+        """Launch on the current stream. Arguments are arrays, NumPy scalars and structs (`struct`)."""
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
@@ -262,7 +265,7 @@ def _kernel(source: str, function: str, threads: int, blocks_per_multiprocessor:
 
 
 def struct(value: Any) -> Any:
-    """Wrap a ctypes or NumPy struct as an argument; its memory must stay in place until a launch has copied it."""
+    """Wrap a ctypes or NumPy struct as an argument. Its memory must stay in place until a launch has copied it."""
     from cupy.cuda.function import CPointer
 
     return CPointer(value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value))

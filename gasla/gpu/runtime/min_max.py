@@ -42,7 +42,10 @@ class Page(ctypes.Structure):
 
 
 class Summary(NamedTuple):
-    """The smallest and the largest value, as NumPy scalars, both NaN if any value is; and a checksum of all values."""
+    """The smallest and the largest value, as NumPy scalars, and a checksum of all values.
+
+    Both are NaN if any value is.
+    """
 
     least: Any
     largest: Any

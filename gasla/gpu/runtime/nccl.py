@@ -15,7 +15,7 @@ PATIENCE = 2.0  # seconds for the end of a connection, which may wait for a stre
 
 
 def obstacle() -> str:
-    """Why NCCL can't be used here; empty if it can."""
+    """Return why NCCL can't be used here. If it can, the text is empty."""
     require_gpu()
     with warnings.catch_warnings():  # of CuPy, if it finds no library
         warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ class Connection:
         self.exchange(bytes_of_all, [1] * size, lambda: None)
 
     def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
-        """Send each rank an array of bytes; returns those received, of the given sizes.
+        """Send each rank an array of bytes. Return those received, of the given sizes.
 
         `show` is called ten times a second while this waits.
         """

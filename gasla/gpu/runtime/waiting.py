@@ -30,7 +30,7 @@ def yielding() -> Iterator[None]:
 
 
 def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience: float = PATIENCE) -> None:
-    """Poll `page.ended` until it is the number of the launch; `show` is called ten times a second.
+    """Poll `page.ended` until it is the number of the launch. `show` is called ten times a second.
 
     Up to `patience` seconds it does not pause, and no other thread of Python runs, unless this one is `yielding`.
     Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
@@ -50,7 +50,7 @@ def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience
 
 
 def wait_for_stream(show: Callable[[], Any]) -> None:
-    """Wait until the current stream is idle; `show` is called ten times a second. Raises CuPy's error as `wait`."""
+    """Wait until the current stream is idle. `show` is called ten times a second. Raise CuPy's error as `wait` does."""
     began = shown = time.perf_counter()
     while not is_idle():
         now = time.perf_counter()
@@ -84,7 +84,7 @@ def work_page() -> Any:
 
 
 def wait_for_work(page: Any, count: int, unit: str) -> None:
-    """Wait for a kernel that takes `count` pieces of work; an exception, such as Ctrl-C, ends it first."""
+    """Wait for a kernel that takes `count` pieces of work. An exception, such as Ctrl-C, ends it first."""
     import cupy
 
     follow(lambda: (min(int(page[1]), count), count), unit)

@@ -25,7 +25,7 @@ from gasla.shipping import calls
 
 
 def build(folder: Path, seconds: float | None = None) -> None:
-    """Compile everything, or for at most `seconds` seconds; kernels for small graphs come first.
+    """Compile everything, or for at most `seconds` seconds. Kernels for small graphs come first.
 
     Code that is left out is compiled when it is called.
     """
@@ -57,7 +57,10 @@ def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
 
 
 def sources_to_ship() -> dict[str, list[str]]:
-    """Gasla's own sources, for each architecture that is shipped; found by processes, each for some functions."""
+    """Return gasla's own sources, for each architecture that is shipped.
+
+    Processes find them, each for some functions.
+    """
     os.environ.setdefault("GASLA_NUM_THREADS", "1")  # in these processes
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
         return merged(processes.map(sources_for, calls.names()))

@@ -20,7 +20,7 @@ class Kernel(NamedTuple):
 
 
 def kernels() -> list[Kernel]:
-    """Return all recorded kernels; none if they were recorded with another version of CuPy."""
+    """Return all recorded kernels. If they were recorded with another version of CuPy, there are none."""
     import cupy
 
     shipped = json.loads(lzma.decompress((resources.files("gasla.gpu.shipping") / FILE).read_bytes()))
@@ -30,7 +30,7 @@ def kernels() -> list[Kernel]:
 
 
 def compiled(kernel: Kernel, architecture: str) -> bytes:
-    """Compile a kernel with CuPy's headers; CUDA's headers must be installed (nvidia-cuda-runtime-cu12)."""
+    """Compile a kernel with CuPy's headers. CUDA's headers must be installed (nvidia-cuda-runtime-cu12)."""
     from cupy._core import core
 
     folders = [option for option in core.assemble_cupy_compiler_options(()) if option.startswith("-I")]

@@ -56,7 +56,7 @@ class Recorder:
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
-        """Return the recorded sources; those of the first graph come first."""
+        """Return the recorded sources. Those of the first graph come first."""
         return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
@@ -69,7 +69,7 @@ class Recorder:
     def prepare(
         self, program: Any, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> engines.Runs:
-        """Runs on the CPU; noted are the loops for graphs of all shapes."""
+        """Prepare runs on the CPU. The loops for graphs of all shapes are noted."""
         kind: Any = type(program)
         for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
             shape = shape._replace(most_shared=shared)
@@ -144,7 +144,10 @@ class Recorder:
 
 
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
-    """The sources of several recorders, for each architecture; those for graphs of the first shape come first."""
+    """Return the sources of several recorders, for each architecture.
+
+    Those for graphs of the first shape come first.
+    """
     by_architecture: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
         for all_of_shape, of_shape in zip(by_architecture[architecture], noted[architecture], strict=True):
@@ -156,7 +159,7 @@ def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
 
 
 class _Noting:
-    """Functions of an engine; for some of them, a recording function is called first with the same arguments."""
+    """Functions of an engine. For some of them, a recording function is called first with the same arguments."""
 
     def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
         self._functions, self._before = functions, before
@@ -191,7 +194,7 @@ def _always() -> Iterator[str]:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """A context in which a recorder sees every call on the CPU. Not for use with other threads."""
+    """Yield a recorder that sees every call on the CPU. Not for use with other threads."""
     recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
     engines._face = lambda package: recorder if package == "cpu" else face(package)
     has_loop = segmented_reduce.has_ufunc_loop

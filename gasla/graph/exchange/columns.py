@@ -44,7 +44,10 @@ Column = str | int
 
 
 class Edges(NamedTuple):
-    """The data of a Graph; `names` of the vertices if ids were names; attributes of edges and of vertices by name."""
+    """The data of a Graph, with attributes of edges and vertices by name.
+
+    `names` are those of vertices if ids were names.
+    """
 
     n: int
     src: Array
@@ -56,7 +59,7 @@ class Edges(NamedTuple):
 
 
 def arrow(module: str = "pyarrow") -> Any:
-    """Import a module of pyarrow; the ImportError says how to install it.
+    """Import a module of pyarrow. Its ImportError says how to install it.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def choose(
     weight: Column | None,
     kinds: Kinds = _UNKNOWN,
 ) -> tuple[int, int, int | None]:
-    """The positions of source, target and weight columns, given by name or position, or found by their usual titles.
+    """Choose the columns of source, target and weight by name, position or usual title, and return their positions.
 
     Where `src` and `dst` are left out, columns whose part is not certain are an error: more than two that could be the
     ends, and numbers that may or may not be weights.
@@ -166,7 +169,10 @@ def choose(
 
 
 def _titled_weight(titles: Sequence[str]) -> int | None:
-    """The position of the column that is called "weight", case-insensitive, with a type as Neo4j has it or without."""
+    """Return the position of the column "weight" in any case, with or without a type as in Neo4j.
+
+    None if there is none.
+    """
     called = [title.casefold().partition(":")[0].strip() for title in titles]
     if (count := called.count("weight")) > 1:
         raise ValueError(
@@ -285,7 +291,7 @@ def edges_of(
     bipartite: bool | None = None,
     may_be_empty: bool = False,
 ) -> Edges:
-    """Return the edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
+    """Return the edges in a pyarrow.Table. `attributes` are columns with another meaning than weights."""
     places = _places(table, src, dst, weight, attributes)
     if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
@@ -379,7 +385,10 @@ def undirected_rows(table: Any) -> Array | bool:
 
 
 def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list[str]:
-    """The titles of the columns that have a number or a date in each row, without `left`; a warning names others."""
+    """Return the titles of the columns that have a number or a date in each row, except `left`.
+
+    Warn of other columns.
+    """
     titles = [title for title in table.column_names if title not in left and not title.startswith("__index_level_")]
     odd = {title: said for title in titles if (said := _no_attribute(table.column(title)))}
     if odd:
@@ -393,13 +402,16 @@ def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list
 
 
 def further_columns(table: Any, src: Column | None, dst: Column | None, weight: Column | None) -> list[str]:
-    """The titles of the columns that have a number or a date in each row, without ends and weight; see a warning."""
+    """Return the titles of columns with a number or a date in each row, except ends and weight.
+
+    Warn of other columns.
+    """
     places = choose(table.column_names, src, dst, weight, kinds_of(table.schema)._replace(numbers=()))
     return numeric_columns(table, [None if place is None else table.column_names[place] for place in places], "columns")
 
 
 def _no_attribute(column: Any) -> str:
-    """Why a column can't be an attribute; empty if it can."""
+    """Return the reason why a column can't be an attribute. If it can, the text is empty."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     tests = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
@@ -447,7 +459,7 @@ def _warn_of_shared(titles: list[Any], ends: list[Any]) -> None:
 
 
 def _with_names(ends: list[Any], values: Array | None) -> Edges:
-    """Edges whose ids are names; those of `src` are numbered first."""
+    """Number the edges' names, those of `src` first, and return the edges with these numbers as ids."""
     pa, m = arrow(), len(ends[0])
     kind = pa.large_string() if _is_text(ends[0].type) else _common(ends)
     whole = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
@@ -500,7 +512,7 @@ def _weights(title: Any, column: Any) -> Array:
 
 
 def _numbers(title: str, column: Any) -> Any:
-    """Return a column of an attribute; dates and times as a `TimeColumn`."""
+    """Return a column of an attribute. Dates and times become a `TimeColumn`."""
     types, column = arrow().types, _decoded(column)
     if types.is_temporal(column.type):
         _require_all(title, column)
@@ -548,7 +560,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two arrays of ids as arrays of one type; None and None if one holds text and the other integers."""
+    """Return two arrays of ids as arrays of one type. If one holds text and the other integers, return None twice."""
     if _is_text(one.type) != _is_text(other.type):
         return None, None
     kind = arrow().large_string() if _is_text(one.type) else _common([one, other])

@@ -73,13 +73,16 @@ def _more(array: Array) -> str:
 
 
 def _short(number: Any) -> str:
-    """Return a number in few digits; CuPy scalars are arrays of dimension 0."""
+    """Return a number in few digits. CuPy's scalars are 0-d arrays, which are read first."""
     value = number.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _histogram(degrees: Array) -> str:
-    """Bars for degrees 0, 1, 2-3, 4-7, …; heights are logarithms of counts, so that small counts are visible."""
+    """Return bars for degrees 0, 1, 2-3, 4-7, ….
+
+    Their heights are logarithms of counts, so small counts are visible.
+    """
     if not len(degrees):
         return ""
     counts = np.bincount(np.where(degrees > 0, np.frexp(degrees)[1], 0))

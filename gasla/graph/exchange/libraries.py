@@ -22,7 +22,7 @@ Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or those 
 
 
 class Records(NamedTuple):
-    """Vertices and edges with their attributes by name; `undirected` is of all edges, or of each."""
+    """Vertices and edges with their attributes by name. `undirected` tells about all edges, or about each."""
 
     nodes: list[tuple[Any, dict[str, Any]]]
     edges: list[tuple[Any, Any, dict[str, Any]]]
@@ -54,7 +54,10 @@ def of_records(records: Records, weight: str | None, attributes: Chosen = False,
 
 
 def _weights_of(edges: list[tuple[Any, Any, dict[str, Any]]], weight: str, file: str) -> Array | None:
-    """Return the weight of each edge; None if no edge has one. If only some have one, warn, and take 1 for others."""
+    """Return the weight of each edge, or None if no edge has one.
+
+    If only some have one, warn, and take 1 for the others.
+    """
     bare = [edge for edge, (_, _, data) in enumerate(edges) if weight not in data]
     if len(bare) == len(edges):
         return None
@@ -79,7 +82,10 @@ def _weights_of(edges: list[tuple[Any, Any, dict[str, Any]]], weight: str, file:
 
 
 def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
-    """Return a NetworkX graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
+    """Return a NetworkX graph of the edges.
+
+    An undirected one has one direction of each edge, from the smaller vertex.
+    """
     import networkx as nx
 
     if directed:
@@ -121,7 +127,10 @@ def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
 
 
 def to_igraph(edges: Edges, directed: bool) -> Any:
-    """Return an igraph graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
+    """Return an igraph graph of the edges.
+
+    An undirected one has one direction of each edge, from the smaller vertex.
+    """
     import igraph
 
     if not directed:
@@ -178,7 +187,9 @@ def _by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
 def _read_attributes(
     given: Chosen, edges: Mapping[str, list[Any]], vertices: Mapping[str, list[Any]], weight: str | None, file: str
 ) -> tuple[dict[str, Array | TimeColumn], ...]:
-    """The chosen attributes as arrays: those of these names, or all that are numbers or dates everywhere, but `weight`.
+    """Return the chosen attributes as arrays.
+
+    Without a choice, these are all of numbers or dates everywhere, except `weight`.
 
     A warning names those that are numbers in some places only and, of a file, those that are no numbers at all.
     """
@@ -207,7 +218,10 @@ def _read_attributes(
 
 
 def _odd(values: list[Any]) -> str:
-    """Return the first value that is no number, with its place; or the first that has too many bits."""
+    """Describe the first value that is no number, with its place.
+
+    If there is none, describe the first with too many bits.
+    """
     place = next((place for place, value in enumerate(values) if not _is_number(value)), 0)
     return f"{place} is {'missing' if values[place] is None else reprlib.repr(values[place])}"
 
@@ -284,7 +298,9 @@ def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) ->
 
 
 def both_ways(edges: Edges, undirected: Any = True) -> Edges:
-    """Edges of which each undirected one is followed by its reverse; self loops once. All are, or an array says which.
+    """Add after each undirected edge its reverse, except after a loop.
+
+    `undirected` tells this of all edges, or of each.
 
     Examples
     --------
@@ -301,7 +317,10 @@ def both_ways(edges: Edges, undirected: Any = True) -> Edges:
 
 
 def undirected(graph: Any) -> Any:
-    """A graph in host memory with each edge followed by its reverse; itself if each edge has an equal reverse edge."""
+    """Return a graph in host memory with each edge followed by its reverse.
+
+    If all edges have equal reverses, return `graph`.
+    """
     src, dst = graph.edges()
     own, columns = graph.edge_attributes.name_of(graph.values), graph.edge_attributes.columns()
     edges = Edges(graph.n, src, dst, graph.values, graph.names, columns, graph.vertex_attributes.columns())

@@ -20,7 +20,7 @@ SIDES = "bipartite"
 
 
 def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Edges:
-    """The edges in a rectangular matrix from its rows to its columns, as `Graph.from_bipartite` documents them."""
+    """Return the edges from rows to columns of a rectangular matrix, as `Graph.from_bipartite` documents them."""
     if isinstance(R, np.ndarray) and R.ndim == 2:
         from scipy.sparse import csr_array
 
@@ -80,7 +80,7 @@ def sides_of(graph: Any) -> Array | None:
 
 
 def chosen(graph: Any, side: Any) -> Any:
-    """The vertices of an argument `side`: those of one of the graph's own sides, 0 by default, or the given ones."""
+    """Return the vertices that an argument `side` means: one of the graph's two sides (0 by default) or given ones."""
     is_number = isinstance(side, int | np.integer) and not isinstance(side, bool)
     if side is not None and not is_number:
         return side

@@ -58,7 +58,7 @@ class Vertices(NamedTuple):
 
 
 def vertices_of(table: Any, vertex: Column | None) -> Vertices:
-    """The ids and the attributes in a table of vertices; a warning names the columns that can't be attributes."""
+    """Return the ids and the attributes in a table of vertices. Warn of the columns that can't be attributes."""
     rows = as_arrow(table)
     titles = rows.column_names
     place = place_of_ids(titles, kinds_of(rows.schema)) if vertex is None else place_of(titles, "vertex", vertex)
@@ -138,7 +138,10 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
 
 
 def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
-    """The side that a table of vertices has a column of ids for, and its title; `firsts` are a name of each side."""
+    """Return the side that a table of vertices has ids of, and the title of their column.
+
+    `firsts` has a name of each side.
+    """
     sides = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
     return sides[0] if len(sides) == 1 else None
 
@@ -149,7 +152,10 @@ def firsts_of(names: Any, sides: Any) -> list[str]:
 
 
 def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertices:
-    """The names and attributes of the vertices in a table for one side, whose column of ids has the side's title."""
+    """Return the names and attributes in a table of the vertices of one side.
+
+    Its column of ids has the side's title.
+    """
     titles = as_arrow(table).column_names
     given = titles if vertex is None else [titles[place_of(titles, "vertex", vertex)]]
     if (own := title_of_side(given, firsts)) is None:
@@ -164,7 +170,9 @@ def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertice
 
 
 def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
-    """Edges between two sides, with the vertices of a table for one side or for each; other sides stay as they are.
+    """Return edges between two sides, with the vertices of a table for either side.
+
+    Sides without a table stay as they are.
 
     An attribute that one side lacks is NaN there, or NaT.
     """
@@ -186,7 +194,7 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
 
 
 def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
-    """Return an attribute of the vertices of both sides; a side without it has NaN, or NaT."""
+    """Return an attribute of the vertices of both sides. A side without it has NaN or NaT."""
     columns: list[Any] = [part.attributes.get(name) for part in parts]
     kinds = {column.type if isinstance(column, TimeColumn) else None for column in columns if column is not None}
     if len(kinds) > 1:

@@ -122,7 +122,7 @@ def _kind(name: Any) -> int:
 
 
 def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
-    """Return the number of a vertex that an argument gives by its number or its name; errors call the argument `name`.
+    """Return the number of a vertex that an argument gives by its number or its name. Errors call the argument `name`.
 
     In a graph with names, an integer that is a vertex's number and another vertex's name is an error, unless it is of
     NumPy (as results have them) or comes from `Graph.vertex`: then it is a number.

@@ -26,7 +26,7 @@ _SINGLE = (str, bytes, Number, np.generic, date, time, timedelta, type(None))
 
 
 def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: Mapping[str, Any]) -> dict[str, Array]:
-    """The columns of a table of `n` vertices, as NumPy arrays: their names or numbers, and one value per vertex each.
+    """Return the columns of a table of `n` vertices as NumPy arrays: names or numbers, and one value per vertex each.
 
     Examples
     --------
@@ -49,7 +49,10 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the titles and values of a result; with a `title`, that of a single column, or the beginning of several."""
+    """Yield the titles and values of a result.
+
+    `title` is that of a single column, or the beginning of several titles.
+    """
     if hasattr(result, "state"):
         fields = dict(result.state)
     elif hasattr(result, "_fields"):
@@ -157,7 +160,7 @@ def _exchanged(values: Any, kind: str) -> Any:
 
 
 def module_for(kind: str) -> Any:
-    """Return the module of a kind of table; the ImportError says how to install it."""
+    """Return the module of a kind of table. Its ImportError says how to install it."""
     if kind == "arrow":
         return arrow()
     try:
@@ -201,7 +204,7 @@ def _csv(columns: Columns) -> str:
 
 
 def words(values: Array | TimeColumn) -> list[Any]:
-    """Numbers as text, with the fewest digits that read back as the same numbers; objects as they are.
+    """Write numbers as text, with the fewest digits that read back as the same numbers. Objects stay as they are.
 
     Dates and durations are written by ISO 8601, and NaT as nothing.
     """

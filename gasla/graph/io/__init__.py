@@ -394,7 +394,7 @@ def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] 
 
 
 def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
-    """Yield the parts; FormatError after the last one if there are so few edges that ids may be names."""
+    """Yield the parts. After the last one, raise FormatError if there are so few edges that ids may be names."""
     n, m, states_n = 0, 0, False
     for part in parts:
         n, m = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst))), m + len(part.src)

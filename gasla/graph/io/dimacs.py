@@ -89,7 +89,7 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """Yield the edges, in blocks; of an undirected file each is followed by its mirror image."""
+    """Yield the edges in blocks. In an undirected file each edge is followed by its mirror image."""
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)

@@ -113,7 +113,7 @@ def read(
     separator: str | None = None,
     skips_bad_rows: bool = False,
 ) -> Graph:
-    """Return the graph in a table; bad rows of a CSV file or an edge list may be skipped."""
+    """Return the graph in a table. Bad rows of a CSV file or an edge list may be skipped."""
     arrow()
     names = True if names is None and columns.bipartite else names
     if path.exists() and not path.is_file() and not (format == "parquet" and has_parts(path)):
@@ -228,7 +228,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
 
 
 def _column(column: Any, format: str) -> Any:
-    """Return an attribute as pyarrow writes it; durations in text, where it can't, by ISO 8601."""
+    """Return an attribute as pyarrow writes it. Durations that it can't write as text become text of ISO 8601."""
     if isinstance(column, TimeColumn):
         if format == "csv" and column.type.kind == "duration":
             return [*map(iso, column.type.shown(column.numbers))]
@@ -269,7 +269,7 @@ def _of_table(table: Any, vertex: Column | None, firsts: Sequence[str]) -> two_t
 
 
 def _vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Sequence[str]) -> two_tables.Vertices:
-    """Return the table of vertices in a file; `is_text` says whether ids are text in the table of edges.
+    """Return the table of vertices in a file. `is_text` says whether ids are text in the table of edges.
 
     `firsts` are names of vertices of two sides, if there are two.
     """
@@ -326,7 +326,7 @@ def _notes(path: Path, schema: Any) -> dict[bytes, bytes]:
 
 
 def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
-    """Return the number of vertices that the metadata state; `default` if they don't."""
+    """Return the number of vertices that the metadata state. If they state none, return `default`."""
     text = notes.get(_COUNT, b"%d" % default)
     if not text.isdigit() or len(text) > 18:
         raise FormatError(path, None, f"is damaged: {_COUNT.decode()} is {text!r}; expected a number of vertices")
@@ -334,7 +334,10 @@ def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
 
 
 def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
-    """The columns that the caller selects; without a selection, the attributes that a file written by gasla lists."""
+    """Return the columns that the caller selects.
+
+    Without a selection, add the attributes that gasla listed in the file.
+    """
     known = _notes(path, schema).get(_ATTRIBUTES)
     if known is None or columns.attributes is not None or columns.only_ends:
         return columns
@@ -378,7 +381,7 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
 
 
 def _validated(table: Any) -> Any:
-    """The table, whose offsets of strings and indices of dictionaries are valid: pyarrow would follow them anywhere."""
+    """Check offsets of strings and indices of dictionaries, which pyarrow would follow anywhere. Return the table."""
     table.validate(full=True)
     return table
 
@@ -398,7 +401,10 @@ def _schema(path: Path, file: Any) -> Any:
 
 
 def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None) -> Iterator[Part] | None:
-    """Return the edges by row groups or batches, if ids are vertex numbers; None where that depends on all of them."""
+    """Return the edges by row groups or batches, if ids are vertex numbers.
+
+    If that depends on all of them, return None.
+    """
     if not path.is_file() or path.suffix.lower() in COMPRESSIONS:
         return None
     with _open(path) as source:
@@ -496,7 +502,10 @@ def _chosen(path: Path, titles: list[str], columns: Columns, kinds: Kinds) -> Ch
 
 @contextmanager
 def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
-    """Open a file, decompressed according to its suffix, or its `rewritten` text; pyarrow errors become FormatError."""
+    """Open a file, decompressed according to its suffix, or its `rewritten` text.
+
+    Errors of pyarrow become FormatError.
+    """
     with _errors_of_arrow(path), open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
         yield stream
 
@@ -596,7 +605,7 @@ def _trimmed(texts: Any) -> Any:
 
 
 def _named(table: Any, ends: list[str]) -> Any:
-    """The table with ids in text without the blanks around them, so that "b" and " b" are one vertex; empty is null."""
+    """Remove the blanks around ids in text, so that "b" and " b" are one vertex. An empty text becomes null."""
     pa, pc = arrow(), arrow("pyarrow.compute")
     for end in ends:
         texts = _trimmed(table[end])
@@ -614,7 +623,7 @@ def _integers(texts: Any) -> Any:
 
 
 def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """Return the columns `chosen`; those in `texts` as strings, all others with inferred types, uint64 included."""
+    """Return the columns `chosen`. Those in `texts` are strings, all others have inferred types, uint64 included."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     table = _inferred(path, layout, header, chosen, texts)
     wide = [
@@ -630,7 +639,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
 
 
 def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """Return the columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
+    """Return the columns `chosen`. Those in `texts` are strings, all others have the types that pyarrow infers."""
     arrow_csv = arrow("pyarrow.csv")
 
     def table() -> Any:
@@ -653,7 +662,7 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
 
 
 def _conversion(chosen: Chosen, texts: list[str]) -> Any:
-    """Options of pyarrow to read the columns `chosen`, those in `texts` as strings; empty cells are null."""
+    """Return options of pyarrow to read the columns `chosen`, those in `texts` as strings. Empty cells are null."""
     return arrow("pyarrow.csv").ConvertOptions(
         include_columns=chosen.titles,
         column_types=dict.fromkeys(texts, arrow().string()),
@@ -665,7 +674,10 @@ def _conversion(chosen: Chosen, texts: list[str]) -> Any:
 def parts_of_text(
     path: Path, columns: Columns, names: bool | None, separator: str | None, is_csv: bool
 ) -> Iterator[Part] | None:
-    """Return the edges of a CSV file or an edge list, some rows at a time, if ids are vertex numbers; else None."""
+    """Return the edges of a CSV file or an edge list, some rows at a time.
+
+    If ids are no vertex numbers, return None.
+    """
     if names or columns.attributes or not path.is_file():
         return None
     layout = look(path, separator, is_csv)
@@ -720,7 +732,7 @@ def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Ite
 
 
 def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Any]:
-    """Yield the columns `chosen` as strings, some rows at a time; empty cells are null."""
+    """Yield the columns `chosen` as strings, some rows at a time. Empty cells are null."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     if _needs_rewriting(layout):
         places = {title: header.titles.index(title) for title in chosen.titles}
@@ -781,7 +793,7 @@ def _needs_rewriting(layout: Layout) -> bool:
 
 @contextmanager
 def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
-    """A stream for pyarrow (the file, or its rows rewritten as plain CSV), its separator, and the lines to skip."""
+    """Open a file, or its rows rewritten as plain CSV, for pyarrow. Yield it, its separator and the lines to skip."""
     if not _needs_rewriting(layout):
         with _open(path) as source:
             yield source, layout.separator, layout.head
@@ -847,7 +859,10 @@ def _unnamed(count: int, columns: Columns, kinds: Kinds) -> list[str]:
 
 
 def _kinds(lines: list[list[str]], count: int) -> Kinds:
-    """Return what each column holds, by its first cell that is not empty; if all are, numbers, which may follow."""
+    """Return what each column holds, by its first cell that is not empty.
+
+    If all cells are empty, numbers may follow.
+    """
     columns = ([row[place].strip() for row in lines if place < len(row)] for place in range(count))
     cells = [next(filter(None, column), "") for column in columns]
     numbers = [place for place, cell in enumerate(cells) if not cell or is_number(cell)]
@@ -906,7 +921,10 @@ def _is_date(cell: str) -> bool:
 
 
 def _is_id(cell: str) -> bool:
-    """Return whether a cell is an integer, which may be an id; pyarrow.csv ignores spaces and tabs around it."""
+    """Return whether a cell is an integer, which may be an id.
+
+    As in pyarrow.csv, spaces and tabs around it don't count.
+    """
     return is_whole(cell.strip(BLANKS), 2**64)
 
 

@@ -44,7 +44,7 @@ _COMMENTS = "#%"
 
 
 def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bipartite: bool | None = None) -> Graph:
-    """Return the graph in an edge list; `is_numbered` says that ids are vertex numbers, even very large ones."""
+    """Return the graph in an edge list. `is_numbered` says that ids are vertex numbers, even very large ones."""
 
     def require(n: int, m: int) -> None:
         if not is_numbered and not states_n and (doubt := are_sparse(n, m)):
@@ -71,7 +71,7 @@ def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
-    """Return the edges of all lines; or, in an uncompressed file, of the lines that begin within a range of bytes.
+    """Return the edges of all lines. In an uncompressed file these may be the lines that begin within a range of bytes.
 
     The caller compares the number of edges in the header with the sum over all parts.
     """
@@ -94,7 +94,7 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
 
 
 def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
-    """Yield the edges, in blocks; the first has none. Bad rows may be left out, with a warning at the end."""
+    """Yield the edges in blocks, of which the first has none. Bad rows may be left out, with a warning at the end."""
     count = bad = 0
     with open_text(path) as text:
         start = text.tell()
@@ -143,7 +143,7 @@ def _malformed(path: Path, header: _Header) -> FormatError:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an edge list; with weights if any is not 1, and always for .wel and .tsv."""
+    """Write an edge list. It has weights if any is not 1, and always in .wel and .tsv files."""
     names = [suffix.lower() for suffix in path.suffixes]
     last_is_used = graph.n > 0 and (graph.out_degrees[-1] > 0 or graph.in_degrees[-1] > 0)
     if not last_is_used or not {".el", ".wel"} & set(names):  # other readers of .el and .wel don't support comments

@@ -113,7 +113,7 @@ class WeightType:
 
 
 class FormatError(ValueError):
-    """A malformed or truncated file; `line` is the line number from 1, or None, and `said` the reason."""
+    """Raised for a malformed or truncated file. `line` is the line number from 1, or None, and `said` the reason."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
         self.path, self.line, self.said = path, line, message
@@ -201,7 +201,10 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a file as Latin-1 text, in which every byte is a character and decoding never fails; skips a UTF-8 BOM."""
+    """Open a file as Latin-1 text, in which every byte is a character and decoding never fails.
+
+    A UTF-8 BOM is skipped.
+    """
     with open_bytes(path) as stream:
         if stream.read(len(BOM_UTF8)) != BOM_UTF8:
             stream.seek(0)
@@ -211,7 +214,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """A stream that compresses what is written to `stream`, according to the suffix of `path`."""
+    """Yield a stream that compresses what is written to `stream`, according to the suffix of `path`."""
     with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
         yield packed
 
@@ -275,7 +278,7 @@ def complain(path: Path, check: Callable[[int, list[str]], str | None], comments
 
 
 def uncommented(text: str, comments: str) -> str:
-    r"""Return lines up to the first word that begins with a character of `comments`; within a word it has no meaning.
+    r"""Return lines up to the first word that begins with a character of `comments`. Within a word it has no meaning.
 
     Examples
     --------
@@ -368,7 +371,7 @@ def _sorted(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
 
 
 def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> Graph:
-    """Return the edges of all parts as `to_graph` does; `require` may refuse their numbers of vertices and edges.
+    """Return the edges of all parts as `to_graph` does. `require` may refuse their numbers of vertices and edges.
 
     Besides the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
     once the next one is built of it.
@@ -392,7 +395,7 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
 
 
 def _joined(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
-    """Return the arrays one after the other; the list is empty afterwards."""
+    """Concatenate the arrays. The list is empty afterwards, so that memory is freed meanwhile."""
     whole, end = np.empty(length, dtype), length
     while parts:
         part = parts.pop()
@@ -408,7 +411,10 @@ def require_memory(n: int, m: int) -> None:
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:
-    """Yield sources, targets and weights of all edges by rows, in blocks; weights as int if all are whole numbers."""
+    """Yield sources, targets and weights of all edges by rows, in blocks.
+
+    If all weights are whole numbers, they are ints.
+    """
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
     whole = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
@@ -425,7 +431,7 @@ def rows_of(indptr: Array, start: int, stop: int) -> Array:
 
 
 def weights(graph: Graph) -> Array:
-    """Return the edge values by rows; ones for a graph without values."""
+    """Return the edge values by rows. A graph without values has ones."""
     return np.ones(graph.m, np.float32) if graph.out_values is None else graph.out_values
 
 

@@ -152,7 +152,7 @@ def _attributes(path: Path, of: Of, count: int) -> Attributes:
 
 
 def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
-    """Write the attributes of a graph, those of edges by rows; return what ``graph.json`` says about them."""
+    """Write the attributes of a graph, those of edges by rows. Return what ``graph.json`` says about them."""
     for attributes in (graph.edge_attributes, graph.vertex_attributes):
         for i, column in enumerate(map(attributes.numbers, attributes)):
             in_order = column[graph.sorted_out.numbers()] if attributes.of == "edge" else column

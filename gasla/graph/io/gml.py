@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"([+-]?)(?:(nan)|(inf)(?:inity)?|(\d+)(e[+-]?\d+))", re.IG
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a GML file; vertices are named by their ids unless all have labels, and different ones."""
+    """Return the graph in a GML file. Vertices are named by their ids, or by labels if all have labels that differ."""
     return networkx_files.read(path, "GML", lambda stream: _parse(path, stream.read()))
 
 
@@ -55,12 +55,15 @@ def _parse(path: Path, content: bytes) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return the number in a text, since GML writes integers of more than 32 bits as texts; anything else unchanged."""
+    """Return the number in a text, because GML writes integers of more than 32 bits as text.
+
+    Other values stay unchanged.
+    """
     return int(value) if isinstance(value, str) and is_whole(value, 2**64) and str(int(value)) == value else value
 
 
 def _lines(text: str, start: str) -> list[str]:
-    r"""The lines of a GML file as NetworkX reads them: each text within a line, no comments, and numbers in its forms.
+    r"""Return the lines of a GML file as NetworkX reads them: each text within a line, no comments, its numbers.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a GraphML file; if some edges are directed and others not, these lead both ways."""
+    """Return the graph in a GraphML file. If only some edges are directed, the undirected ones lead both ways."""
     return networkx_files.read(path, "GraphML", lambda stream: _parse(path, stream))
 
 
@@ -75,7 +75,7 @@ def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], 
 
 
 def _direct(graphs: list[ElementTree.Element]) -> None:
-    """Make all edges of a graph, and of those within its nodes, directed or not; undirected ones may lead both ways."""
+    """Make all edges of a graph, and of those within its nodes, directed or not. Undirected ones may lead both ways."""
     edges = []
     for graph in graphs:
         for edge in _children(graph, "edge"):

@@ -72,7 +72,7 @@ def read(path: Path) -> Graph:
 
 
 def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
-    """Return the table of all edges; the weights as whole numbers if they are, and the times as well."""
+    """Return the table of all edges. Weights and times become whole numbers if all of them are."""
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
     for weight in ("i8", "f8"):
@@ -88,7 +88,10 @@ def kind_of_weights(lines: list[str]) -> str:
 
 
 def _header(path: Path, lines: list[str]) -> tuple[str, list[int]]:
-    """The kind of the graph; and the numbers of edges and of vertices on either side, if the second line has them."""
+    """Return the kind of the graph.
+
+    If the second line has the numbers of edges and of both sides' vertices, add these.
+    """
     words = lines[0].split()
     if len(words) != 3 or words[0] != "%" or words[1] not in _KINDS or words[2] not in _WEIGHTS:
         expected = f"expected `% KIND WEIGHTS`, one of {', '.join(_KINDS)} and one of {', '.join(_WEIGHTS)}"

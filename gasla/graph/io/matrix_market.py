@@ -57,7 +57,7 @@ class _Header(NamedTuple):
 
 
 def read(path: Path, bipartite: bool | None = None) -> Graph:
-    """Return the graph in a Matrix Market file; symmetric files give both directions of each edge."""
+    """Return the graph in a Matrix Market file. Symmetric files give both directions of each edge."""
     if not bipartite:
         return graph_of_parts(parts(path))
     each_part = parts(path, True)
@@ -68,7 +68,7 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
 
 
 def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
-    """Yield the edges, in blocks; of a symmetric matrix each entry is followed by its mirror image.
+    """Yield the edges in blocks. In a symmetric matrix each entry is followed by its mirror image.
 
     The first part has no edges, and as `m` the number of rows.
     """
@@ -101,7 +101,10 @@ def _within(table: Array, header: _Header) -> bool:
 
 
 def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
-    """The entries of an array other than 0, in blocks: column by column, of a symmetric one from the diagonal down."""
+    """Yield the nonzero entries of an array in blocks, column by column.
+
+    A symmetric array is read from the diagonal down.
+    """
     count, first, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
     begins = rows * header.n if header.mirrored == 0 else rows * (header.n - first) - rows * (rows - 1) // 2
     kind = str(header.type)

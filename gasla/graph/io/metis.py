@@ -100,7 +100,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """Split a line at C white space, as NumPy does; ``str.split`` splits at more characters."""
+    """Split a line at C white space, as NumPy does. ``str.split`` splits at more characters."""
     return [word.decode("latin-1") for word in line.encode("latin-1").split()]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def networkx() -> Any:
-    """Import NetworkX; the ImportError says how to install it."""
+    """Import NetworkX. Its ImportError says how to install it."""
     try:
         import networkx
     except ImportError:
@@ -49,7 +49,7 @@ def has_dicts(path: Path) -> bool:
 
 
 def read_edge_list(path: Path) -> Graph:
-    """Return the graph in an edge list with attributes in braces; whole numbers as ids are numbers of vertices."""
+    """Return the graph in an edge list with attributes in braces. Ids that are whole numbers are vertex numbers."""
     with translate_errors(path):
         return record_files.read(path, "an edge list", lambda stream: _edge_list(path, stream.read()))
 
@@ -95,7 +95,7 @@ def change_attributes(G: Any, change: Callable[[Any], Any]) -> None:
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
-    """Write a directed graph, which `save` takes as one of NetworkX; its values become "weight"."""
+    """Write a directed graph, which `save` takes as one of NetworkX. Its values become "weight"."""
     nx = networkx()
     if graph.values is None and "weight" in graph.edge_attributes:
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")

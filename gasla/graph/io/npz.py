@@ -215,7 +215,10 @@ def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
 
 
 def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
-    """The graph of the arrays, which `write` has put into the order of sorted rows, with names and attributes."""
+    """Return the graph of the arrays, which `write` has put into the order of sorted rows.
+
+    It has names and attributes.
+    """
     from gasla.graph.graph import Graph
 
     A = _matrix(path, arrays)
@@ -237,7 +240,10 @@ def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
 
 
 def _columns(graph: Graph) -> dict[str, Array]:
-    """Attributes by the names of their arrays, those of edges by sorted rows; names; and whether there are values."""
+    """Return attributes by the names of their arrays, those of edges by sorted rows.
+
+    Names and a flag for values are added.
+    """
     edges, vertices, names = graph.edge_attributes, graph.vertex_attributes, graph.naming
     if not edges and not vertices and names is None:
         return {}

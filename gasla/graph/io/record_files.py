@@ -57,7 +57,10 @@ def graph_of(path: Path, records: Records) -> Graph:
 
 
 def _value(value: Any) -> Any:
-    """An integer of more than 64 bits as a float, the text of a date or duration as such; anything else unchanged."""
+    """Convert an integer of more than 64 bits to a float, and the text of a date or duration to it.
+
+    Others stay unchanged.
+    """
     if type(value) is int:
         return float(value) if abs(value) >= 2**64 else value
     return value if (number := of_text(value)) is None else number
@@ -85,7 +88,10 @@ def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def distinct_texts(path: Path, graph: Graph) -> list[str]:
-    """Return the names of vertices as texts, or their numbers; ValueError if two are equal as text, or one is empty."""
+    """Return the names of vertices as texts, or their numbers.
+
+    Raise ValueError if two texts are equal, or one is empty.
+    """
     names = [*map(str, range(graph.n) if graph.names is None else graph.names.tolist())]
     if "" in names or len({*names}) < len(names):
         raise ValueError(f"{path}: names are empty, or equal as text, and can't be stored so; write .npz")
@@ -106,7 +112,7 @@ def renamed(records: Records, names: dict[Any, Any]) -> Records:
 
 
 def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
-    """Return the records with labels as ids, if all vertices have one and no two are equal; a warning says if not."""
+    """Return the records with labels as ids, if all vertices have one and no two are equal. Warn if not."""
     ids = [v for v, _ in records.nodes]
     if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
         return renamed(records, dict(zip(ids, labels)))
@@ -137,7 +143,7 @@ def number_or_text(text: str) -> Any:
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """Return the text of a file; FormatError with the line of the first byte that is not UTF-8."""
+    """Return the text of a file. Raise FormatError with the line of the first byte that is not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 
 def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
-    """Detect the layout of a text file; the first rows determine the separator unless it is given."""
+    """Detect the layout of a text file. The first rows determine the separator unless it is given."""
     check_separator(separator)
     lines = list(islice(_decoded(path), 4096))
     if lines and lines[0][:2] == "\ufffd\ufffd":
@@ -140,7 +140,7 @@ def _divided(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple
 
 
 def _words(line: str) -> list[str]:
-    """Split a line at spaces and tabs; text in double quotes is one word.
+    """Split a line at spaces and tabs. Text in double quotes is one word.
 
     Examples
     --------

@@ -150,7 +150,7 @@ class _Spool:
         return kind | {f"attribute-{i}": kind for i, kind in enumerate(self._types.values())}
 
     def blocks(self) -> Iterator[Block]:
-        """Sources, targets, weights and attributes, in blocks; deletes the spool afterwards."""
+        """Yield sources, targets, weights and attributes in blocks. Afterwards the spool is deleted."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
         paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
         kind, types, offset = self.kind, [*self._types.values()], 0
@@ -171,7 +171,7 @@ class _Spool:
 
 
 class _Buckets:
-    """Edges distributed by one of their ends among files; bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
+    """Edges distributed by one of their ends among files. Bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
 
     def __init__(self, folder: Path, name: str, degrees: Array, types: Types, memory: int) -> None:
         """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
@@ -187,7 +187,7 @@ class _Buckets:
         self._record = np.dtype([("own", ids), ("other", ids), *types.items()])
 
     def fill(self, blocks: Iterable[Block]) -> None:
-        """Distribute edges; within a bucket they keep their order."""
+        """Distribute edges. Within a bucket they keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
             for own, other, columns in blocks:
@@ -202,7 +202,7 @@ class _Buckets:
                     _write(file, packed[a:b])
 
     def each(self) -> Iterator[Array]:
-        """Yield the edges of each bucket; deletes its file."""
+        """Yield the edges of each bucket, and delete its file."""
         for path in self._paths:
             edges = np.fromfile(path, self._record)
             path.unlink()
@@ -288,7 +288,7 @@ def _are_equal(folder: Path, name: str) -> bool:
 
 
 def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
-    """Yield the blocks; an open progress bar counts their edges."""
+    """Yield the blocks. An open progress bar counts their edges."""
     done = 0
     follow(lambda: (done, m), unit)
     for block in blocks:

@@ -23,7 +23,7 @@ Combine = Monoid | Mapping[str, Monoid] | None
 
 
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
-    """Return the monoid for the values, and those for attributes, checked; None keeps the first value."""
+    """Check the monoid for the values and those for attributes, and return both. None keeps the first value."""
     own = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
         for name in combine.keys() - {*attributes, own}:
@@ -65,7 +65,10 @@ def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[st
 
 
 def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """The attributes of the undirected graph `made` from `lists`: those of i -> j and of j -> i, reduced together."""
+    """Return the attributes of the undirected graph `made` from `lists`.
+
+    Those of i -> j and j -> i are reduced together.
+    """
     into = made.lists
 
     def make(name: str, column: Array) -> Array:

@@ -62,7 +62,7 @@ def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> D
 
 
 def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """Return the symmetrized graph by `symmetrize_cpu`; the origin of edges is computed at first use."""
+    """Return the symmetrized graph by `symmetrize_cpu`. The origin of edges is computed at first use."""
     from gasla.graph.transform import symmetrize_cpu  # here, because it imports the compiler
 
     both = symmetrize_cpu.merged(lists.sorted_out)
@@ -166,7 +166,7 @@ def _grouped(
 
 
 def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
-    """Return the quotient graph with `plus`, by `contract_cpu`; the origin of edges is computed at first use."""
+    """Return the quotient graph with `plus`, by `contract_cpu`. The origin of edges is computed at first use."""
     from gasla.graph.transform import contract_cpu
 
     assert lists.rows is not None
@@ -190,7 +190,7 @@ def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Arr
 
 
 def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, int]:
-    """The group of each of n vertices, numbered without gaps in the order of labels, and the number of groups."""
+    """Return the group of each of n vertices, and the number of groups. Groups have numbers in the order of labels."""
     xp = array_module(labels)
     if n == 0:
         return labels.astype(dtype), 0
@@ -206,7 +206,7 @@ def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: 
 
 
 def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
-    """Reduced `values` by rows; if `weights` are symmetric, the value of i -> j is copied to j -> i, i < j.
+    """Return the reduced `values` by rows. If `weights` are symmetric, the value of i -> j is copied to j -> i, i < j.
 
     Both directions reduce the same weights, but in different orders: float sums may differ in the last bits, and `any`
     may choose different values.
@@ -227,14 +227,14 @@ def _adds_exactly(weights: Array) -> bool:
 
 
 def mirrored(lists: Adjacency, values: Array) -> Array:
-    """Values by rows, with the value of i -> j copied to j -> i for i < j; for simple symmetric lists."""
+    """Return values by rows of simple symmetric lists, with the value of i -> j copied to j -> i for i < j."""
     back = lists.transposed().numbers()
     chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
     return chosen
 
 
 def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:
-    """Return the reduced values of each run of merged edges; the first value of each run without a monoid."""
+    """Return the reduced values of each run of merged edges. Without a monoid, return the first value of each run."""
     if weights is None:
         return None
     if combine is None:

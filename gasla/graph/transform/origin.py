@@ -49,7 +49,7 @@ class IdMap:
 
     @finished_property
     def old_ids(self) -> Array:
-        """For each new id, its old id; the least if several were merged."""
+        """The old id of each new id. If several were merged, it is the smallest."""
         if self._became is not None:
             offsets, _, members = lists_on(self._became).group(self._became, self._became, self.counts[1])
             return members[offsets[:-1]]
@@ -59,7 +59,7 @@ class IdMap:
 
     @finished_property
     def new_ids(self) -> Array:
-        """For each old id, its new id; -1 if dropped."""
+        """The new id of each old id. It is -1 if that was dropped."""
         if self._became is not None:
             return self._became
         if self._members is None:
@@ -246,7 +246,7 @@ class Derived(NamedTuple):
 def derived(
     lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: IdMap, selected: Array | None
 ) -> Derived:
-    """Return a graph of edges known to be valid; `selected` has the numbers of these edges in the previous graph."""
+    """Return a graph of edges known to be valid. `selected` has the numbers of these edges in the previous graph."""
     made = Lists.of_edges(n, lists.device, src, dst)
     return Derived(made, values, Origin(vertices, IdMap(lists.device, lists.m, made.m, selected)))
 

@@ -13,7 +13,7 @@ from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 
 
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
-    """The numbers of edges without a reverse edge, and sources and targets of the edges to add, then of self loops."""
+    """Return the numbers of edges without a reverse edge, and the sources and targets to add, those of loops last."""
     xp = array_module(partners)
     alone = xp.flatnonzero(xp.less(partners, 0))
     everyone = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)
@@ -39,7 +39,10 @@ def origin(lists: Lists, m: int) -> Origin:
 
 
 def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:
-    """`fill` converted to the type of a graph's values; TypeError if that changes it, except by rounding of floats."""
+    """Convert `fill` to the type of a graph's values.
+
+    Raise TypeError if that changes it, except by rounding of floats.
+    """
     given = np.asarray(fill)
     if given.ndim == 0 and given.dtype.kind in "biuf":
         with np.errstate(all="ignore"):

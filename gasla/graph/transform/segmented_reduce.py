@@ -26,7 +26,7 @@ Parts = tuple[Array, ...]  # one array per item of a tuple type, or a single arr
 
 @np.errstate(all="ignore")  # NaN and overflow are ordinary values here
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
-    """For each key from 0 to `count` - 1, its values reduced; the identity for keys without values."""
+    """Reduce the values of each key from 0 to `count` - 1. A key without values gets the identity."""
     totals = identities(monoid, parts, count)
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], keys, parts[0])  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ def is_for(lists: Adjacency) -> bool:
 
 
 def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Array]:
-    """The lists of the `chosen` vertices (ascending), without all other vertices, and the old position of each entry.
+    """Return the lists of the `chosen` vertices (ascending) without other vertices, and each entry's old position.
 
     `number` is 1, 2, … for the chosen vertices in their order, and 0 for all others.
     """

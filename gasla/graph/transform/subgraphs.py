@@ -58,7 +58,10 @@ def require_here(lists: Lists, name: str, given: Array) -> None:
 
 
 def _leaving_from(lists: Lists, chosen: Array) -> tuple[Array, Array, Array | None]:
-    """Sources, targets and numbers of the out-edges of `chosen`; of all edges, without numbers, if these are many."""
+    """Return sources, targets and numbers of the out-edges of `chosen`.
+
+    If these are many, return all edges, without numbers.
+    """
     rows = lists.rows or lists.__dict__.get("out")
     if rows is None or len(chosen) == 0:
         return *lists.edges(), None

@@ -44,7 +44,7 @@ def paired(both: Adjacency, rows: Adjacency) -> tuple[Array, Array]:
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, starts, sources, lengths, firsts, targets, grain):
-    """Merge the two lists of each vertex into `targets`; without `firsts`, count the entries."""
+    """Merge the two lists of each vertex into `targets`. Without `firsts`, only count the entries."""
     writes = len(firsts) > 0
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for v in range(start, end):

@@ -22,7 +22,7 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """Return the fields that absorb gathered values, one per item; or the reason why not, as a sentence."""
+    """Return the fields that absorb gathered values, one per item, or the reason why not, as a sentence."""
     monoid = t.monoid
     if monoid is None:
         return "it gathers nothing"
@@ -51,7 +51,7 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
 
 
 def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
-    """For each gathered item the field that apply reduces it into; empty if apply does anything else."""
+    """Return for each gathered item the field that apply reduces it into. If apply does anything else, it is empty."""
     kind: Any = t.gathered_type
     gathered: Any = Symbol("gathered", kind)
     items = list(gathered) if isinstance(kind, TupleType) else [gathered]

@@ -25,7 +25,7 @@ def change(traced: Traced) -> Function:
 
 
 def _changes(before: Expr, after: Expr) -> list[Any]:
-    """For each number of a field, whether it differs from before; NaN equals NaN."""
+    """Return for each number of a field whether it differs from before. NaN equals NaN."""
     before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]

@@ -311,7 +311,7 @@ def _names(src: Array, dst: Array) -> Callable[[int], str]:
 
 
 def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
-    """Return the vertices of a path along residual edges; empty if there is none."""
+    """Return the vertices of a path along residual edges. If there is none, it is empty."""
     from scipy.sparse.csgraph import breadth_first_order
 
     matrix = sparse(n, tails[is_residual], heads[is_residual])

@@ -87,7 +87,7 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
 
 
 def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
-    """Return the depth and the size of the subtree of each vertex; `order` has parents before children."""
+    """Return the depth and the size of the subtree of each vertex. `order` has parents before children."""
     depth, size = np.zeros(len(up), np.int64), np.ones(len(up), np.int64)
     for v in order.tolist():
         depth[v] = depth[up[v]] + 1 if up[v] != v else 0

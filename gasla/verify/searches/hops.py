@@ -20,7 +20,10 @@ from gasla.verify._common import (
 
 
 def _levels(edges: Edges, samples: int) -> Iterator[tuple[int, Array]]:
-    """Sampled vertices, and the distance in edges from each to every vertex, by SciPy; inf is out of reach."""
+    """Yield sampled vertices, and the distance in edges from each to every vertex, by SciPy.
+
+    Out of reach, it is inf.
+    """
     matrix = edges.matrix()
     for v in sample(edges.n, samples).tolist():
         yield v, distances_from(matrix, v, unweighted=True)

@@ -78,7 +78,7 @@ def bfs(
 def sssp(
     graph: Any, source: Any, distances: ArrayLike, parents: ArrayLike | None = None, *, cutoff: float | None = None
 ) -> None:
-    """Verify `distances` of `gasla.sssp`, and `parents` if given; weights may be negative.
+    """Verify `distances` of `gasla.sssp`, and `parents` if given. Weights may be negative.
 
     No edge offers a shorter way, and edges that attain the distances of their ends lead from the source to each reached
     vertex. Sums may differ by rounding in the type of the distances.

@@ -98,7 +98,7 @@ def simple_cycles(
 
 @verifier()
 def find_cycle(graph: Any, cycle: ArrayLike | None, *, directed: bool = True) -> None:
-    """Verify `cycle` of `gasla.find_cycle`: a cycle; or that there is none, if it is None or empty.
+    """Verify `cycle` of `gasla.find_cycle`: a cycle, or that the graph has none, if it is None or empty.
 
     Without a cycle, each vertex is a strong component; of an undirected graph, the edges are fewer than the vertices by
     the number of components.
@@ -187,7 +187,7 @@ def _check_branches(
 
 
 def _distance(near: Neighbors, start: int, target: int, without: set[int], most: int) -> float:
-    """Return the fewest edges from a vertex to another that pass none of some; infinite beyond `most`."""
+    """Return the fewest edges from a vertex to another that avoid some vertices. Beyond `most`, return infinity."""
     reached, level, steps = {start, *without}, [start], 0
     while level and steps <= most:
         if target in level:

@@ -55,7 +55,7 @@ class Trips(NamedTuple):
         return self._replace(src=self.dst, dst=self.src, departure=departure, arrival=arrival, start=start, end=end)
 
     def answer(self, name: str, given: ArrayLike, never: Any) -> Array:
-        """The times in an answer, in the type of the times; dates as integers, of which NaT is the one for never."""
+        """Return the times in an answer, in the type of the times. Dates become integers, and NaT stands for never."""
         if not self.has_dates:
             return vertex_answer(name, given, self.n, self.arrival.dtype.kind).astype(self.arrival.dtype)
         dates = np.asarray(given)
@@ -77,12 +77,15 @@ class Trips(NamedTuple):
 
 
 def flipped(times: Any) -> Any:
-    """Times in the opposite order; of integers the bits are inverted, which never overflows."""
+    """Return times in the opposite order. Of integers the bits are inverted, which never overflows."""
     return -times if times.dtype.kind == "f" else ~times
 
 
 def _trips(graph: Any, time: str, duration: Duration, window: Window | None, begin: int | None, leaves: bool) -> Trips:
-    """The trips in a window; one that is a duration begins when the vertex `begin` is left, or ends when reached."""
+    """Return the trips in a window.
+
+    A window that is a duration begins when the vertex `begin` is left, or ends when reached.
+    """
     graph = as_graph(graph)
     src, dst = graph.edges()
     clock = clock_of(graph.edge_attributes, time, duration)
@@ -193,7 +196,7 @@ def latest_departure(
 
 
 def _check_arrivals(trips: Trips, source: int, given: Array, shown: Array, is_backward: bool = False) -> None:
-    """Verify earliest arrivals; errors show the numbers in `shown`, and say departures if time runs backward."""
+    """Verify earliest arrivals. Errors show the numbers in `shown`, and say departures if time runs backward."""
     end, reached, verb = ("target", "left", "departs") if is_backward else ("source", "reached", "arrives")
     times = flipped(trips.arrival) if is_backward else trips.arrival
     if given[source] != trips.start:

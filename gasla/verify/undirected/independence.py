@@ -211,7 +211,7 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
 
 
 def _between(edges: Edges) -> Edges:
-    """Return the edges without self loops; `indptr` is invalid."""
+    """Return the edges without self loops. `indptr` is invalid."""
     keep = edges.src != edges.dst
     return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
 

@@ -94,7 +94,7 @@ def fiedler_vector(
 
 
 def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Array, int]:
-    """The Laplacian as a sparse matrix, its known eigenvector, and the binary exponent of what it was divided by."""
+    """Return the Laplacian as a sparse matrix, its known eigenvector, and the binary exponent of its divisor."""
     from scipy.sparse import diags_array
 
     edges = edges_of(graph)

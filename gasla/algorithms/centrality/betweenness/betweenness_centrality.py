@@ -95,7 +95,7 @@ def betweenness_centrality(
 
 
 def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
-    """Sum the dependencies of each vertex over the sources; with `endpoints` also the paths that end there."""
+    """Sum the dependencies of each vertex over the sources. With `endpoints`, add the paths that end there."""
     if not graph.is_whole:  # ranks share the sources
         terms = graph.sum_shares(partial(_terms, weighted, endpoints), sources)
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
@@ -116,7 +116,7 @@ def _count_ends(paths: SourcePaths, ends: Any) -> None:
 
 
 def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """The dependencies of each source; with `endpoints` followed by the numbers of paths that end at each vertex."""
+    """Yield the dependencies of each source. With `endpoints`, the numbers of paths that end at each vertex follow."""
     xp: Any = module_of(graph.device)
     for paths in source_paths(graph, sources, weighted):
         score = paths.state["score"]

@@ -60,7 +60,7 @@ def is_tight(tail, head, edge):
 
 
 class Count(VertexProgram):
-    """paths(v) = sum over in-edges of paths(u), level by level; only over tight edges if edges have lengths."""
+    """paths(v) = sum over in-edges of paths(u), level by level. If edges have lengths, only tight edges count."""
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
     number = option(np.float64)  # or SCALED
@@ -155,7 +155,7 @@ def has_lengths(graph: Graph, weighted: bool) -> bool:
 def accumulate_sources(
     graph: Graph, sources: list[int], weighted: bool, visit: Callable[[SourcePaths], None] | None = None
 ) -> Any:
-    """Sum the dependencies of each vertex over the sources; `visit` is called after each source.
+    """Sum the dependencies of each vertex over the sources. `visit` is called after each source.
 
     On a GPU the last kernels may still run when this returns.
     """
@@ -168,7 +168,7 @@ def accumulate_sources(
 def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
-    """Yield the shortest paths from each source; with `accumulates`, scores are sums over the sources so far."""
+    """Yield the shortest paths from each source. With `accumulates`, scores are sums over the sources so far."""
     weighted = weighted and graph.value_type is not None
     passes, is_scaled, scores, prepared_for = _prepared(graph, weighted, scaled=False), False, None, graph
     try:
@@ -193,7 +193,10 @@ def source_paths(
 
 
 def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
-    """Return the number of shortest paths from a source to each vertex, as float64; infinite where it overflows."""
+    """Return the number of shortest paths from a source to each vertex, as float64.
+
+    It is infinite where it overflows.
+    """
     schedule, tight_graph, fields = next((_weighted_orders if weighted else _orders)(graph, [source]))
     program = Count(lengths=tight_graph.value_type if weighted else None)
     count = prepare(program, tight_graph, scheduled=True, notice=False)

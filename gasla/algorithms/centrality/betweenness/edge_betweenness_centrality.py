@@ -144,7 +144,7 @@ def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
 
 
 def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
-    """For each edge the id of its reverse edge; with weights, one of equal length among parallel edges."""
+    """Yield for each edge the id of its reverse edge. With weights, it is one of equal length among parallel edges."""
     if not (weighted and graph.has_parallel_edges):
         yield graph.reverse_edge_ids
         return

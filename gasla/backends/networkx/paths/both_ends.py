@@ -10,7 +10,7 @@ from gasla.graph.graph import Graph
 
 
 def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> list[int]:
-    """Return the vertices of the path; `back` has the edges reversed, those into a vertex in NetworkX's order."""
+    """Return the vertices of the path. `back` has the edges reversed, those into a vertex in NetworkX's order."""
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
     before: list[dict[int, int]] = [{source: -1}, {target: -1}]

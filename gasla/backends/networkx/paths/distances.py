@@ -68,7 +68,10 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
 
 
 def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
-    """The distance between two nodes, and the path; of several, the one that NetworkX's bidirectional search finds."""
+    """Return the distance between two nodes, and the path.
+
+    Of several, it is that of NetworkX's bidirectional search.
+    """
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
     if source == target:
@@ -114,7 +117,7 @@ def shortest_path_length(
 
 
 def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
-    """Distances from nodes to all others, in blocks of rows; inf if unreachable."""
+    """Yield distances from nodes to all others, in blocks of rows. Unreachable nodes have inf."""
     if weight is None:
         for rows in many_levels(G, sources):
             yield np.where(rows < 0, np.inf, rows)
@@ -234,14 +237,20 @@ def global_efficiency(G: Converted) -> float:
 
 
 def _whole(rows: Array) -> Array:
-    """Whole distances as integers; as Python's where a sum of squares, or of products with degrees, may leave int64."""
+    """Convert whole distances to integers.
+
+    These are Python's where a sum of squares, or of products with degrees, may leave int64.
+    """
     is_small = rows.size == 0 or float(rows.max() * rows.shape[1]) ** 2 * rows.size < 2**61
     integers: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
     return integers
 
 
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
-    """The sum of a measure of rows of distances, the first of which starts at a given node, or inf if disconnected."""
+    """Sum a measure of rows of distances, or return inf if the graph is disconnected.
+
+    The first row starts at a given node.
+    """
     check_nodes(G)
     total: Any = 0
     whole = len(G) == 1 or weight is None or G.are_whole(weight)

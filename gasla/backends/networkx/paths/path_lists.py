@@ -22,7 +22,10 @@ def without_collecting() -> Iterator[None]:
 
 
 def lengthen(paths: dict[Any, list[Any]], names: list[Any], parents: list[Any], backwards: bool = False) -> None:
-    """Add the path of each node, one step longer than that of its parent; or, backwards, paths from nodes."""
+    """Add the path of each node, one step longer than that of its parent.
+
+    With `backwards`, add paths from the nodes.
+    """
     with without_collecting():
         if backwards:
             for name, parent in zip(names, parents):

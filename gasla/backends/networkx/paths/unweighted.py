@@ -129,7 +129,10 @@ def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[
 
 
 def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
-    """The path of a bidirectional search: the smaller fringe grows, until it meets a node seen from the other side."""
+    """Return the path of a bidirectional search.
+
+    The smaller fringe grows, until it meets a node seen from the other side.
+    """
     if source == target:
         return [source]
     lists = G.plain().out, G.plain(reverse=True).out

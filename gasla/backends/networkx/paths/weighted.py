@@ -140,7 +140,7 @@ def multi_source_dijkstra_path_length(
 
 @register(least=10_000)
 def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> dict[Any, set[Any]]:
-    """The nodes that are nearest to each of some nodes; of equally near ones, to the one that the heap has first."""
+    """Return the nodes that are nearest to each of some nodes. Of equally near ones, the heap's first wins."""
     search = _search(G, center_nodes, None, weight)
     order, before = search.order(), search.parents()
     root = np.where(before < 0, np.arange(len(before)), before)
@@ -167,7 +167,7 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
 
 
 def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Any:
-    """Return the distance from one node to another; a message if there is no path."""
+    """Return the distance from one node to another. If there is no path, raise an error with the message."""
     search = _search(G, {source}, None, weight)
     vertex = G.numbers.get(target) if target in G else None
     if vertex is None or not np.isfinite(search.distances[vertex]):
@@ -217,7 +217,7 @@ def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "wei
 
 
 def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
-    """Return a search from one node that reaches another; a message if there is no path."""
+    """Return a search from one node that reaches another. If there is no path, raise an error with the message."""
     search = _search(G, {source}, None, weight)
     if not np.isfinite(search.distances[G.numbers[target]]):
         raise nx.NetworkXNoPath(missing)

@@ -91,7 +91,7 @@ def multiply(run: Batch, thread, threads, control, width, chunk, complement, ind
 
 
 def fail(run: Batch):
-    """The matrix points outside itself."""
+    """Stop the run and leave the kernel, because the matrix points outside itself."""
     stop_run(run.control)
     leave()
 
@@ -138,7 +138,7 @@ def lay_out_rows(run: Batch):
 
 
 def look_up_four(run: Batch, are_inside):
-    """Lay out four entries from `first` on, below each other from `at` on; entries past the end of the row are ignored.
+    """Lay out four entries from `first` on, below each other from `at` on. Entries past the end of the row are ignored.
 
     `are_inside`: the matrix has four entries there; otherwise its last entry is repeated.
     """

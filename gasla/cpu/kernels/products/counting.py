@@ -59,14 +59,14 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """Return the position of a column among ascending columns, by binary search; `high` if it is not there."""
+    """Return the position of a column among ascending columns, by binary search. If it is not there, return `high`."""
     place = first_not_less(indices, low, high, column)
     return place if place < high and indices[place] == column else high
 
 
 @compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
-    """Count the products of each row; 0 for rows without an entry in the mask. `other` is indptr of B."""
+    """Count the products of each row. Rows without an entry in the mask have 0. `other` is indptr of B."""
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain

@@ -140,7 +140,7 @@ def at_entries(run: Rows,
 
 
 def rows(run: Rows):
-    """Yield the rows for this thread, part by part; leaves the kernel after the last."""
+    """Yield the rows for this thread, part by part. After the last, leave the kernel."""
     while True:
         part = np.uint64(fetch_add_relaxed(run.control, TICKET, 1))
         if part >= run.parts or is_stopped(run.control):

@@ -120,7 +120,7 @@ def store_total(run: Rows):
 
 
 def fail(run: Rows):
-    """The matrix points outside itself."""
+    """Stop the run and leave the kernel, because the matrix points outside itself."""
     stop_run(run.control)
     leave()
 
@@ -197,7 +197,7 @@ def add_four(run: Rows):
 
 
 def multiply_last(run: Rows):
-    """The products of the last one to four entries, with the identity in the remaining lanes."""
+    """Compute the products of the last one to four entries, with the identity in the remaining lanes."""
     multiply_four(run)
     is_there, run.e = simd4.within(run.last - run.e), run.last
     if plan.is_tuple:
@@ -209,7 +209,7 @@ def multiply_last(run: Rows):
 
 
 def multiply_four(run: Rows):
-    """The products of four entries from `e` on."""
+    """Compute the products of four entries from `e` on."""
     if plan.reads("x"):
         run.around, are_inside = simd4.gather(run.x, run.indices, run.e, run.bound)
         if not are_inside:
@@ -230,7 +230,7 @@ def argument_of_four(run: Rows, name):
 
 
 def fold(run: Rows):
-    """Reduce the four totals to `total`, in order; four truth values are looked up in a table of 16 bits."""
+    """Reduce the four totals to `total`, in order. Four truth values are looked up in a table of 16 bits."""
     if plan.table is not None:
         run.total = (np.uint64(plan.table) >> simd4.bits(run.totals)) & ONE != 0
     elif plan.is_tuple:

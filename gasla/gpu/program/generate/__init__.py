@@ -129,7 +129,7 @@ class Module(GpuPlan):
 
 
 def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> str:
-    """Return the source of one kernel in which phases take turns; `values` are the types of what they share."""
+    """Return the source of one kernel in which phases take turns. `values` are the types of what they share."""
 
     def each(line: str, levels: int) -> str:
         return "\n".join(INDENT * levels + line.format(i=i) for i in range(len(plans)))

@@ -19,7 +19,7 @@ def native(combined: Expr) -> str | None:
 
 
 def differs(combined: Expr) -> str:
-    """Condition that `next` differs from `old`; NaN equals NaN."""
+    """Return the condition that `next` differs from `old`. NaN equals NaN."""
     return "next != old && (next == next || old == old)" if combined.dtype.kind == "f" else "next != old"
 
 

@@ -57,7 +57,7 @@ BRING = """\
 
 
 def flags(plan: GpuPlan) -> str:
-    """Compile-time constants of a program; the compiler drops the code of the loop that they exclude."""
+    """Return compile-time constants of a program. The compiler drops the code of the loop that they exclude."""
     has = plan.functions.__contains__
     flags = {
         "WIDE": plan.wide,

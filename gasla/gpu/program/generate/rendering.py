@@ -42,12 +42,15 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """Return the value at a place in memory; of a wide vector, the items of the calling lane."""
+    """Return the value at a place in memory. Of a wide vector, these are the items of the calling lane."""
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
-    """Statements that write to memory. With wide vectors, after all lanes have read; one lane writes scalars."""
+    """Return statements that write to memory.
+
+    With wide vectors, all lanes have read before, and one lane writes scalars.
+    """
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
 
@@ -71,7 +74,7 @@ def edge_member(role: str, field: str) -> str:
 
 
 def call(plan: GpuPlan, name: str) -> str:
-    """Return a call of a printed function. Roles are local names; values of the run come from `c`."""
+    """Return a call of a printed function. Roles are local names, and values of the run come from `c`."""
     arguments = []
     for s in plan.functions[name].symbols:
         role, field = plan.functions[name].sources[s.name]

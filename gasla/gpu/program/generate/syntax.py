@@ -17,7 +17,7 @@ def function(head: str, lines: list[str]) -> str:
 
 
 def struct(name: str, members: list[tuple[str, str]]) -> str:
-    """Return a struct; each member is its type and its name."""
+    """Return a struct. Each member is its type and its name."""
     return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
 
 
@@ -28,7 +28,7 @@ def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] =
 
 
 def literal(value: Any, kind: Any) -> str:
-    """Return a constant of any type; for a vector type, a number stands for all items."""
+    """Return a constant of any type. For a vector type, a number stands for all items."""
     if isinstance(kind, VectorType):
         return cuda.literal(np.broadcast_to(value, kind.length), kind)
     if isinstance(kind, TupleType):

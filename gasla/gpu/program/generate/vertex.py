@@ -80,7 +80,7 @@ def _caught_up(plan: GpuPlan) -> list[str]:
 
 
 def _had(plan: GpuPlan) -> list[str]:
-    """Fields to load before the row is reduced; previous values that few vertices read are loaded later."""
+    """Return the fields to load before the row is reduced. Previous values that few vertices read are loaded later."""
     had = read(plan, "vertex", ["apply"])
     return had if plan.closes else sorted({*had, *watched(plan)})
 
