@@ -232,7 +232,7 @@ class Primitives(Protocol):
         """Parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph. A whole algorithm."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
-        """Return the least and the greatest value in each subtree of the trees that `number_trees` returns."""
+        """Return the smallest and the largest value in each subtree of the trees that `number_trees` returns."""
 
     def simplify(self, graph: Graph) -> Graph:
         """Return the graph as simple and undirected. If it is so already, return itself."""
@@ -457,7 +457,7 @@ class CardOnly(Protocol):
         """Return the side of each vertex in its component, 0 for the smallest one. It is -1 where an odd cycle is."""
 
     def decide_in_order(self, lists: Adjacency, ranks: Any) -> Any:
-        """Return which vertices join the set of a loop by falling rank; the ranks are used up."""
+        """Return which vertices join the set of a loop by falling rank. The ranks are used up."""
 
 
 @cache

@@ -33,7 +33,9 @@ def _add(name: str, function: Callable[..., Any], /, **more: Any) -> None:
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
     """Return the address and the lengths of the first argument, an array."""
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
-        emit.fail(node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' if dimensions else ''}")
+        emit.fail(
+            node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' * bool(dimensions)}; expected one"
+        )
     return parts(array)
 
 
@@ -45,7 +47,7 @@ def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
 def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
     integer = emit.settled(node.args[0], x)
     if integer.type.kind not in "iu":
-        emit.fail(node, f"expected an integer; given {integer.type}")
+        emit.fail(node, f"{ast.unparse(node.args[0])} is {integer.type}; expected an integer, such as np.int64(x)")
     return integer
 
 
@@ -55,13 +57,13 @@ def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
     if x.type.scalar.kind != "f":
-        emit.fail(node, f"expected a float; given {x.type}")
+        emit.fail(node, f"{ast.unparse(node)} is given {x.type}; expected a float, such as np.float64(x)")
     return x
 
 
 def _lanes(emit: Emitter, node: Any, lanes: Operand) -> int:
     if not isinstance(lanes, Known):
-        emit.fail(node, "the number of lanes of a vector must be a constant")
+        emit.fail(node, f"{ast.unparse(node)}: the number of lanes is not known while compiling; expected a constant")
     return int(lanes.value)
 
 
@@ -163,7 +165,7 @@ def address(emit: Emitter, node: Any, array: Operand) -> Value:
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
     """Return an uninitialized array on the stack, which lives as long as the call."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
-        emit.fail(node, "local takes a type and a length known while compiling")
+        emit.fail(node, f"{ast.unparse(node)}: expected a type and a length that are known while compiling")
     (text,) = emit.labels("%local")
     emit.slots.append(f"  {text} = alloca [{count.value} x {kind.value.stored}], align 16")
     return Value(array_of(kind.value), text, str(count.value))
@@ -217,7 +219,7 @@ def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
     """Return the float with the bits of an integer of 16, 32 or 64 bits."""
     x = emit.settled(node, x)
     if not x.type.is_integer or x.type.scalar.bits == 8:
-        emit.fail(node, f"float_of takes integers of 16 bits or more; given {x.type}")
+        emit.fail(node, f"float_of is given {x.type}; expected an integer of 16 bits or more")
     return _bitcast(emit, x, Type("f", x.type.scalar.bits))
 
 
@@ -291,7 +293,7 @@ def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, 
     if not is_of_c:
         return emit.intrinsic(kind, f"llvm.{name}.{kind.mangled}", *values)
     if kind.kind == "v" or kind.bits < 32:
-        emit.fail(node, f"{name} takes f32 and f64, and is given {kind}")
+        emit.fail(node, f"{name} is given {kind}; expected f32 or f64")
     return emit.intrinsic(kind, name + "f" * (kind.bits == 32), *values, marks=OF_C)
 
 
@@ -344,7 +346,7 @@ def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value
     """Store a vector's lanes in the items from an index on."""
     place, value = _item(emit, node, array, index), emit.settled(node.args[2], value)
     if value.type != vector_of(place.type.of, value.type.extent):
-        emit.fail(node, f"{value.type} is stored in an array of {place.type.of}")
+        emit.fail(node, f"{value.type} is stored in an array of {place.type.of}; expected a vector of {place.type.of}")
     emit.emit(f"store {value.typed}, {place.typed}, align {place.type.of.size}")
     return Known(None)
 
@@ -359,7 +361,7 @@ def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
     """Return the 8, 16, 32 or 64 lanes of a vector of bools, as the bits of an unsigned integer."""
     if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
-        emit.fail(node, f"mask_of takes 8, 16, 32 or 64 bools, and is given {vector.type}")
+        emit.fail(node, f"mask_of is given {vector.type}; expected a vector of 8, 16, 32 or 64 bools")
     kind = Type("u", vector.type.extent)
     return emit.make(kind, f"bitcast {vector.typed} to {kind.ir}")
 
@@ -368,7 +370,7 @@ def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
 def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     """Return the sum of a vector's lanes, in no fixed order."""
     if vector.type.kind != "v" or vector.type.of.kind not in "iuf":
-        emit.fail(node, f"sum takes a vector of numbers, and is given {vector.type}")
+        emit.fail(node, f"sum is given {vector.type}; expected a vector of numbers")
     item, name = vector.type.of, f"llvm.vector.reduce.%s.{vector.type.mangled}"
     if item.kind == "f":
         return emit.intrinsic(item, name % "fadd", emit.constant(node, -0.0, item), vector, flags="reassoc ")

@@ -98,7 +98,9 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
     lines = tuple(linecache.getlines(code.co_filename))
     node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
     if node is None:
-        raise CompileError(f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}")
+        raise CompileError(
+            f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}; expected a file"
+        )
     names = plain.__globals__
     if code.co_freevars:
         cells = [cell.cell_contents for cell in plain.__closure__]
@@ -573,7 +575,7 @@ class Emitter:
         if kind.kind in "iu" and isinstance(number, int) and number == _wrapped(number, kind):
             return Value(kind, str(int(number)))
         shown = number.name if isinstance(number, Function) else repr(number)
-        self.fail(node, f"{shown} is not a value of {kind}")
+        self.fail(node, f"{shown} is not a value of {kind}; expected a number that {kind} holds")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
         """Return a value with a type. A constant becomes i64, f64 or bool. None has a type within tuples."""
@@ -594,7 +596,10 @@ class Emitter:
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
-                self.fail(nodes[1], "one of two is a bool and the other a number; expected two of a kind")
+                self.fail(
+                    nodes[1],
+                    "one of two is a bool and the other a number; expected two bools or two numbers",
+                )
         for known, typed in ((a, b), (b, a)):
             if isinstance(known, Known):
                 assert isinstance(typed, Value)
@@ -639,7 +644,7 @@ class Emitter:
             if a.kind + b.kind in CASTS:
                 how = CASTS[a.kind + b.kind][a.bits < b.bits]
                 return self.make(kind, f"{how} {value.typed} to {kind.ir}")
-        self.fail(node, f"there is no conversion from {have} to {kind}")
+        self.fail(node, f"there is no conversion from {have} to {kind}; expected a number")
 
     def spread(self, value: Value, lanes: int) -> Value:
         """Return a vector of one value in all lanes."""
@@ -720,7 +725,10 @@ class Emitter:
                 return Known(self.unit.builtins[name])
         if self.frame.function.is_template:
             return Known(plain)
-        self.fail(node, f"{ast.unparse(node)}, {value!r}, is not in the language")
+        self.fail(
+            node,
+            f"{ast.unparse(node)}, {value!r}, is not in the language; expected a number, a type or a function",
+        )
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
         """Return an array of constants."""
@@ -768,7 +776,7 @@ class Emitter:
         if isinstance(of, Known):
             return [self.meaning(node, each) for each in self._plainly(node, list, of.value)]
         if of.type.kind != "t":
-            self.fail(node, f"{of.type} has no items that are known while compiling")
+            self.fail(node, f"{of.type} has no items that are known while compiling; expected a tuple")
         return [item(of, k) for k in range(len(of.type.of))]
 
     def _bind_item(self, target: Any, each: Operand) -> bool:
@@ -819,7 +827,7 @@ class Emitter:
             return self.op("sub", Value(a.type, "zeroinitializer"), a)
         if isinstance(node.op, ast.UAdd) and kind in "iuf":
             return a
-        self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}")
+        self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
     def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
         """Evaluate a Python function of constants."""
@@ -834,11 +842,13 @@ class Emitter:
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
         """Return the value of `a op b`, where `node` has the operator."""
         if type(node.op) not in OPERATORS:
-            self.fail(node, f"{type(node.op).__name__} is not in the language")
+            self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
         what, plain, instructions = OPERATORS[type(node.op)]
         if isinstance(a, Known) and isinstance(b, Known):
             if what in ("shl", "pow") and abs(b.value) >= 64:
-                self.fail(node, f"{ast.unparse(node)} has no type, and more than 64 bits")
+                self.fail(
+                    node, f"{ast.unparse(node)} has more than 64 bits; expected a number that int64 or uint64 holds"
+                )
             return Known(self._plainly(node, plain, a.value, b.value))
         if what in ("shl", "shr") and isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
             b = self.cast(nodes[1], b, a.type)  # the shift count does not affect the type
@@ -873,7 +883,7 @@ class Emitter:
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
         is_zero = unsafe = self.compare("eq", b, zero)
-        if a.type.kind == "i":  # the processor faults at the least integer by -1
+        if a.type.kind == "i":  # the processor faults at the smallest integer by -1
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             unsafe = self.op("or", is_zero, is_minus)
         quotient = self._floor_divide(a, self.choose(unsafe, one, b), what)
@@ -900,7 +910,7 @@ class Emitter:
         a, b = self.expr(node.left), self.expr(side)
         if isinstance(op, ast.Is | ast.IsNot):
             if not (isinstance(b, Known) and b.value is None):
-                self.fail(node, "`is` is for None alone")
+                self.fail(node, "`is` is for None alone; expected == for other values")
             return Known((isinstance(a, Known) and a.value is None) == isinstance(op, ast.Is))
         is_in = isinstance(op, ast.In | ast.NotIn) and self.frame.function.is_template
         if is_in and isinstance(a, Known) and isinstance(b, Known):
@@ -1028,7 +1038,7 @@ class Emitter:
             return self.meaning(node, self._plainly(node, operator.getitem, of.value, index.value))
         if isinstance(index, Known) and isinstance(index.value, int) and isinstance(of, Value) and of.type.kind == "t":
             if not 0 <= index.value < len(of.type.of):
-                self.fail(node, f"{of.type} has no item {index.value}")
+                self.fail(node, f"{of.type} has no item {index.value}; expected the number of an item")
             return item(of, index.value)
         if isinstance(of, Value) and of.type.kind == "v":
             return self.make(of.type.of, f"extractelement {of.typed}, {self.settled(node.slice, index).typed}")
@@ -1065,7 +1075,8 @@ class Emitter:
                 return of
             if _is_record(of.value):
                 kind = _declared(of.value).get(node.attr) or self.fail(
-                    node, f"{ast.unparse(node)}: the record does not declare this"
+                    node,
+                    f"{ast.unparse(node)}: the record does not declare this; declare it there",
                 )
                 is_each = kind in ("Each", Each)
                 prefix = Prefix("" if node.attr == "local" else node.attr.rstrip("_"))
@@ -1104,7 +1115,9 @@ class Emitter:
         """Return the address at an index of an array's first dimension."""
         step = self.expr(node)
         if isinstance(step, Known) and isinstance(step.value, int) and step.value < 0:
-            self.fail(node, f"{ast.unparse(node)} is no index: they do not count from the end")
+            self.fail(
+                node, f"{ast.unparse(node)} is no index: indices do not count from the end; expected one from 0 on"
+            )
         index = self.settled(node, step)
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
@@ -1150,7 +1163,7 @@ class Emitter:
         first, last = self._bounds(index, lengths[0])
         step = self.expr(index.step) if index.step else Known(1)
         if not (isinstance(step, Known) and isinstance(step.value, int) and step.value > 0):
-            self.fail(node, "a slice's step is not a positive constant")
+            self.fail(node, f"the step of {ast.unparse(node)} is not a positive constant; expected an integer above 0")
 
         def one(at: Value) -> None:
             self.fill(node, source, self.place(node, start, self._times(at, lengths[1:])), lengths[1:], rest, value)
@@ -1180,7 +1193,7 @@ class Emitter:
             called = scalar_type(called)
         if isinstance(called, Type):
             if len(given) != 1:
-                self.fail(node, f"{called} converts one value; {len(given)} are given")
+                self.fail(node, f"{called} is given {len(given)} values; expected one to convert")
             if called == BOOL and is_template and isinstance(given[0], Known):
                 return Known(bool(given[0].value))
             return self.cast(node.args[0], given[0], called)
@@ -1203,7 +1216,10 @@ class Emitter:
         more = {name: each.value for name, each in words.items() if isinstance(each, Known)}
         is_known = len(values) == len(given) and len(more) == len(words)
         if not (self.frame.function.is_template and callable(called) and is_known):
-            self.fail(node, f"{ast.unparse(node.func)} is not a function")
+            self.fail(
+                node,
+                f"{ast.unparse(node.func)} is not a function; expected a compiled function or a type",
+            )
         return self.meaning(node, self._plainly(node, called, *values, **more))
 
     def _inline(
@@ -1263,7 +1279,7 @@ class Emitter:
                 kinds.append(values[-1].type)
         made = self.instance(of, kinds)
         if made is None:
-            self.fail(node, f"{of.name} calls itself, which is not in the language")
+            self.fail(node, f"{of.name} calls itself, which is not in the language; expected a loop")
         for name in made.taken:
             value = self.shared(node, name)
             assert isinstance(value, Value)
@@ -1349,7 +1365,10 @@ class Emitter:
             values = [self.expr(x) for x in node.value.elts]
             for target in node.targets:
                 if len(target.elts) != len(values):
-                    self.fail(node, f"{len(values)} values are set to {len(target.elts)} names")
+                    self.fail(
+                        node,
+                        f"{len(values)} values are set to {len(target.elts)} names; expected a name for each value",
+                    )
                 for each, value, source in zip(target.elts, values, node.value.elts):
                     self.assign(each, value, source)
             return
@@ -1397,7 +1416,10 @@ class Emitter:
         if isinstance(target, ast.Tuple):
             value = self.settled(source, value)
             if value.type.kind != "t" or len(value.type.of) != len(target.elts):
-                self.fail(target, f"{value.type} is set to {len(target.elts)} names")
+                self.fail(
+                    target,
+                    f"{value.type} is set to {len(target.elts)} names; expected a tuple with an item for each name",
+                )
             for k, each in enumerate(target.elts):
                 self.assign(each, item(value, k), source)
         elif (name := self.set_of(target)) is not None:
@@ -1424,7 +1446,10 @@ class Emitter:
         elif isinstance(target, ast.Name):
             self.set_variable(source, target.id, value)
         else:
-            self.fail(target, f"{ast.unparse(target)} can't be set")
+            self.fail(
+                target,
+                f"{ast.unparse(target)} can't be set; expected a name, an item of an array, or a variable of a record",
+            )
 
     def _s_If(self, node: Any) -> None:
         yes, no, end = self.labels("yes", "no", "end")
@@ -1455,7 +1480,9 @@ class Emitter:
 
     def _loop(self, node: Any, further: str, end: str) -> None:
         if node.orelse:
-            self.fail(node, "a loop has an else, which is not in the language")
+            self.fail(
+                node, "a loop has an else, which is not in the language; expected a variable that says how it ended"
+            )
         self.frame.loops.append((further, end))
         self.frame.depth += 1
         self.block(node.body)
@@ -1528,7 +1555,7 @@ class Emitter:
         if isinstance(step, Value):
             step = self.to(call.args[2], step, first.type)
         elif not isinstance(step.value, int) or not step.value:
-            self.fail(node, "the step of a range is not an integer other than 0")
+            self.fail(node, f"the step of a range is {step.value!r}; expected an integer other than 0")
         self.set_of(node.target)
         with self.shown.block("for {} in {}:", node.target, call):
             self._count_from(node, first, last, step, lambda count: self.assign(node.target, count, node), node)
@@ -1552,7 +1579,7 @@ class Emitter:
         if not of.is_template:
             given = [self.settled(at, x) for at, x in zip(call.args, given)]
         if node.orelse:
-            self.fail(node, f"a loop over {of.name}(...) has an else, which is not in the language")
+            self.fail(node, f"a loop over {of.name}(...) has an else, which is not in the language; expected no else")
 
         def give(value: Operand, yielded: Any) -> None:
             (further,) = self.labels("further")
@@ -1571,7 +1598,10 @@ class Emitter:
 
     def _e_Yield(self, node: Any) -> Operand:
         if self.frame.give is None or node.value is None:
-            self.fail(node, "a generator is only looped over")
+            self.fail(
+                node,
+                f"{ast.unparse(node)} gives nothing to a loop; expected `yield x` in a function for a loop",
+            )
         value = self.expr(node.value)
         self.frame.give(value, self.shown.of(node.value))
         return Known(None)

@@ -41,7 +41,7 @@ class Cluster:
         Under ``mpiexec`` and with `client`: each process uses a GPU, that of its number among the processes of its
         host, or the one that dask-cuda gives it. Values go from GPU to GPU: under ``mpiexec`` by kernels, if all
         processes are on one host and their GPUs reach each other's memory, and otherwise by NCCL (``pip install
-        'gasla[nccl12]'`` or ``'gasla[nccl13]'``). Without NCCL, and where processes share a GPU, they go by way of the
+        'gasla[nccl12]'`` or ``'gasla[nccl13]'``). Without NCCL, and where processes share a GPU, they go through the
         host's memory.
     cards : "all", int, or sequence of int, optional
         Use GPUs of this machine: all, a number of them, or those with the given device numbers. A device may be given

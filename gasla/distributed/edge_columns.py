@@ -75,7 +75,7 @@ class EdgeValues:
         return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
-        """Return the least value, or NaN if any is."""
+        """Return the smallest value, or NaN if any is."""
         return self._shown(self._bounds()[0])
 
     def max(self) -> Any:
@@ -85,7 +85,7 @@ class EdgeValues:
     def _bounds(self) -> Any:
         if not len(self):
             raise ValueError(
-                "the distributed graph has no edges; expected one or more, of which one has the least value"
+                "the distributed graph has no edges; expected one or more, of which one has the smallest value"
             )
         if self._range is None:
             self._range = self.handle.ranks.each(_range_of, self.handle.key, self.name)[0]

@@ -47,7 +47,7 @@ class Link:
     connection : Connection or None
         See `gasla.gpu.runtime.nccl`.
     obstacle : str
-        Why there is no connection; then ranks exchange by way of their hosts.
+        Why there is no connection. Ranks then exchange through their hosts.
     """
 
     def __init__(self, number: int, connection: Any, obstacle: str = "") -> None:

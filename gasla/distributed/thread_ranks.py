@@ -96,7 +96,7 @@ def _driving(card: int | None) -> Iterator[None]:
 
 
 def _wait_for(ended: SimpleQueue[int]) -> None:
-    """Wait for the next rank to end. Ctrl-C does not end a wait without a limit once CUDA is loaded."""
+    """Wait for the next rank to end. Once CUDA is loaded, Ctrl-C ends only a wait with a timeout, so this polls."""
     while True:
         with suppress(Empty):
             ended.get(timeout=0.1)

@@ -123,7 +123,7 @@ class Values:
 
     @_noted
     def range(self) -> tuple[Any, Any] | None:
-        """Return the least and the largest value."""
+        """Return the smallest and the largest value."""
         return None if self.each is None or len(self.each) == 0 else range_of(self.each)
 
     @_noted

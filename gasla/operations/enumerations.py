@@ -123,7 +123,7 @@ def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: i
     graph : Graph or SciPy sparse array
         Read as simple and undirected.
     least : int, default 1
-        The least number of vertices of a clique.
+        The smallest number of vertices of a clique.
     count, limit
         As for `gasla.maximal_cliques`.
 

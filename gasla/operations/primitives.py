@@ -375,7 +375,7 @@ class Trees:
     sizes: Array
 
     def extremes(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the least of `low` and the greatest of `high` in the subtree of each vertex.
+        """Return the smallest of `low` and the largest of `high` in the subtree of each vertex.
 
         Parameters
         ----------

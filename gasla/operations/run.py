@@ -87,7 +87,7 @@ def run(
     delta : float, optional
         Width of a bucket for programs with a priority. By default it follows from the mean edge value and the degrees
         if priorities are sums of edge values; otherwise it is a sixteenth of the range of waiting priorities. On a CPU
-        it is the least width for such sums: buckets grow while few vertices improve others of the same bucket.
+        it is the smallest width for such sums: buckets grow while few vertices improve others of the same bucket.
     schedule : (n,) array of integers, or Schedule, optional
         In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of the same
         iteration see each other's old values. For work in a known order, such as along a directed acyclic graph.

@@ -373,7 +373,7 @@ def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
 
 @functools.cache
 def bounds_of(kind: Any) -> tuple[int, int] | None:
-    """Return the least and the largest number of a field's type, or None for floats, which round instead."""
+    """Return the smallest and the largest number of a field's type, or None for floats, which round instead."""
     base = kind.scalar if isinstance(kind, VectorType) else kind
     if base.kind == "f":
         return None

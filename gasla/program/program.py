@@ -102,8 +102,8 @@ class VertexProgram(Declared):
     `key(src, dst, edge)` reduces values by key, a whole number, at each receiver. `choose(vertex, key, total)` scores
     each key by a number or a tuple of numbers. The key of the greatest score is gathered, of ties the smallest key:
     apply reads `gathered.key`, `.total` and `.score`. An edge with a key below 0 is skipped; if all are, the key is -1,
-    the total the identity of `reduce`, and the score the least number. In apply, `self.choose(vertex, own, 0)` is the
-    score of a key that no edge has. A program with keys never pushes.
+    the total the identity of `reduce`, and the score the smallest number. In apply, `self.choose(vertex, own, 0)` is
+    the score of a key that no edge has. A program with keys never pushes.
 
     `self.at(index)` is any other vertex, with its fields before the iteration; see `at`.
 

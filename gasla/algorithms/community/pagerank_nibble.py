@@ -215,7 +215,7 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
 
 
 def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
-    """Return the prefix of the sweep with the least conductance, among those with edges both inside and outside.
+    """Return the prefix of the sweep with the smallest conductance, among those with edges both inside and outside.
 
     Of equal ones the smallest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding
     errors of the larger side do not count.

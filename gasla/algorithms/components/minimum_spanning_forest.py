@@ -156,7 +156,7 @@ class Follow(VertexProgram):
 
 @takes_weight
 def minimum_spanning_forest(graph: Any) -> ForestResult:
-    """Find a minimum spanning forest: edges of the least total weight that connect every component.
+    """Find a minimum spanning forest: edges of the smallest total weight that connect every component.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Spanning forests: a tree for every component, and how far non-tree edges reach from each subtree.
 
 Each tree is rooted at the smallest vertex of its component, and numbered such that each subtree is a range. One pass
-over all edges finds the least and the greatest number adjacent to each vertex, and from these follow those adjacent to
-each subtree. Whether removing a tree edge or a vertex disconnects the graph is then a comparison.
+over all edges finds the smallest and the largest number adjacent to each vertex, and from these follow those of each
+subtree. Whether removing a tree edge or a vertex disconnects the graph is then a comparison.
 
 On a GPU, trees are numbered in one launch, whatever their depth (`primitives.number_trees`). In host memory they are
 breadth-first search trees, found at once. Two sweeps over the levels number the vertices: subtree sizes are summed from
@@ -68,7 +68,7 @@ class Numbers(VertexProgram):
 
 
 class AdjacentRange(VertexProgram):
-    """low(v), high(v) = the least and the greatest number of v and its neighbors, the parent excluded."""
+    """low(v), high(v) = the smallest and the largest number of v and its neighbors, the parent excluded."""
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -87,7 +87,7 @@ class AdjacentRange(VertexProgram):
 
 
 class SubtreeRange(VertexProgram):
-    """low(v), high(v) = the least low and the greatest high in the subtree of v, from the leaves up."""
+    """low(v), high(v) = the smallest low and the largest high in the subtree of v, from the leaves up."""
 
     low = vertex(ID)
     high = vertex(ID)
@@ -211,7 +211,7 @@ def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return the least and the greatest number of each vertex and its neighbors, except its parent."""
+    """Return the smallest and the largest number of each vertex and its neighbors, except its parent."""
     near = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
     return near.low, near.high
 

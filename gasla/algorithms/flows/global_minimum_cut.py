@@ -63,8 +63,8 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
     Stored zeros and self loops cost nothing; parallel edges each cost. Integers are exact. Floats are compared as
     multiples of 2**-60 of the number of edges times the largest weight, rounded up. If the value is so small beside the
     largest weight that this matters, weights above it are lowered to it, and the search is repeated. The value exceeds
-    the least by at most a fraction of 2**-32, if there are fewer than 8,000 edges; with more, by at most 2**-58 of the
-    number of edges times the value for each edge of the cut.
+    the smallest by at most a fraction of 2**-32, if there are fewer than 8,000 edges; with more, by at most 2**-58 of
+    the number of edges times the value for each edge of the cut.
 
     Each round takes O(m log n) operations, on one thread but for contractions. Usually a few rounds suffice. In graphs
     in which all vertices have the same degree and no cut is cheaper, such as circulants and tori, a round may contract
@@ -126,7 +126,7 @@ def _integer_sums(graph: Graph) -> Graph:
 def _float_sums(graph: Graph) -> Graph:
     """Return the same for floats, as float64, times a power of two if their sum might overflow.
 
-    Parallel edges are added up from the least on, so that equal ones have equal sums in both directions.
+    Parallel edges are added up from the smallest on, so that equal ones have equal sums in both directions.
     """
     src, dst = graph.edges()
     values = np.asarray(graph.values).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Minimum-cost flow: send given supplies to where they are wanted, within capacities, at the least cost.
+"""Minimum-cost flow: send given supplies to where they are wanted, within capacities, at the lowest cost.
 
 A linear program, for SciPy's solver (HiGHS, dual simplex): a vertex of the polytope of flows is whole if supplies and
 capacities are. The prices at the vertices, which solve the dual program, prove that no flow is cheaper; this is checked
@@ -37,7 +37,7 @@ class MinimumCostFlow(NamedTuple):
 
 @takes_weight
 def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capacities: Any = None) -> MinimumCostFlow:
-    """Send supplies to where they are wanted, at the least cost.
+    """Send supplies to where they are wanted, at the lowest cost.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capac
     Returns
     -------
     MinimumCostFlow(cost, flow, prices)
-        `cost`, an int for integer costs, else a float, is the least total cost. `flow`, shape (m,), int64, is the
+        `cost`, an int for integer costs, else a float, is the lowest total cost. `flow`, shape (m,), int64, is the
         flow along each edge in input order, one of the cheapest. `prices`, shape (n,), of the type of `cost`, is
         the value of a unit at each vertex: along an edge that could carry more it rises by at most the cost, and along
         one that carries some by at least the cost. This proves that no flow is cheaper.

@@ -16,7 +16,7 @@ EXACT = 2**53  # integers up to it are exact in float64, in which SciPy adds up 
 
 
 def assignment(graph: Any) -> np.ndarray:
-    """Assign each vertex of the smaller side of a bipartite graph a mate of the other side, at the least total weight.
+    """Assign each vertex of the smaller side of a bipartite graph a mate of the other side, at the lowest total weight.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Greedy coloring: colors 0, 1, 2, ... for the vertices such that neighbors have different colors.
 
 A bipartite component gets two colors. In any other, the vertices are processed in an order, by default by decreasing
-degree, and each takes the least color that none of its earlier neighbors has. With an order given by the caller, this
-also applies to bipartite components.
+degree, and each takes the smallest color that none of its earlier neighbors has. With an order given by the caller,
+this also applies to bipartite components.
 
 Over ranks and streamed, vertices of other components are not processed one by one: all that precede their uncolored
 neighbors take a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits
@@ -55,7 +55,7 @@ def _bits(color, first):
 
 
 def _free(taken, first):
-    """Return the least color of a window that is not taken, or -1 if all are."""
+    """Return the smallest color of a window that is not taken, or -1 if all are."""
     color = -1
     for i in reversed(range(WORDS)):
         color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _least(taken[i]))
@@ -107,7 +107,7 @@ class Count(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the least color not taken, once v waits for no neighbor, if its window has one."""
+    """color(v) = the smallest color not taken, once v waits for no neighbor, if its window has one."""
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)

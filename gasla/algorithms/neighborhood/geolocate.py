@@ -1,8 +1,8 @@
 """Geolocation: vertices without a location take the spatial median of their neighbors' locations.
 
-Locations spread from the located vertices outward, one edge at a time. The spatial median, the point with the least sum
-of distances, is found by Weiszfeld's iteration, as changed by Vardi and Zhang for points that coincide with a neighbor.
-All vertices iterate in one run: a vertex follows its neighbors while they still move.
+Locations spread from the located vertices outward, one edge at a time. The spatial median, the point with the smallest
+sum of distances, is found by Weiszfeld's iteration, as changed by Vardi and Zhang for points that coincide with a
+neighbor. All vertices iterate in one run: a vertex follows its neighbors while they still move.
 """
 
 from typing import Any
@@ -98,8 +98,8 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     """Estimate the locations of vertices from those of their neighbors, by spatial medians.
 
     A vertex at distance d from the nearest vertices with a location takes the spatial median of its neighbors at
-    distance d - 1: the point with the least sum of distances to them. Unlike a mean, it does not follow a few neighbors
-    far away.
+    distance d - 1: the point with the smallest sum of distances to them. Unlike a mean, it does not follow a few
+    neighbors far away.
 
     Parameters
     ----------

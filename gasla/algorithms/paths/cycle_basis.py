@@ -49,8 +49,8 @@ def cycle_basis(graph: Any) -> VertexLists:
     Notes
     -----
     There are m - n + c cycles for m edges and c components. They are the fundamental cycles of a spanning forest of
-    shortest paths from the smallest vertex of each component, not those of the least total length. The work is that of
-    a breadth-first search, and the length of the cycles.
+    shortest paths from the smallest vertex of each component, not those of the smallest total length. The work is that
+    of a breadth-first search, and the length of the cycles.
 
     References
     ----------

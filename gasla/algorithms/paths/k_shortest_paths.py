@@ -1,7 +1,7 @@
 """The k shortest paths from one vertex to another that visit no vertex twice.
 
 Yen's algorithm divides the paths that are still unknown into deviations: all paths that begin with the same vertices,
-and whose next vertex is none of some excluded ones. The least of the shortest paths of all deviations is the next
+and whose next vertex is none of some excluded ones. The smallest of the shortest paths of all deviations is the next
 result, which then splits its deviation into one per vertex of the path.
 
 One run finds the distance from every vertex to the target. It is a lower bound of what remains of a path, so A*
@@ -143,7 +143,7 @@ class Deviation:
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:
-        """Return the order of deviations of the same bound: by the least path, or by a beginning that bounds it."""
+        """Return the order of deviations of the same bound: by the smallest path, or by a beginning that bounds it."""
         return self._least() < other._least()
 
     def _least(self) -> Path:

@@ -197,7 +197,7 @@ def sssp(
         and the search does not visit what lies beyond. Not with negative lengths.
     delta : float, optional
         Width of a distance bucket of delta-stepping; by default mean length over mean degree, and several times that on
-        sparse graphs. On a CPU it is the least width: buckets grow while few vertices improve others of the same one.
+        sparse graphs. On a CPU buckets grow from this width while few vertices improve others of the same bucket.
     dtype : float32 or float64, optional
         Type of the distances; by default float32 for float32 lengths, else float64, in which distances of integer
         lengths are exact up to 2**53.

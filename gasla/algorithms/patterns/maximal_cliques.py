@@ -24,7 +24,7 @@ def maximal_cliques(
         Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges. In host
         memory.
     min_size : int, default 1
-        The least number of vertices of a clique. A vertex without neighbors is a maximal clique.
+        The smallest number of vertices of a clique. A vertex without neighbors is a maximal clique.
     count : bool, default False
         Whether to return only the number of cliques.
     limit : int, optional

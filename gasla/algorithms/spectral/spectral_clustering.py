@@ -70,7 +70,7 @@ def spectral_clustering(
     -----
     The rows of the normalized Laplacian's first ``k - 1`` nontrivial eigenvectors are scaled to length 1 (Ng, Jordan
     and Weiss). SciPy's k-means groups them on the CPU, in at most 30 rounds from each of four choices of centers: a
-    random row, and then each time the row that is farthest from the centers. The result with the least normalized
+    random row, and then each time the row that is farthest from the centers. The result with the smallest normalized
     cut, the sum over clusters of the cut divided by the degrees of the cluster, is kept. So k components of a graph are
     its k clusters. A vertex without edges may be in any cluster. There are fewer than k clusters if k-means leaves one
     empty each time, as it may when vertices cannot be told apart.

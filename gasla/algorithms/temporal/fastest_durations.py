@@ -1,4 +1,4 @@
-"""Fastest durations: the least time between departure and arrival of a time-respecting path to each vertex.
+"""Fastest durations: the shortest time between departure and arrival of a time-respecting path to each vertex.
 
 Each edge is an event: an arrival at its end. An event can be followed by the next arrival at the same vertex, and by
 the edges that depart there before it. The latest departure from the source that leads to an event spreads along these
@@ -72,7 +72,7 @@ class Events(NamedTuple):
 def fastest_durations(
     graph: Any, source: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:
-    """Find the least time between departure and arrival of a time-respecting path from a source to every vertex.
+    """Find the shortest time between departure and arrival of a time-respecting path from a source to every vertex.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def fastest_durations(
     Returns
     -------
     (n,) int64, float64 if times or durations are floats, or timedelta64
-        The least duration of a path to every vertex: 0 at the source; the largest number of the type, or inf, if no
+        The shortest duration of a path to every vertex: 0 at the source; the largest number of the type, or inf, if no
         path leads there. Of dates, NaT if no path leads there; on a GPU, int64.
 
     Raises
@@ -138,15 +138,15 @@ def fastest_durations(
 
 
 def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
-    """Return the least durations in the type of the times. Raise ValueError for one that the type doesn't hold."""
+    """Return the shortest durations in the type of the times. Raise ValueError for one that the type doesn't hold."""
     kind, xp = timed.times.dtype, array_module(least)
     never = extreme(kind, least=False)
     is_reached[source], least[source] = True, 0
     if any_true(wrong := is_reached & (least >= least.dtype.type(never))):
         v, remedy = int(wrong.argmax()), "smaller numbers" if kind.kind == "f" else "floats, .astype(np.float64)"
         raise ValueError(
-            f"the least duration to vertex {v} is {least[v].item()}; expected a {kind} below {never}: give the times "
-            f"as {remedy}"
+            f"the shortest duration to vertex {v} is {least[v].item()}; expected a {kind} below {never}: give the "
+            f"times as {remedy}"
         )
     if timed.clock is not None:
         return timed.clock.lengths.shown(xp.where(is_reached, least.astype(np.int64), NAT))
@@ -154,7 +154,7 @@ def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
 
 
 def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
-    """Return the least durations, by a search for each departure from the source in the window."""
+    """Return the shortest durations, by a search for each departure from the source in the window."""
     none = timed.rank.type(-1)
 
     def leaves(edges: Any) -> Any:

@@ -278,8 +278,8 @@ class Converted:
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
         """Return the edges with an attribute as float64. If all are 1, or the name is None, they have no values.
 
-        The attributes of parallel edges are combined, by default to the least. With the name None and `np.add`, values
-        are the numbers of parallel edges.
+        The attributes of parallel edges are combined, by default to the smallest. With the name None and `np.add`,
+        values are the numbers of parallel edges.
         """
 
         def make() -> Graph:

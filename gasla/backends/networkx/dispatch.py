@@ -74,9 +74,14 @@ def register(
                 try:
                     return function(G.on(where), *args, **kwargs)
                 except NotImplementedError as refusal:
-                    if _composing.depth and type(refusal) is NotImplementedError:
+                    if type(refusal) is not NotImplementedError:
+                        raise
+                    if _composing.depth:
                         raise Declined(str(refusal)) from None
-                    raise
+                    raise NotImplementedError(
+                        f"gasla declines this call of {title}: {refusal}; expected a call whose answer is NetworkX's; "
+                        "leave out backend='gasla', and NetworkX computes it"
+                    ) from None
 
         title = name or function.__name__
         OFFERED[title] = Offer(called, _with_device(function), conditions, least, choice)

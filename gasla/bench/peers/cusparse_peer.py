@@ -1,4 +1,4 @@
-"""cuSPARSE by way of CuPy: sparse products, and PageRank by power iteration."""
+"""cuSPARSE through CuPy: sparse products, and PageRank by power iteration."""
 
 from __future__ import annotations
 

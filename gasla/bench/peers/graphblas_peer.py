@@ -1,4 +1,4 @@
-"""SuiteSparse:GraphBLAS by way of python-graphblas, with the algorithms of LAGraph."""
+"""SuiteSparse:GraphBLAS through python-graphblas, with the algorithms of LAGraph."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """Return the least of the buckets that threads have found, or -1 if there is none."""
+    """Return the smallest of the buckets that threads have found, or -1 if there is none."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -274,7 +274,7 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """Return the least of the threads' own lower bounds."""
+    """Return the smallest of the threads' own lower bounds."""
     low = lows[0]
     for thread in range(1, threads):
         low = min(low, lows[8 * thread])

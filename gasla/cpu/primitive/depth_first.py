@@ -38,7 +38,7 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the least of `low` and the greatest of `high` in each subtree (`primitives.extremes_of_subtrees`)."""
+    """Return the smallest of `low` and the largest of `high` in each subtree (`primitives.extremes_of_subtrees`)."""
     parents, numbers, _ = trees
     low, high = low.copy(), high.copy()
     run(_pass_up, 0, parents, np.argsort(numbers), low, high)

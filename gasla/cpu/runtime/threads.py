@@ -93,7 +93,7 @@ ALONE = 1 << 17  # edges that a run reads before it wakes other threads, which t
 LASTING = 8  # thin iterations (`thin`) in a row after which one thread goes on alone
 
 # Costs are measured again after FRESH ns, as a hypervisor may move a core at any time: two cores may then share one
-# cache, or be in two sockets. The least of ROUNDS rounds of TRIPS counts, as others may take a core meanwhile.
+# cache, or be in two sockets. The smallest of ROUNDS rounds of TRIPS counts, as others may take a core meanwhile.
 FRESH, ROUNDS, TRIPS = 50_000_000, 8, 4
 # An edge takes some 8 ns on one thread. Of two threads that push, each waits for a cache line at every tenth edge, and
 # more often if the graph has fewer than SPARSELY edges. So another thread may not pay where a line takes PER_LINE ns.

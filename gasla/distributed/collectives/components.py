@@ -36,7 +36,7 @@ def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> in
 
 
 class _Pairs(NamedTuple):
-    """Pairs of a local part and the name of a part elsewhere, with the least label that both are known to have."""
+    """Pairs of a local part and the name of a part elsewhere, with the smallest label that both are known to have."""
 
     mine: np.ndarray
     theirs: np.ndarray
@@ -60,7 +60,7 @@ class _Pairs(NamedTuple):
 def _spread(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
-    """Return the label of each own vertex: the least vertex of its component."""
+    """Return the label of each own vertex: the smallest vertex of its component."""
     first, labels = share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)

@@ -23,7 +23,7 @@ def source(vertex_size: int, offset_size: int) -> str:
 
 
 def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
-    """Give each vertex without a color (-1) the least one that no earlier neighbor has, in place."""
+    """Give each vertex without a color (-1) the smallest one that no earlier neighbor has, in place."""
     import cupy
 
     n = len(order)

@@ -176,7 +176,7 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the least of `low` and the greatest of `high` in each subtree of numbered trees."""
+    """Return the smallest of `low` and the largest of `high` in each subtree of numbered trees."""
     import cupy
 
     _, numbers, sizes = trees

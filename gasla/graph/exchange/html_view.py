@@ -54,7 +54,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _range(array: Array) -> str:
-    """Return the least and the largest value, as text, or NaN if any value is."""
+    """Return the smallest and the largest value, as text, or NaN if any value is."""
     if not array.size:
         return ""
     array = converted(array, _SINGLE) if array.dtype == np.float16 else array

@@ -80,7 +80,7 @@ class IdMap:
         return self._became is not None or self._begins is not None
 
     def map_attributes(self, attributes: Attributes) -> Attributes:
-        """Return the attributes of the new ids: of the old id of each, the least if several were merged."""
+        """Return the attributes of the new ids: of the old id of each, the smallest if several were merged."""
         return attributes if self._is_identity else attributes.taken(lambda: self.old_ids)
 
     @property
@@ -185,9 +185,9 @@ class Origin:
     Attributes
     ----------
     vertices : (n,) array
-        The number of each vertex in the previous graph; the least if several were merged.
+        The number of each vertex in the previous graph; the smallest if several were merged.
     edges : (m,) array
-        The number of each edge in the previous graph; the least if several were merged.
+        The number of each edge in the previous graph; the smallest if several were merged.
     new_vertices, new_edges : array
         The number of each vertex and edge of the previous graph in this one; -1 if it was dropped.
 

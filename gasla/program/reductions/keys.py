@@ -26,7 +26,7 @@ class Keyed:
     total: np.dtype
     scores: tuple[np.dtype, ...]
     is_single: bool  # whether choose returns a number, not a tuple
-    nothing: tuple[Any, ...]  # the gathered value without edges: NONE, the identity, the least scores
+    nothing: tuple[Any, ...]  # the gathered value without edges: NONE, the identity, the smallest scores
 
     @property
     def gathered_type(self) -> TupleType:

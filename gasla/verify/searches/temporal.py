@@ -44,7 +44,7 @@ class Trips(NamedTuple):
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """The least and the greatest number of the type of times."""
+        """Return the smallest and the largest number of the type of times."""
         if self.arrival.dtype.kind == "f":
             return -np.inf, np.inf
         return np.iinfo(np.int64).min, np.iinfo(np.int64).max

@@ -73,7 +73,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
 
 
 def _gap(pairs: Array, v: int) -> int:
-    """Return the least color that no neighbor of a vertex has."""
+    """Return the smallest color that no neighbor of a vertex has."""
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
 

@@ -349,7 +349,7 @@ def test_times_at_the_ends_of_their_type(data: st.DataObject) -> None:
     for name, right in brute(n, trips, 0, window, (-never, never)).items():
         question: Any = [0] if name == "temporal_reachability" else 0
         if any(MOST <= x < never for x in right if name == "fastest_durations"):
-            with pytest.raises(ValueError, match=r"the least duration to vertex \d is .*; expected a int64 below"):
+            with pytest.raises(ValueError, match=r"the shortest duration to vertex \d is .*; expected a int64 below"):
                 gasla.fastest_durations(graph, 0, duration=duration, window=window)
             continue
         found = getattr(gasla, name)(graph, question, duration=duration, window=window)
@@ -365,7 +365,7 @@ def test_sums_and_differences_that_no_float_holds_are_refused() -> None:
     for function in (gasla.earliest_arrival, gasla.latest_departure, gasla.fastest_durations):
         with pytest.raises(ValueError, match="add up to infinity in float64"):
             function(far, 0, duration="long")
-    with pytest.raises(ValueError, match="the least duration to vertex 2 is inf"):
+    with pytest.raises(ValueError, match="the shortest duration to vertex 2 is inf"):
         gasla.fastest_durations(far, 0)
     exact = graph.with_edge_attributes(time=[0, 2**53 + 1])
     assert gasla.earliest_arrival(exact, 0, duration=2**53 + 1).tolist() == [LEAST, 2**53 + 1, 2**54 + 2]

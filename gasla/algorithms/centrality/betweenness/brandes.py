@@ -7,7 +7,7 @@ overflow float64 (2**2000 on a grid): the passes then run with numbers m * 2**(5
 
 With lengths, an edge u -> v is on a shortest path if it is tight: distance(u) + length == distance(v), exactly. A short
 edge may vanish when it is added to a large distance (1 + 1e-23 == 1), and is then tight in both directions. Among the
-paths of the least distance, those with the fewest vanishing edges are the shortest: see `_acyclic_tight_graph`.
+paths of the smallest distance, those with the fewest vanishing edges are the shortest: see `_acyclic_tight_graph`.
 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """

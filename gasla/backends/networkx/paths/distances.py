@@ -188,7 +188,7 @@ def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = N
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
     """Return the nodes with the smallest sum of distances to all others."""
     if weight is not None and not G.are_whole(weight):
-        raise NotImplementedError(f"sums of {weight!r} that are rounded, of which the least may be another one")
+        raise NotImplementedError(f"sums of {weight!r} that are rounded, of which the smallest may be another one")
     undirected = weight is None and not G.is_directed()
     if undirected and not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")
