@@ -222,19 +222,24 @@ def times(ratio: float | None) -> str:
 
 def by_function(results: Measured) -> str:
     """One row per function, one column per graph."""
-    lines = []
+    lines, section = [], ""
     for function in functions():
         found = [results.cell(function, graph) for graph in results.graphs]
-        if any(found):
-            on_part = ", of the part" if tasks.TASKS[function.task].on_part else ""
-            lines.append([f"`{function.name}`{on_part}", *found])
+        if not any(found):
+            continue
+        if function.section != section:
+            section = function.section
+            lines.append([f"**{section}**", *[""] * len(found)])
+        on_part = ", of the part" if tasks.TASKS[function.task].on_part else ""
+        lines.append([f"`{function.name}`{on_part}", *found])
     return markdown(["", *results.graphs], lines)
 
 
-def methods() -> str:
-    """One row per function: its best published method."""
+def methods(results: Measured) -> str:
+    """One row per measured function: its best published method."""
     best = {row.function.__name__: row.method for row in rows()}
-    return markdown(["function", "method"], ([f"`{each.name}`", best[each.name]] for each in functions()))
+    found = [each for each in functions() if any(results.of(each, graph) for graph in results.graphs)]
+    return markdown(["function", "method"], ([f"`{each.name}`", best[each.name]] for each in found))
 
 
 def reasons(results: Measured) -> str:

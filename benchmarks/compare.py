@@ -20,7 +20,7 @@ from gasla.bench.reports.report import Report
 from gasla.cli.bench import names
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
-GROUPS = (*(name for name in tasks.ALGORITHMS if name != "levels"), "semirings", "programs")
+GROUPS = (*(name for name in tasks.COMPARED if name != "levels"), "semirings", "programs")
 ROUNDS = 8  # one per source
 BUDGET = 20.0  # seconds per cell
 

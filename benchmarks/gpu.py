@@ -207,7 +207,7 @@ APART = {"call": small_calls, "first": firsts}  # figures that need no benchmark
 FIGURES = {"pagerank": pagerank, "levels": iterations}  # figures that are not cells
 CELLS = {  # the groups of cells for each name on the command line
     "bfs": ["levels", "bfs"],
-    **{name: [name] for name in tasks.ALGORITHMS if name not in ("levels", "bfs", "pagerank")},
+    **{name: [name] for name in tasks.COMPARED if name not in ("levels", "bfs", "pagerank")},
     **{name: [name] for name in ("semirings", "programs")},
 }
 ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import overhead
+from benchmarks import catalogue, overhead
 from benchmarks.gpu import GRAPHS
 from benchmarks.script import markdown
 from gasla.bench import peers
@@ -234,6 +234,14 @@ def _group(figure: dict[str, Any]) -> str:
     return "gpu" if figure["unit"] in ("ms", "x") or figure["wrong"] else "gpu-iterations"
 
 
+# --- results of `benchmarks.catalogue` --------------------------------------------------------------------------------
+
+
+def of_functions(files: Files, show: Callable[[catalogue.Measured], str]) -> str:
+    """A table of every public function, from all files."""
+    return show(catalogue.Measured(files.cells.values(), files.listed("specialists")))
+
+
 # --- blocks of pages --------------------------------------------------------------------------------------------------
 
 TABLES: dict[str, Callable[[Files], str]] = {
@@ -242,6 +250,9 @@ TABLES: dict[str, Callable[[Files], str]] = {
     "gpu-iterations": partial(figures, group="gpu-iterations"),
     "gpu-ms": in_milliseconds,
     "by-algorithm": by_algorithm,
+    "functions": partial(of_functions, show=catalogue.by_function),
+    "methods": partial(of_functions, show=catalogue.methods),
+    "reasons": partial(of_functions, show=catalogue.reasons),
 }
 PLOT = "plot"
 

@@ -258,7 +258,7 @@ def names_of(function: str) -> list[str]:
 class Paces(gasla.WalkProgram):
     """Walks that go back along an edge one time in ten only."""
 
-    def accept(self, previous, vertex, target, edge):
+    def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         return semirings.where(target.id == previous.id, 0.1, 1.0)
 
 
@@ -404,6 +404,9 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
         "nowhere", lambda g: gasla.mxm(g.lower, g.lower, semirings.plus_pair, mask=g.lower),
         totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
     ),
+}  # fmt: skip
+COMPARED = tuple(TASKS)  # with other libraries, or with bars
+TASKS |= {  # measured by `benchmarks.catalogue` beside their floors
     "dominators": task("dominators", on="directed", checked_by="dominators", counted=selected),
     "alternative_paths": task(
         "alternative_paths", ends, checked_by="alternative_paths",
