@@ -312,6 +312,11 @@ def test_a_floor_names_what_counts_most() -> None:
 
 
 OF_NO_PEER = (
+    *(name for name in tasks.ALGORITHMS if name not in tasks.COMPARED),
+    *("depth_first_order", "number_of_shortest_paths", "article_rank", "salsa", "influence_maximization", "k_core"),
+    *("is_biconnected", "chain_decomposition", "transitivity", "average_clustering", "subgraph_matches", "fastrp"),
+    *("weisfeiler_lehman_colors", "global_minimum_cut", "overlap", "sorensen", "cosine", "resource_allocation"),
+    *("preferential_attachment",),
     *("random_walks", "node2vec_walks", "sample_neighbors", "square_clustering"),
     *("negative_edges", "split_edges", "walk_pairs", "directed_clustering", "synchronous_labels"),
 )
