@@ -165,8 +165,9 @@ class Emulated:
         self.folder, self.numbers, self.libraries, self.kernels = folder, count(), {}, {}
         for name, value in (
             ("SHARED", 2048),
+            ("LARGE_WARPS", 2),
             ("SMALL_BITS", 4),
-            ("STRUCTURE_LIMITS", symbolic.SharedLimits(7, 128)),
+            ("STRUCTURE_LIMITS", symbolic.SharedLimits(7, 8, 128)),
             ("BATCH", 1 << 12),
         ):
             patch.setattr(symbolic, name, value)
@@ -340,7 +341,7 @@ def test_emulated_rows_are_sorted_by_way(emulated: Emulated, left_out: bool, sma
         assert_array_equal(most.of(np.arange(n)), bounds)
         few = (bounds <= 8) & (met <= symbolic.SMALL_PAIRS) & small
         searched = (np.diff(a.offsets) + symbolic.VISIT) * 8 <= met
-        chosen = np.select([bounds == 0, few, bounds <= 64, searched], [4, 0, 1, 3], 2)
+        chosen = np.select([bounds == 0, few, bounds <= 64, searched, bounds <= 128], [5, 0, 1, 4, 2], 3)
         for k, way in enumerate(symbolic.METHODS):
             listed = np.arange(n) if ways[way].listed is None else ways[way].listed
             if ways[way].listed is None and ways[way].number == 0:

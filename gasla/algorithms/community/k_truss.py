@@ -82,7 +82,8 @@ def _last(simple: Graph) -> Any:
     is_within = xp.ones(simple.m, bool)
     core = core_number(simple)
     least = xp.minimum(*(core[ends] for ends in simple.edges()))  # core number of an edge
-    low, high = 0, int(least.max(initial=1)) - 1  # edges that are left are in `low` triangles; none in more than `high`
+    # triangles that all edges of `is_within` are in, and that any edge can be in
+    low, high = 0, int(least.max()) - 1 if simple.m else 0
     while low < high:
         middle = (low + high + 1) // 2
         chosen = xp.flatnonzero(is_within & (least > middle))

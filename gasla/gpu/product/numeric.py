@@ -39,7 +39,8 @@ struct Product {{
 {finish}
     }}
 }};
-constexpr u32 WARPS = {warps}, SMALL_SLOTS = (WARP / {small_lanes}) << {small_bits}, BITS = {bits}, WIDTH = {width};
+constexpr u32 WARPS = {warps}, SMALL_SLOTS = (WARP / {small_lanes}) << {small_bits};
+constexpr u32 BITS = {bits}, LARGE_BITS = {large_bits}, WIDTH = {width};
 
 #define GIVEN const long long* a_offsets, const int* indices, const long long* b_offsets, const int* b_indices, \\
     const long long* offsets, const int* columns, const long long* rows, u64 count, \\
@@ -63,6 +64,12 @@ extern "C" __global__ void __launch_bounds__({threads}) tables(GIVEN) {{
     __shared__ u32 keys[WARPS][1u << BITS];
     __shared__ value_t totals[WARPS][1u << BITS];
     multiply_in_tables<WARP, BITS>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
+}}""",
+    "large": """
+extern "C" __global__ void __launch_bounds__({large_warps} * WARP) large(GIVEN) {{
+    __shared__ u32 keys[{large_warps}][1u << LARGE_BITS];
+    __shared__ value_t totals[{large_warps}][1u << LARGE_BITS];
+    multiply_in_tables<WARP, LARGE_BITS>(PRODUCT, ENTRIES, keys[warp_of_block()], totals[warp_of_block()]);
 }}""",
     "windows": """
 extern "C" __global__ void __launch_bounds__({threads}) windows(GIVEN, u32 windows, bool ascends) {{
@@ -165,7 +172,7 @@ def has_small(terms: Terms) -> bool:
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, method: str, device: int) -> Kernel:
     """Return the compiled kernel for one of `symbolic.METHODS`, on a device."""
-    return Kernel(source(terms, (method,)), method, symbolic.THREADS)
+    return Kernel(source(terms, (method,)), method, symbolic.threads_of(method))
 
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
@@ -177,6 +184,7 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
         "small_lanes": symbolic.SMALL_LANES,
         "small_bits": symbolic.SMALL_BITS,
         "small_blocks": SMALL_BLOCKS,
+        "large_warps": symbolic.LARGE_WARPS,
     }
     limits = shared_limits(terms)
     return TEMPLATE.format(
@@ -192,6 +200,7 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
         names=", ".join([*_MEMBERS, *kinds]),
         kernels="\n".join(KERNELS[method].format(**sizes) for method in methods),
         bits=limits.bits,
+        large_bits=limits.large_bits,
         width=limits.width,
         **sizes,
     )

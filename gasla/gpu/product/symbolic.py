@@ -1,8 +1,9 @@
 """Symbolic phase of products of two sparse matrices: which entries each row has, and by which method it is computed.
 
 The method of a row follows from the largest number of entries that it can have. Few entries fit in a hash table in
-shared memory, of 4 threads or of a warp. Larger rows are cut into windows of columns, or have a table in global memory
-if windows would meet too few partial products. The kernels are in kernels/product/symbolic.cuh and methods.cuh.
+shared memory, of 4 threads or of a warp. Larger rows are cut into windows of columns. If these would meet too few
+partial products, rows have a large table, of a warp that is alone in its block or in global memory. The kernels are in
+kernels/product/symbolic.cuh and methods.cuh.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gasla.program.terms import Array, Lists, counts_below
 
 THREADS = 128  # per block
 WARPS = THREADS // 32
+LARGE_WARPS = 1  # per block, where tables are large
 SHARED = (48 << 10) // WARPS  # bytes per warp
 SMALL_LANES, SMALL_BITS = 4, 6  # threads per small row, and log2 of its table's slots; the table is at most half full
 SMALL_PAIRS = 256  # partial products of a small row: adjacent rows of a warp wait for each other
@@ -28,7 +30,7 @@ LONGEST = 1 << 26  # entries of a row of B: partial products are numbered in 32 
 WIDEST = 1 << 30  # columns of B: column numbers in tables have 31 bits
 VISIT = 20  # overhead of a window, in units of one entry of A that is looked up
 BATCH = 1 << 30  # bytes of tables in global memory at once
-METHODS = "small", "tables", "memory", "windows"
+METHODS = "small", "tables", "large", "memory", "windows"
 WINDOW_CLASSES = 32  # classes of rows in windows, by their partial products, as in kernels/product/methods.cuh
 
 SOURCE = """
@@ -51,6 +53,10 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) tables(GIVEN) {{
     __shared__ u32 keys[WARPS][1u << {bits}];
     find_columns_in_tables<WARP, {bits}>(Structure{{STRUCTURE}}, keys[warp_of_block()]);
 }}
+extern "C" __global__ void __launch_bounds__({large_warps} * WARP) large(GIVEN) {{
+    __shared__ u32 keys[{large_warps}][1u << {large_bits}];
+    find_columns_in_tables<WARP, {large_bits}>(Structure{{STRUCTURE}}, keys[warp_of_block()]);
+}}
 extern "C" __global__ void __launch_bounds__(BOUNDS) windows(GIVEN, u32 windows, u32* counts) {{
     __shared__ u32 bits[WARPS][{width} / WARP];
     find_columns_in_windows(Structure{{STRUCTURE}}, bits[warp_of_block()], {width}, windows, counts);
@@ -65,11 +71,12 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) count_pairs(
 }}
 extern "C" __global__ void __launch_bounds__(BOUNDS) choose_methods(
     const long long* pairs, const long long* offsets, const long long* left_out, u32 width, const long long* a_offsets,
-    u64 rows, u64 small, u64 small_pairs, u64 tables, u64 windows, u64 visit, unsigned char* methods, u64* counts
+    u64 rows, u64 small, u64 small_pairs, u64 tables, u64 large, u64 windows, u64 visit, unsigned char* methods,
+    u64* counts
 ) {{
     __shared__ u32 here[ALL_METHODS];
     const MaxColumns most{{pairs, offsets, left_out, width}};
-    const Limits limits{{small, small_pairs, tables, windows, visit}};
+    const Limits limits{{small, small_pairs, tables, large, windows, visit}};
     choose_methods_of_rows(most, a_offsets, rows, limits, methods, counts, here);
 }}
 extern "C" __global__ void __launch_bounds__(BOUNDS) list_rows(
@@ -92,12 +99,14 @@ class SharedLimits(NamedTuple):
     """Sizes of a warp's tables and windows in shared memory."""
 
     bits: int  # log2 of the slots of the largest table
+    large_bits: int  # the same for a warp that has the memory of a whole block
     width: int  # columns of a window
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
         """Return the largest sizes that fit, given the bytes of a table's slot and of a window's column."""
-        return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
+        bits, large_bits = ((size // table_slot).bit_length() - 1 for size in (SHARED, WARPS * SHARED // LARGE_WARPS))
+        return cls(bits, large_bits, int(SHARED / window_column) // 32 * 32)
 
 
 STRUCTURE_LIMITS = SharedLimits.of(4, 4)  # wider bitmaps would fit, but a warp would have too much work
@@ -209,11 +218,13 @@ def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = Tru
     count, xp = len(most.pairs), array_module(most.pairs)
     which, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
     in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
+    in_large, windows = 1 << limits.large_bits >> 1, count_windows(most.width, limits)
     given = (np.uint64(0) if x is None else x for x in most[:3])
-    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, count_windows(most.width, limits), VISIT))
+    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, in_large, windows, VISIT))
     _call("choose_methods", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, sizes[0])
     counts = _on_host(sizes[0]).astype(np.int64)
-    counts = np.append(counts[:3], counts[3:-1].sum())
+    apart = len(METHODS) - 1
+    counts = np.append(counts[:apart], counts[apart:-1].sum())
     if count in counts[:2]:
         return {method: RowSet(int(n), None) for method, n in zip(METHODS, counts)}
     listed = xp.empty(count, np.int64)
@@ -337,7 +348,8 @@ def launch(
                 tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
                 called.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
         else:
-            called.plain(blocks(some.number, 32 // SMALL_LANES if method == "small" else 1), *arguments(some))
+            each = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)  # rows of a warp
+            called.plain(blocks(some.number, each), *arguments(some))
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
@@ -359,9 +371,14 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
     columns[where] = packed.view(np.uint32)[::2].astype(np.int32)
 
 
-def blocks(items: int, per_warp: int = 1) -> int:
+def blocks(items: int, per_warp: float = 1) -> int:
     """Return the blocks of a launch with `per_warp` items per warp. Beyond the largest grid, warps process several."""
-    return max(1, min(-(-items // (per_warp * WARPS)), 2**31 - 1))
+    return max(1, min(-(-items // int(per_warp * WARPS)), 2**31 - 1))
+
+
+def threads_of(function: str) -> int:
+    """Return the threads of a block of a kernel."""
+    return 32 * LARGE_WARPS if function == "large" else THREADS
 
 
 def source() -> str:
@@ -372,6 +389,8 @@ def source() -> str:
         small_lanes=SMALL_LANES,
         small_bits=SMALL_BITS,
         bits=STRUCTURE_LIMITS.bits,
+        large_bits=STRUCTURE_LIMITS.large_bits,
+        large_warps=LARGE_WARPS,
         width=STRUCTURE_LIMITS.width,
     )
 
@@ -379,4 +398,4 @@ def source() -> str:
 @functools.cache
 def kernel(function: str, device: int) -> Kernel:
     """Return one of the compiled `FUNCTIONS`: a method's kernel, or one that inspects the matrices."""
-    return Kernel(source(), function, THREADS)
+    return Kernel(source(), function, threads_of(function))

@@ -16,7 +16,6 @@ namespace gasla {
 constexpr u32 THREADS = 512;
 constexpr u32 LANES = 4;             // of a vertex with a short list
 constexpr u32 LONG = LANES * WARP;   // entries of a list from which on a warp takes a single vertex
-constexpr u32 TOGETHER = 32;         // vertices with short lists that a warp takes at a time
 constexpr u32 WORDS = 32;            // of 32 colors, in the window of a vertex with a long list
 constexpr u32 ROOM = 256;            // neighbors that such a vertex waits for at a time
 constexpr u32 AT_ONCE = 4;           // edges of a lane whose loads overlap
@@ -198,9 +197,9 @@ color_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, const 
             fit.color_alone(order[ticket], taken[warp_of_block()], waiting[warp_of_block()]);
             continue;
         }
-        const u64 place = alone + (ticket - alone) * TOGETHER;
+        const u64 place = alone + (ticket - alone) * (WARP / LANES);
         if (place >= n) break;
-        for (u64 i = 0; i < TOGETHER; i += WARP / LANES) fit.color_together(place + i);
+        fit.color_together(place);
     }
     __syncthreads();
     if (threadIdx.x == 0 && atomicAdd(&shared->left, 1ull) == gridDim.x - 1) *shared = Fitting{0, 0, 0};

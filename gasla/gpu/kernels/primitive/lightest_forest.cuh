@@ -18,7 +18,7 @@
 namespace gasla {
 
 constexpr u64 NO_EDGE = ~0ull;
-constexpr u32 LIGHT = 4;        // light edges per vertex
+constexpr u32 LIGHT = 2;        // light edges per vertex
 constexpr u32 OF_LANE = 32;     // entries of a list per lane of a group, above which a warp walks it
 constexpr u32 STEPS = 16;       // upwards, before the others go on as well
 constexpr u32 AT_ONCE = 4;      // edges of a lane whose loads overlap

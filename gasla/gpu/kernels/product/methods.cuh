@@ -53,18 +53,18 @@ __device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_of
 
 // The methods. Rows in windows have several classes by the number of partial products, so that the longest can start
 // first and no warp begins a long row when the others end.
-enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
+enum : u32 { SMALL, TABLES, LARGE, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {
-    u64 small, small_pairs, tables;  // most columns, and partial products, for tables
-    u64 windows, visit;              // number of windows; overhead of a window, in entries of A
+    u64 small, small_pairs, tables, large;  // most columns, and partial products, for tables
+    u64 windows, visit;                     // number of windows; overhead of a window, in entries of A
 };
 
 __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
     if (most == 0) return NOWHERE;
     if (most <= limits.small && pairs <= limits.small_pairs) return SMALL;
     if (most <= limits.tables) return TABLES;
-    if ((entries + limits.visit) * limits.windows > pairs) return MEMORY;
+    if ((entries + limits.visit) * limits.windows > pairs) return most <= limits.large ? LARGE : MEMORY;
     return WINDOWS + __clz((u32)least<u64>(NONE, pairs));
 }
 

@@ -1,7 +1,8 @@
 // Symbolic phase of products of sparse matrices: counts the columns of each row, or, given an array for them, writes
 // them in ascending order.
 //
-// Rows of few columns insert them into a table in shared memory, and sort it. Others are cut into windows of columns,
+// Rows of few columns insert them into a table in shared memory, of 4 threads, of a warp, or of a multiprocessor's quarter
+// for one warp, and sort it. Others are cut into windows of columns,
 // each a bitmap in shared memory of a warp; where windows would have too few partial products, one warp uses a table in
 // global memory, and writes the columns in the order of the table. methods.cuh chooses the method of a row.
 #pragma once
