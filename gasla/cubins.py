@@ -2,14 +2,16 @@
 
 CuPy compiles each of its own kernels at the first call, one by one, 0.1 s each, and gasla calls dozens. `lend`
 therefore wraps the function by which CuPy calls NVRTC: source that has shipped code gets that code, and CuPy caches it
-as if NVRTC had made it. Other source is compiled with precompiled headers: reading CuPy's takes longer than compiling
-the kernel. CuPy has no public hook for this. If its function is missing, as in another version, CuPy compiles as usual.
+as if NVRTC had made it. Without it, kernels that gasla's calls are known to use are compiled in groups, and other
+source with precompiled headers: reading CuPy's takes longer than compiling the kernel. CuPy has no public hook for
+this. If its function is missing, as in another version, CuPy compiles as usual.
 """
 
 from __future__ import annotations
 
 import atexit
 import hashlib
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, wraps
 from lzma import LZMAError
@@ -84,6 +86,10 @@ def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> st
     return digest("CuPy", cupy.__version__, source, *kept, architecture)
 
 
+made_by: list[Callable[[str, tuple[str, ...], str], bytes | None]] = []
+"""Functions that may have code for a source, options and an architecture: the GPU engine's groups of kernels."""
+
+
 def lend(cupy: ModuleType) -> None:
     """Make CuPy look for its kernels here first, from now on."""
     compiler = cupy.cuda.compiler
@@ -97,6 +103,8 @@ def lend(cupy: ModuleType) -> None:
     ) -> Any:
         if not name_expressions:
             code = load(key_of_cupys(source, tuple(options), f"sm_{arch}"))
+            for make in made_by if code is None else ():
+                code = make(source, tuple(options), f"sm_{arch}")
             if code is not None:
                 return code, None
             options = *options, *_precompiling()

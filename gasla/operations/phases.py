@@ -111,9 +111,7 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
     limit, delta, active = course.limit, course.delta, as_frontier(graph, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
     is_alone = course.callback is None and graph.n > 0 and limit > 0  # nothing happens between turns
-    together = stays[0].runs.in_turns([stay.program for stay in stays], graph) if is_alone else None
-    for stay in stays if together is None else ():
-        stay.runs.compile_ahead(stay.program, graph)
+    together = _together(stays, graph, is_alone)
     shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out), _why_unstable(stays)
     _check_ends(stays, unstable, limit, course)
     shared.fill_out()
@@ -135,6 +133,19 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
             shown = time.perf_counter()
             course.progress(turns)
     return shared.result(turns, is_over, edges, active)
+
+
+def begin_compiling(phases: list[Phase], graph: Graph, variant: Variant) -> None:
+    """Begin to compile phases that are about to take turns."""
+    _together([_Stay(phase, graph, variant) for phase in phases], graph, graph.n > 0)
+
+
+def _together(stays: "list[_Stay]", graph: Graph, is_alone: bool) -> Together | None:
+    """Prepare turns in one launch if nothing happens between them (`is_alone`), else a launch for each stay."""
+    together = stays[0].runs.in_turns([stay.program for stay in stays], graph) if is_alone else None
+    for stay in stays if together is None else ():
+        stay.runs.compile_ahead(stay.program, graph)
+    return together
 
 
 class _Stay(Binding):

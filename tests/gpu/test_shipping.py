@@ -16,7 +16,8 @@ from gasla.gpu.primitive import forest
 from gasla.gpu.program import generate
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime import compile as gpu
-from gasla.gpu.shipping import build, cupys
+from gasla.gpu.runtime import cupys
+from gasla.gpu.shipping import build
 from gasla.gpu.shipping.recorder import SHARED, merged, recording
 from gasla.program.terms import reduce_lists
 from gasla.shipping import calls
@@ -100,6 +101,50 @@ def test_kernels_of_cupy_are_compiled_without_a_gpu() -> None:
         pytest.skip("another CuPy's kernels were recorded")
     takes = next(kernel for kernel in cupys.kernels() if "cupy_take" in kernel.source)
     assert cupys.compiled(takes, "sm_80").startswith(b"\x7fELF")
+
+
+@pytest.fixture
+def of_cupy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[str, ...]:
+    """Include paths of CuPy's headers, where nothing is compiled yet."""
+    core = pytest.importorskip("cupy._core.core", reason="NVRTC comes with CuPy")
+    pytest.importorskip("nvidia.cuda_runtime", reason="CuPy's headers include CUDA's")
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cupys, "_begun", {})
+    return tuple(option for option in core.assemble_cupy_compiler_options(()) if option.startswith("-I"))
+
+
+def test_kernels_of_cupy_are_compiled_in_groups(
+    of_cupy: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A group's code has all of its kernels, is stored, and the next group's is on the way."""
+    kernel = cupys.groups()[2][1]
+    names = [f"cupy_{each.source.split('void cupy_')[1].split('(')[0]}".encode() for each in cupys.groups()[2]]
+    code = cupys.grouped(kernel.source, (*of_cupy, *kernel.options), "sm_90")
+    assert code is not None and code.startswith(b"\x7fELF") and all(name in code for name in names)
+    assert cupys.begin(3, of_cupy, "sm_90").result() != code and len([*tmp_path.glob("*.cubin")]) == 2
+    cupys._begun.clear()
+    monkeypatch.setattr(cupys, "_compile", None)
+    assert cupys.grouped(kernel.source, (*of_cupy, *kernel.options), "sm_90") == code
+
+
+def test_groups_have_every_kernel_once_and_no_name_twice() -> None:
+    of_groups = [kernel for group in cupys.groups() for kernel in group]
+    alone = [kernel for kernel in cupys.recorded()[1] if kernel not in of_groups]
+    assert len(of_groups) == len({*of_groups}) and len(of_groups) > 250
+    assert all("<cub/" in kernel.source or "void _unique" in kernel.source for kernel in alone)
+    for group in cupys.groups():
+        names = [kernel.source.split("void cupy_")[1].split("(")[0] for kernel in group]
+        assert len(names) == len({*names}) <= cupys.TOGETHER
+
+
+def test_kernels_that_are_not_recorded_or_do_not_compile_together_are_compiled_alone(
+    of_cupy: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = cupys.groups()[0][0]
+    assert cupys.grouped(first.source + " ", first.options, "sm_90") is None
+    assert cupys.grouped(first.source, (*first.options, "-DOTHER"), "sm_90") is None
+    monkeypatch.setattr(cupys, "together", lambda group: "no C++")
+    assert cupys.grouped(first.source, (*of_cupy, *first.options), "sm_90") is None
 
 
 def test_a_build_stops_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.algorithms.traversal.bfs import Levels
-from gasla.arrays import module_of
+from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.primitives import compress, fits_one_card, intersect, label_sides, link
@@ -95,7 +95,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
     if not colors and _shows_triangle(graph):
         return False
     sides = two_sides(graph, loops=True)
-    bipartite = not bool((sides < 0).any())
+    bipartite = not any_true(sides < 0)
     return BipartiteResult(bipartite, sides) if colors else bipartite
 
 

@@ -18,8 +18,9 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.components.connected_components import ComponentsResult
-from gasla.arrays import array_module, module_of
+from gasla.arrays import any_true, array_module, module_of
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.ahead import compile_ahead
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import fits_one_thread, number, strong_components
 from gasla.operations.run import run
@@ -213,12 +214,13 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
         parent = strong_components(graph)
         return ComponentsResult(number(parent), parent)
     xp: Any = module_of(graph.device)
+    compile_ahead(graph, Sources, Sinks, Descendants(direction="in"), Descendants(direction="out"), ROUND)
     parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of each vertex's component
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
     left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
-    if left.any():
+    if any_true(left):
         region = split_by_pivot(graph, left, parent)
-        if (region >= 0).any():
+        if any_true(region >= 0):
             split_by_colors(graph, region, parent)
     return ComponentsResult(number(parent), parent)
 

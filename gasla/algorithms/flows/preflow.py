@@ -27,6 +27,7 @@ import semirings
 from gasla.algorithms.flows.network import reversed_network, saturate
 from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph
+from gasla.operations.ahead import compile_ahead
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
 
@@ -148,6 +149,7 @@ class Preflow:
         self.network, self.target, self.is_reversed = network, target, is_reversed
         self._graph = reversed_network(network) if is_reversed else network
         self._origin, self._goal = (target, source) if is_reversed else (source, target)
+        compile_ahead(self._graph, DISTANCES, Rounds(origin=self._origin, sink=self._goal))
         self._sent, self._excess = saturate(self._graph, self._origin)
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of
+from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, whole_graph
 from gasla.operations.phases import Phase
@@ -237,7 +237,7 @@ def greedy_color(
     xp: Any = module_of(graph.device)
     if priority is None:
         sides = two_sides(graph, loops=False)
-        if not (sides < 0).any():
+        if not any_true(sides < 0):
             return sides
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:

@@ -6,8 +6,6 @@ needs no GPU, so the tests compile every kernel anywhere: most to PTX, some to m
 
 import ctypes
 import functools
-import time
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -16,14 +14,17 @@ import numpy as np
 
 from gasla import cache, cubins
 from gasla.arrays import current_device
-from gasla.log import LOG
+from gasla.gpu.runtime import cupys
+from gasla.gpu.runtime.nvrtc import compile_text, threads
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 C_TYPES = {4: "int", 8: "long long"}  # of ids and offsets, by their bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
+
+cubins.made_by.append(cupys.grouped)
 
 
 @functools.cache
@@ -43,24 +44,6 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
         With NVRTC's messages, if the source is wrong.
     """
     return compile_text(source, architecture, OPTIONS, headers(), name)
-
-
-def compile_text(
-    source: str, architecture: str, options: tuple[str, ...], headers: Mapping[str, str], name: str
-) -> bytes:
-    """Compile any CUDA source, with the options and headers given."""
-    from cupy.cuda import nvrtc
-
-    texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
-    program, began = nvrtc.createProgram(source, name, texts, names), time.perf_counter()
-    try:
-        nvrtc.compileProgram(program, [f"-arch={architecture}", *options])
-        LOG.debug("compiled %s for %s in %.3f s", name, architecture, time.perf_counter() - began)
-        return bytes((nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program))
-    except nvrtc.NVRTCError:
-        raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
-    finally:
-        nvrtc.destroyProgram(program)
 
 
 def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
@@ -103,17 +86,10 @@ def _begin(source: str, device: int) -> None:
     if not is_compiled(source):
         architecture = _architecture(device)
         name = _cached_name(source, architecture)
-        _coming[name] = _threads().submit(_compile_and_keep, source, architecture, name)
+        _coming[name] = threads().submit(_compile_and_keep, source, architecture, name)
 
 
 _coming: "dict[str, Future[bytes]]" = {}  # compilations under way, or finished and not yet used
-
-
-@functools.cache
-def _threads() -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
-
-    return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
 
 
 def _architecture(device: int) -> str:

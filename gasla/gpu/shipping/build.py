@@ -18,8 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from gasla.cubins import Writer, key_of_cupys
-from gasla.gpu.runtime import compile
-from gasla.gpu.shipping import cupys
+from gasla.gpu.runtime import compile, cupys
 from gasla.gpu.shipping.recorder import SHARED, Noted, merged, recording
 from gasla.shipping import calls
 

@@ -1,0 +1,43 @@
+"""NVRTC: CUDA source to machine code or PTX, in any thread. No GPU is needed."""
+
+import functools
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gasla.log import LOG
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+
+def compile_text(
+    source: str, architecture: str, options: tuple[str, ...], headers: Mapping[str, str], name: str
+) -> bytes:
+    """Compile any CUDA source, with the options and headers given.
+
+    Raises
+    ------
+    RuntimeError
+        With NVRTC's messages, if the source is wrong.
+    """
+    from cupy.cuda import nvrtc
+
+    texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
+    program, began = nvrtc.createProgram(source, name, texts, names), time.perf_counter()
+    try:
+        nvrtc.compileProgram(program, [f"-arch={architecture}", *options])
+        LOG.debug("compiled %s for %s in %.3f s", name, architecture, time.perf_counter() - began)
+        return bytes((nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program))
+    except nvrtc.NVRTCError:
+        raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+@functools.cache
+def threads() -> "ThreadPoolExecutor":
+    """Return the threads that compile, which NVRTC lets run side by side."""
+    from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
+
+    return ThreadPoolExecutor(thread_name_prefix="gasla compiles")

@@ -1,0 +1,39 @@
+"""Compilation begun before it is needed: for calls that run several programs, one after another."""
+
+from typing import Any
+
+from gasla.engines import compiles
+from gasla.graph.graph import Graph
+from gasla.operations.phases import as_phases, begin_compiling
+from gasla.operations.prepare import Variant, runs_of
+from gasla.program.binding import AUTO
+from gasla.program.program import as_program
+
+
+def compile_ahead(graph: Graph, *runs: Any) -> None:
+    """Begin to compile what a call is about to run on a graph: programs, and lists of phases.
+
+    On a GPU all are compiled side by side, once for each graph. Elsewhere this does nothing: the CPU's compiler keeps
+    the interpreter's lock.
+    """
+    if graph.engine != "gpu" or not compiles():
+        return
+    key = "compiled ahead", *(tuple(map(_kind, run)) if isinstance(run, list) else _kind(run) for run in runs)
+    if graph.known(key) is None:
+        graph.kept(key, lambda graph: _begin(graph, runs))
+
+
+def _kind(run: Any) -> type:
+    given = getattr(run, "program", run)  # of a phase
+    return given if isinstance(given, type) else type(given)
+
+
+def _begin(graph: Graph, runs: tuple[Any, ...]) -> bool:
+    variant = Variant(AUTO, False, False, True)
+    for run in runs:
+        if isinstance(run, list):
+            begin_compiling(as_phases(run), graph, variant)
+        else:
+            program = as_program(run)
+            runs_of(program, graph, variant).compile_ahead(program, graph)
+    return True
