@@ -64,6 +64,7 @@ def add_commands(commands: Any) -> None:
         metavar="TYPES",
         help="types of the edges' values, with none for none (default: none,float64)",
     )
+    warm.add_argument("--gpu", action="store_true", help="for the GPU of this machine, all functions if none is named")
     warm.set_defaults(run=run_warm)
 
 
@@ -182,17 +183,25 @@ def run_demo(options: Namespace) -> int:
     return 0
 
 
+def _functions_of_graphs() -> list[str]:
+    from gasla.shipping.calls import MORE, names
+
+    return [name for name in names() if name not in MORE]
+
+
 def run_warm(options: Namespace) -> int:
     """`gasla warm`."""
-    if options.functions:
+    if options.functions or options.gpu:
         import gasla
 
-        functions = [getattr(gasla, name, None) for name in options.functions]
+        wanted = options.functions or _functions_of_graphs()
+        functions = [getattr(gasla, name, None) for name in wanted]
         if None in functions:
-            name = options.functions[functions.index(None)]
+            name = wanted[functions.index(None)]
             raise ValueError(f"gasla has no function {name!r}; expected names such as bfs, sssp, pagerank")
         with bar("compiling"):
-            made = gasla.warm(*functions, **({"values": options.values} if options.values else {}))
+            given = {"values": options.values} if options.values else {}
+            made = gasla.warm(*functions, device="gpu" if options.gpu else "cpu", **given)
         print(f"compiled {made} kernels of {len(functions)} functions")
         return 0
 

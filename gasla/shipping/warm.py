@@ -13,10 +13,13 @@ import numpy as np
 
 import gasla
 from gasla import engines
+from gasla.arrays import Device, module_of
 from gasla.compiler.function import compilations
 from gasla.cpu.runtime import threads
+from gasla.gpu.runtime.compile import compilations as compilations_for_gpus
 from gasla.graph.graph import Graph
 from gasla.log import unwarned
+from gasla.operations.prepare import check_device
 from gasla.operations.run import run
 from gasla.program.program import VertexProgram
 from gasla.progress import track
@@ -29,8 +32,12 @@ FIRST = 1000  # answers that are taken from an iterator
 ITERATIONS = 3  # of a vertex program, and of a function that takes `max_iter`: enough to compile all of it
 
 
-def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values: Iterable[Any] = (None, float)) -> int:
-    """Compile functions and vertex programs for the CPU before their first use, as when a container's image is built.
+def warm(
+    *used: Callable[..., Any] | VertexProgram | type[VertexProgram],
+    values: Iterable[Any] = (None, float),
+    device: Device = "cpu",
+) -> int:
+    """Compile functions and vertex programs before their first use, as when a container's image is built.
 
     Each is called on up to twelve graphs for each type of values: small and large ones, directed and undirected,
     acyclic, with loops and with parallel edges. Compiled code is stored in the cache folder, where other processes find
@@ -44,6 +51,8 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
         your own to choose them. A vertex program, an instance or a class, runs with its defaults.
     values : iterable of dtypes, optional
         The types of the edges' values; None is a graph without values.
+    device : "cpu" or "gpu"
+        Where they will run. Code for a GPU is compiled where there is one of its kind.
 
     Returns
     -------
@@ -55,7 +64,9 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
     TypeError
         If something is neither a function nor a vertex program, or if `values` has something that is no type.
     ValueError
-        If a function has an argument that is not filled in.
+        If a function has an argument that is not filled in, or `device` is another word.
+    RuntimeError
+        If there is no GPU, with `device="gpu"`.
     Exception
         What a function or a program raises if it refuses all graphs by a TypeError or ValueError; others at once.
 
@@ -71,13 +82,15 @@ def warm(*used: Callable[..., Any] | VertexProgram | type[VertexProgram], values
     >>> gasla.warm(gasla.bfs, values=["float32"])
     0
     """
+    module_of(check_device(device))  # there is one
     types = ["" if value is None else np.dtype(value).str for value in values]
-    tasks, before = [_task_of(each) for each in used], compilations()
-    if tasks:
+    tasks, compiled = [_task_of(each) for each in used], compilations if device == "cpu" else compilations_for_gpus
+    before = compiled()
+    if tasks and device == "cpu":
         threads.compile_ahead()
     for call, is_slow in track(tasks, "functions"):
-        _call_on_all(call, [kind for name in types for kind in calls.kinds(name, is_slow)])
-    return compilations() - before
+        _call_on_all(call, [kind for name in types for kind in calls.kinds(name, is_slow)], device)
+    return compiled() - before
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
@@ -113,7 +126,7 @@ def _task_of(used: Any) -> tuple[Call, bool]:
     return call_both_ways if name in calls.ON_ONE_THREAD else call, any(part in name for part in SLOW)
 
 
-def _call_on_all(call: Call, kinds: list[calls.Kind]) -> None:
+def _call_on_all(call: Call, kinds: list[calls.Kind], device: Device) -> None:
     """Call a function on all graphs.
 
     It may refuse some, such as those with a cycle. Raise an error if it refuses all.
@@ -122,7 +135,7 @@ def _call_on_all(call: Call, kinds: list[calls.Kind]) -> None:
     for kind in kinds:
         with unwarned(gasla.ConvergenceWarning):
             try:
-                answer = call(kind.graph())
+                answer = call(kind.graph().to(device))
                 if isinstance(answer, Iterator):
                     deque(islice(answer, FIRST), maxlen=0)
             except (ValueError, TypeError) as error:

@@ -116,10 +116,28 @@ def test_what_cannot_be_warmed(used: Any, values: Any, error: type[Exception], m
         gasla.warm(*used, values=values)
 
 
+@pytest.mark.parametrize("used", [(), (gasla.bfs,)])
+def test_a_gpu_is_asked_for_before_any_work(used: Any) -> None:
+    with pytest.raises(ValueError, match="device"):
+        gasla.warm(*used, device="tpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.gpu
+def test_what_is_compiled_for_a_gpu_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+
+    class Own(Largest):
+        def gather(self, src, dst, edge):
+            return src.label + 0 * dst.id
+
+    assert gasla.warm(Own, values=[None], device="gpu") > 0
+    assert gasla.warm(Own, values=[None], device="gpu") == 0
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm", "bfs", "sssp", "--values", "none,float32"]) == 0
     assert capsys.readouterr().out.endswith("kernels of 2 functions\n")
-    assert main(["warm", "bfs", "nonsense"]) != 0
+    assert main(["warm", "bfs", "nonsense", "--gpu"]) != 0
     assert "no function 'nonsense'" in capsys.readouterr().err
     assert main(["warm", "--values", "float32"]) != 0
     assert "--values is given without a function" in capsys.readouterr().err

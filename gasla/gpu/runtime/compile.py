@@ -139,8 +139,17 @@ def is_compiled(source: str) -> bool:
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
     """Compile a source and cache the result."""
     code = compile_source(source, architecture)
+    _compiled.append(name)
     cache.store(name, code)
     return code
+
+
+_compiled: list[str] = []
+
+
+def compilations() -> int:
+    """Return the number of sources that this process has compiled, and not found."""
+    return len(_compiled)
 
 
 def multiprocessors() -> int:
