@@ -89,8 +89,12 @@ def exact_total(values: Any, *, magnitudes: bool = False) -> int:
 
 def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
     """Return the exact sum of the values that one rank, or this process, has."""
-    if values.dtype.itemsize < 8:
-        values = values.astype(np.int64)
+    if array_module(values) is not np:
+        from gasla.gpu.runtime.min_max import total
+
+        return total(values, magnitudes)
+    if values.dtype.itemsize < 8:  # fewer than 2**31 of them can't overflow 64 bits
+        return int((abs(values.astype(np.int64)) if magnitudes else values).sum(dtype=np.int64))
     if magnitudes and values.dtype.kind == "i":
         values = abs(values).view(np.uint64)  # correct also for -2**63
     low = values & values.dtype.type(2**HALF - 1)

@@ -93,6 +93,64 @@ def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
     check(kind, find)
 
 
+INTEGERS = [kind for kind in KINDS if kind.kind in "biu"]
+RUN_TOTAL = """
+extern "C" void run(
+    const {type}* values, gasla::u64 count, gasla::MinMax* found, gasla::MinMaxPage* page, unsigned launch,
+    int magnitudes
+) {{
+    warp::run_grid(3, [=] {{ total(values, count, found, page, launch, magnitudes); }});
+}}
+"""
+
+
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+def test_totals_compile(kind: np.dtype[Any]) -> None:
+    pytest.importorskip("cupy")
+    assert compile_source(min_max.source_of_totals(kind), "sm_90")
+
+
+def check_totals(kind: np.dtype[Any], find: Callable[[np.ndarray, bool], int]) -> None:
+    for values in [
+        *arrays(kind),
+        np.array([], kind),
+        np.full(700, np.iinfo(kind).max if kind.kind != "b" else 1, kind),
+    ]:
+        assert find(values, False) == sum(map(int, values))
+        assert find(values, True) == sum(abs(int(value)) for value in values)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize(
+    "kind", [k if k in ("i1", "i8") else pytest.param(k, marks=pytest.mark.thorough) for k in INTEGERS], ids=str
+)
+def test_totals_are_exact_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
+    text = f'#include "loop.hpp"\n{min_max.source_of_totals(kind)}{RUN_TOTAL.format(type=min_max.ctype(kind))}'
+    (tmp_path / "total.cpp").write_text(text)
+    library = tmp_path / "total.so"
+    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "total.cpp"), "-o", str(library)], check=True)
+    run = ctypes.CDLL(str(library)).run
+    found, page = np.zeros(5, np.uint64), min_max.Page()
+
+    def find(values: np.ndarray, magnitudes: bool) -> int:
+        given = ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(len(values)), ctypes.c_void_p(found.ctypes.data)
+        run(*given, ctypes.byref(page), ctypes.c_uint32(page.ended + 1), ctypes.c_int(magnitudes))
+        assert not found.any(), "ready for the next launch"
+        return min_max.total_of(page, is_signed=kind.kind == "i" and not magnitudes)
+
+    check_totals(kind, find)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+def test_totals_are_exact(kind: np.dtype[Any]) -> None:
+    import cupy
+
+    check_totals(kind, lambda values, magnitudes: min_max.total(cupy.asarray(values), magnitudes))
+    values = np.random.default_rng(1).integers(0, 100, 3_000_000).astype(kind)
+    assert min_max.total(cupy.asarray(values)[::-1]) == int(values.sum(dtype=np.int64))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", [*KINDS, np.dtype("f2")], ids=str)
 def test_equals_numpy(kind: np.dtype[Any]) -> None:

@@ -119,7 +119,7 @@ def test_what_cannot_be_warmed(used: Any, values: Any, error: type[Exception], m
 @pytest.mark.parametrize("used", [(), (gasla.bfs,)])
 def test_a_gpu_is_asked_for_before_any_work(used: Any) -> None:
     with pytest.raises(ValueError, match="device"):
-        gasla.warm(*used, device="tpu")  # type: ignore[arg-type]
+        gasla.warm(*used, device="tpu")
 
 
 @pytest.mark.gpu

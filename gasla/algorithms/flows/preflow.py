@@ -27,6 +27,7 @@ import semirings
 from gasla.algorithms.flows.network import reversed_network, saturate
 from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph
+from gasla.graph.weights import exact_total
 from gasla.operations.ahead import compile_ahead
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
@@ -192,7 +193,7 @@ class Preflow:
                 return
             if goal != self._origin:
                 heights[self._origin] = FAR
-            most = SHARE * graph.m // int(graph.out_degrees[has_excess].sum())
+            most = SHARE * graph.m // exact_total(graph.out_degrees[has_excess])
             left = run(
                 rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(search.iterations, most)),
                 notice=False, height=heights, excess=self._excess, sent=self._sent,

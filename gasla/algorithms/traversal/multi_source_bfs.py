@@ -19,6 +19,7 @@ from gasla.arrays import Device, array_module, fills, module_of
 from gasla.graph.arguments import most_iterations, several_vertices
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.memory_limit import require_room
+from gasla.graph.weights import exact_total
 from gasla.operations.prepare import prepare
 from gasla.operations.result import Result
 from gasla.operations.run import run
@@ -217,7 +218,7 @@ def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> P
     """Search from the source of the largest degree."""
     which = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[which], depth_limit=depth_limit)
-    depth, reached = int(level.max()), int((level >= 0).sum())
+    depth, reached = int(level.max()), exact_total(level >= 0)
     waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
     return Probe(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 

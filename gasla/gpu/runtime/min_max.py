@@ -1,6 +1,7 @@
-"""Smallest and largest value of an array on the GPU, and a checksum: one launch and one wait.
+"""Smallest and largest value of an array on the GPU, and a checksum; or the sum of integers: one launch and one wait.
 
-CuPy's reductions need two of each for the smallest and the largest value alone.
+CuPy's reductions need two of each for the smallest and the largest value alone, and compile CUB for a sum, which takes
+seconds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import current_device
-from gasla.gpu.runtime.compile import Kernel, kernel, multiprocessors
+from gasla.gpu.runtime.compile import kernel, multiprocessors
 from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
@@ -25,6 +26,15 @@ extern "C" __global__ void min_max(
     const {type}* values, gasla::u64 count, gasla::MinMax* found, gasla::MinMaxPage* page, gasla::u32 launch
 ) {{
     gasla::min_max(values, count, found, page, launch);
+}}
+"""
+_SOURCE_OF_TOTALS = """
+#include "min_max.cuh"
+extern "C" __global__ void total(
+    const {type}* values, gasla::u64 count, gasla::MinMax* found, gasla::MinMaxPage* page, gasla::u32 launch,
+    int magnitudes
+) {{
+    gasla::total(values, count, found, page, launch, magnitudes);
 }}
 """
 
@@ -79,9 +89,26 @@ _own = _Places()
 
 def summary(values: Any) -> Summary:
     """Return the summary of an array with one value or more."""
+    held = values.astype(np.float32) if values.dtype == np.float16 else values
+    return summary_of(_reduce(held, "min_max", source(held.dtype)), values.dtype)
+
+
+def total(values: Any, magnitudes: bool = False) -> int:
+    """Return the exact sum of an array of integers or bool, or of their absolute values."""
+    page = _reduce(values, "total", source_of_totals(values.dtype), np.int32(magnitudes))
+    return total_of(page, is_signed=values.dtype.kind == "i" and not magnitudes)
+
+
+def total_of(page: Page, is_signed: bool) -> int:
+    """Convert what the kernel writes."""
+    above = page.above - 2**64 if is_signed and page.above >= 2**63 else page.above
+    return int((above << 32) + page.below)
+
+
+def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
+    """Run a kernel on an array, and wait for its result."""
     import cupy
 
-    kind, held = values.dtype, values.astype(np.float32) if values.dtype == np.float16 else values
     key = current_device(), cupy.cuda.get_current_stream().ptr
     place = _own.places.get(key)
     if place is None:
@@ -89,21 +116,17 @@ def summary(values: Any) -> Summary:
     place.launch = (place.launch + 1) % 2**32
     count = len(values)
     blocks = max(1, min(-(-count // (_THREADS * _EACH)), 8 * multiprocessors()))
-    _kernel(held.dtype, key[0]).plain(
+    kernel(source, function, _THREADS).plain(
         blocks,
-        cupy.ascontiguousarray(held),
+        cupy.ascontiguousarray(values),
         np.uint64(count),
         place.words,
         place.address,
         np.uint32(place.launch),
+        *more,
     )
     wait(place.page, place.launch)
-    return summary_of(place.page, kind)
-
-
-@functools.cache
-def _kernel(dtype: np.dtype[Any], device: int) -> Kernel:
-    return kernel(source(dtype), "min_max", _THREADS)
+    return place.page
 
 
 def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
@@ -115,9 +138,16 @@ def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
     return Summary(least, largest, page.checksum)
 
 
+@functools.cache
 def source(dtype: np.dtype[Any]) -> str:
     """Return the CUDA source of the kernel for values of a dtype."""
     return _SOURCE.format(type=ctype(dtype))
+
+
+@functools.cache
+def source_of_totals(dtype: np.dtype[Any]) -> str:
+    """Return the CUDA source of the kernel that adds up integers of a dtype."""
+    return _SOURCE_OF_TOTALS.format(type=ctype(dtype))
 
 
 def _value(word: int, bits: int, dtype: np.dtype[Any]) -> Any:

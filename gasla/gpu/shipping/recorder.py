@@ -181,6 +181,7 @@ def _always() -> Iterator[str]:
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
     yield from map(min_max.source, kinds)
+    yield from map(min_max.source_of_totals, [np.dtype(np.bool_), *kinds[:2]])
     yield from (rows.formatted(rows.SOURCE, offset, kinds[0]) for offset in kinds[:2])
     yield rows.formatted(rows.HUB_NEIGHBORS, kinds[0], kinds[0])
     yield levels.source(SIZE)

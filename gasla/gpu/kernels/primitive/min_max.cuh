@@ -1,5 +1,5 @@
-// Smallest and largest value of an array and a checksum, in one pass and one launch: values become unsigned words of the
-// same order, reduced by atomics; the last block writes the result to host memory.
+// Smallest and largest value of an array and a checksum, or the sum, in one pass and one launch: values become unsigned
+// words of the same order, reduced by atomics; the last block writes the result to host memory.
 #pragma once
 #include "runtime.cuh"
 
@@ -39,6 +39,21 @@ constexpr u64 STRIDE = 0x9e3779b97f4a7c15ull;
 __device__ __forceinline__ u64 term_of(u64 word, u64 place) {
     const u64 mixed = (word ^ place) * 0xbf58476d1ce4e5b9ull;
     return mixed ^ mixed >> 32;
+}
+
+// The last block writes what all have reduced to host memory, and zeroes it; called by one thread of each.
+__device__ __forceinline__ void publish(MinMax* found, MinMaxPage* page, u32 launch) {
+    __threadfence();
+    if (atomicAdd(&found->blocks, 1ull) != gridDim.x - 1) return;
+    __threadfence();
+    volatile MinMaxPage* result = page;
+    result->below = fresh(&found->below);
+    result->above = fresh(&found->above);
+    result->checksum = fresh(&found->checksum);
+    result->unordered = fresh(&found->unordered) != 0;
+    found->below = found->above = found->checksum = found->unordered = found->blocks = 0;
+    __threadfence_system();
+    result->ended = launch;
 }
 
 template <class T>
@@ -84,17 +99,38 @@ __device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* p
     atomicMax(&found->below, of_block[0]);
     atomicMax(&found->above, of_block[1]);
     atomicAdd(&found->checksum, of_block[2]);
-    __threadfence();
-    if (atomicAdd(&found->blocks, 1ull) != gridDim.x - 1) return;
-    __threadfence();
-    volatile MinMaxPage* result = page;
-    result->below = fresh(&found->below);
-    result->above = fresh(&found->above);
-    result->checksum = fresh(&found->checksum);
-    result->unordered = fresh(&found->unordered) != 0;
-    found->below = found->above = found->checksum = found->unordered = found->blocks = 0;
-    __threadfence_system();
-    result->ended = launch;
+    publish(found, page, launch);
+}
+
+// The exact sum of integers, or of their absolute values: `below` is that of their low 32 bits, `above` of the others.
+template <class T>
+__device__ void total(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch, bool magnitudes) {
+    __shared__ u64 of_block[2];
+    if (threadIdx.x < 2) of_block[threadIdx.x] = 0;
+    __syncthreads();
+    constexpr bool is_signed = (T)-1 < (T)0;
+    u64 below = 0, above = 0;
+    for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
+        const T x = values[i];
+        u64 bits = (u64)x;  // of a smaller type the sign extends
+        const bool negated = is_signed && magnitudes && x < (T)0;
+        if (negated) bits = 0 - bits;
+        below += (u32)bits;
+        above += is_signed && !magnitudes ? (u64)((long long)bits >> 32) : bits >> 32;
+    }
+    for (u32 lanes = WARP / 2; lanes; lanes >>= 1) {
+        below += __shfl_xor_sync(ALL, below, lanes);
+        above += __shfl_xor_sync(ALL, above, lanes);
+    }
+    if (lane() == 0) {
+        atomicAdd(&of_block[0], below);
+        atomicAdd(&of_block[1], above);
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    atomicAdd(&found->below, of_block[0]);
+    atomicAdd(&found->above, of_block[1]);
+    publish(found, page, launch);
 }
 
 }  // namespace gasla
