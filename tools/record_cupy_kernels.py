@@ -46,7 +46,7 @@ def main() -> None:
         source: str, options: Any = (), arch: Any = None, filename: str = "", names: Any = None, *rest: Any
     ) -> Any:
         if not names:
-            found.setdefault((source, tuple(option for option in options if not option.startswith("-I"))))
+            found.setdefault((source, tuple(option for option in options if not option.startswith(("-I", "--pch")))))
         return compiles(source, options, arch, filename, names, *rest)
 
     setattr(compiler, cubins._CUPY_FUNCTION, notes)

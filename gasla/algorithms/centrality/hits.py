@@ -14,6 +14,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import in_range, takes_weight
+from gasla.operations.ahead import compile_ahead
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
 from gasla.rows import Row, links
@@ -139,6 +140,7 @@ def hits(
     if weights is not None:
         graph, _ = in_range(graph, kind)
     programs = [program(real=kind, weights=weights) for program in (Authorities, Hubs)]
+    compile_ahead(graph, programs, programs[0])
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
     hubs = _scaled(result.state["hub"], normalized)

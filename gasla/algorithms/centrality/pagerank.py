@@ -32,10 +32,11 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import range_of
 from gasla.graph.weights import takes_weight
+from gasla.operations.ahead import compile_ahead
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
 from gasla.program import Order, VertexProgram, aggregate, edge, option, parameter, vertex
-from gasla.program.program import ORDERS
+from gasla.program.program import ORDERS, in_order
 from gasla.rows import UNWEIGHTED, Row, scores
 
 
@@ -224,20 +225,23 @@ def pagerank(
         converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
         return many._replace(converged=converged)
     shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
-    graph, weights, fields = prepared_fields(graph, weights, kind)
-    if not normalized:
-        shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
-    if shares:
-        fields = fields | _other_fields(graph, fields["inverse"], shares)
     if normalized:
         form: dict[str, Any] = {
-            "personal": "dangling" in fields,
+            "personal": bool(shares.keys() - {"nstart"}),
             "until_converged": tol > 0,
             "in_place": order == "in place",
         }
     else:
         form = {"normalized": False, "until_converged": False, "norm": semirings.max}
     program = _program(real=kind, weights=weights, alpha=alpha, tolerance=tol, **form)
+    compile_ahead(graph, in_order(program, order))
+    graph, scaled, fields = prepared_fields(graph, weights, kind)
+    if scaled != weights:
+        program = _program(real=kind, weights=scaled, alpha=alpha, tolerance=tol, **form)
+    if not normalized:
+        shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
+    if shares:
+        fields = fields | _other_fields(graph, fields["inverse"], shares)
     result = run(program, graph, max_iterations=max_iter, order=order, wait=False, notice=False, **fields)
     if tol > 0 or not normalized:  # otherwise the host does not wait for a GPU
         check_converged("ranks", result.converged, float(result.residual), max_iter, silent=False)

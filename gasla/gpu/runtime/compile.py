@@ -137,7 +137,8 @@ def is_compiled(source: str) -> bool:
 
 
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
-    """Compile a source and cache the result."""
+    """Compile a source and cache the result. Where nothing is compiled, CuPy's first kernels will be needed as well."""
+    cupys.begin(0, architecture)
     code = compile_source(source, architecture)
     _compiled.append(name)
     cache.store(name, code)

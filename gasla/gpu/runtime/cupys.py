@@ -20,7 +20,8 @@ from gasla import cache, cubins
 from gasla.gpu.runtime.nvrtc import compile_text, threads
 
 FILE = "cupy_kernels.json.xz"
-TOGETHER = 20  # kernels of a group
+TOGETHER = 10  # kernels of a group
+AHEAD = 2  # groups that are begun together with one
 
 
 class Kernel(NamedTuple):
@@ -50,12 +51,8 @@ def compiled(kernel: Kernel, architecture: str) -> bytes:
     from cupy._core import core
 
     folders = tuple(option for option in core.assemble_cupy_compiler_options(()) if option.startswith("-I"))
-    return _compile(kernel.source, (*kernel.options, *folders), architecture)
-
-
-def _compile(source: str, options: tuple[str, ...], architecture: str) -> bytes:
-    options = *options, "--device-as-default-execution-space"
-    return compile_text(source, architecture, options, {}, "kernel.cu")
+    options = *kernel.options, *folders, "--device-as-default-execution-space"
+    return compile_text(kernel.source, architecture, options, {}, "kernel.cu")
 
 
 # --- several at a time -----------------------------------------------------------------------------------------------
@@ -64,25 +61,24 @@ def _compile(source: str, options: tuple[str, ...], architecture: str) -> bytes:
 def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes | None:
     """Return code that has a kernel among others of its group, or None if the kernel has to be compiled alone.
 
-    The next group is begun in a thread, as calls tend to use kernels in the order of the record.
+    The next groups are begun in threads, as calls tend to use kernels in the order of the record.
     """
-    folders = tuple(option for option in options if option.startswith("-I"))
-    place = _places().get(Kernel(source, tuple(option for option in options if option not in folders)))
+    place = _places().get(Kernel(source, tuple(option for option in options if not option.startswith("-I"))))
     if place is None:
         return None
-    begin(place + 1, folders, architecture)
+    wanted, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
-        return begin(place, folders, architecture).result()
+        return wanted.result()
     except RuntimeError:  # of another CuPy, whose headers don't go together with this
         return None
 
 
-def begin(place: int, folders: tuple[str, ...], architecture: str) -> Future[bytes]:
-    """Begin to compile a group of kernels in a thread, with headers in these folders, unless it has been begun."""
+def begin(place: int, architecture: str) -> Future[bytes]:
+    """Begin to compile a group of kernels in a thread, unless it has been begun."""
     place %= len(groups())
     with _lock:
         if (place, architecture) not in _begun:
-            _begun[place, architecture] = threads().submit(_code_of, place, folders, architecture)
+            _begun[place, architecture] = threads().submit(_code_of, place, architecture)
         return _begun[place, architecture]
 
 
@@ -90,17 +86,17 @@ _begun: dict[tuple[int, str], Future[bytes]] = {}
 _lock = threading.Lock()
 
 
-def _code_of(place: int, folders: tuple[str, ...], architecture: str) -> bytes:
+def _code_of(place: int, architecture: str) -> bytes:
     import cupy
     from cupy.cuda import nvrtc
 
     group = groups()[place]
-    source, options = together(group), group[0].options
+    whole = Kernel(together(group), group[0].options)
     version = ".".join(map(str, nvrtc.getVersion()))
-    name = f"{cubins.digest(cupy.__version__, source, *options, architecture)}-{version}.cubin"
+    name = f"{cubins.digest(cupy.__version__, whole.source, *whole.options, architecture)}-{version}.cubin"
     code = cache.load(name)
     if code is None:
-        code = _compile(source, (*options, *folders), architecture)
+        code = compiled(whole, architecture)
         cache.store(name, code)
     return code
 
