@@ -8,7 +8,6 @@ import numpy as np
 
 from gasla.arrays import array_module, finish, imported, moved
 from gasla.distributed.block_array import BlockArray, Handle
-from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import FREE, SHARE, find_properties, simple_edges
@@ -24,7 +23,7 @@ from gasla.distributed.edge_columns import (
     sent_columns,
 )
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
-from gasla.distributed.engine.one_card import alone
+from gasla.distributed.engine.one_card import alone, called, sentences_of_call
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
 from gasla.distributed.engine.unsupported import not_whole
@@ -73,9 +72,9 @@ class Graph(OneGraph):
     ranks : Ranks
         The ranks that hold the graph.
     one_card : bool or None
-        Over GPUs of one process: whether the first one runs programs alone, if it has room for the whole graph. By
-        default, None, it does so for graphs of fewer than 2**25 edges and for searches, which take longer over several
-        GPUs. `gasla.explain` tells which it is.
+        Over GPUs of one process: whether the first one computes alone, if it has room for the whole graph. By default,
+        None, it does so for what would gain nothing from several. `gasla.explain` tells which it is, of programs and of
+        functions.
     """
 
     ranks: Ranks
@@ -388,13 +387,30 @@ class Graph(OneGraph):
         """
         return contract(self, labels, combine, loops)
 
-    def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-        """Return the product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
-        return product(self, x, semiring, by_column)
+    def multiplied(self, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
+        """Return the product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`.
+
+        `of_whole` multiplies on one device.
+        """
+        return product(self, x, semiring, by_column, of_whole)
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
         """Call a function with the whole graph on one device (`gasla.Graph.on_one_device`)."""
-        return None if is_saving() else alone(self, function)
+        return alone(self, function)
+
+    def called(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
+    ) -> Any:
+        """Call a function with the whole graph on the first GPU, or with this graph (`gasla.Graph.called`)."""
+        return called(self, function, args, kwargs, divided)
+
+    def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
+        """Return sentences for `gasla.explain` on a call of a function (`gasla.Graph.explain_call`)."""
+        return sentences_of_call(self, gains)
+
+    def sharers(self, passes: int) -> int:
+        """Return the number of ranks: each has a part of any independent work."""
+        return self.ranks.size
 
     def require_whole(self, option: str = "") -> None:
         """Raise TypeError, as no process has the whole graph."""

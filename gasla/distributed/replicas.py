@@ -1,10 +1,13 @@
 """Independent work on replicas: each rank has the whole graph, and does a share of the items, such as sources.
 
 Nothing is exchanged until results come. Rows of results stay with the ranks that computed them. Sums are added in the
-order of the items, whatever rank has computed a term, so they have the bits of one process.
+order of the items, whatever rank has computed a term, so they have the bits of one process. GPUs of one process that
+share a call (`Shared`) add up their own terms first.
 """
 
+import functools
 import itertools
+import operator
 import socket
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -14,18 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, as_bits, finish, module_of, moved
+from gasla.arrays import Device, array_module, as_bits, finish, here, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import exchange_arrays, exchange_joined
-from gasla.distributed.engine.unsupported import caller
+from gasla.distributed.engine.unsupported import caller, not_whole
 from gasla.engines import compiles, running_as
 from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available
 
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
+ALL_ASKED = "all asked for a replica"  # and after the others were
+MUCH = 1 << 28  # passes times edges from which GPUs share work: some milliseconds of one GPU
 EMPTY = np.zeros(0)  # the sum of no terms
 TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and their bytes; a GPU must not wait for each
 
@@ -94,6 +99,69 @@ def on_first_card(graph: Any) -> Graph | None:
     return kept.get(REPLICA)
 
 
+def has_copies(graph: Any) -> bool:
+    """Return whether all GPUs of this process but the first have the whole graph, made at first use.
+
+    The first call decides whether there is room, as in `on_first_card`.
+    """
+    members = graph.ranks.members()
+    stores = [member.kept[graph.handle.key] for member in members]
+    if ALL_ASKED not in stores[0]:
+        stores[0][ALL_ASKED] = True
+        with suppress(MemoryError):
+            graph.ranks.each(_receive_on_others, graph.handle.key, bytes_of_replica(graph))
+    return all(REPLICA in store for store in stores[1:])
+
+
+class Shared(Graph):
+    """The whole graph on the first GPU, for a call there, in which the other GPUs do a part of independent work.
+
+    It has the lists, values and cache of that graph. Graphs made from it are on the first GPU only.
+    """
+
+    whole: Graph
+    spread: Any = None
+
+    @classmethod
+    def of(cls, whole: Graph, spread: Any) -> "Shared":
+        """Return the whole graph, with the distributed graph whose ranks share work."""
+        made = cls.__new__(cls)
+        made.__dict__.update(whole.__dict__)
+        made.whole, made.spread, made.naming = whole, spread, spread.naming
+        return made
+
+    def require_whole(self, option: str = "") -> None:
+        """Raise TypeError for an option: ranks refuse it, whether there is room for the whole graph or not."""
+        if option and self.spread is not None:
+            raise not_whole(option)
+
+    def sharers(self, passes: int) -> int:
+        """Return the number of GPUs, where work is much and each has room for a copy, or 0."""
+        return self.spread.ranks.size if passes > 1 and passes * self.m >= MUCH and self._has_copies() else 0
+
+    def _has_copies(self) -> bool:
+        return self.spread is not None and self.spread.ranks.size > 1 and has_copies(self.spread)
+
+    def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
+        """Compute rows (`gasla.Graph.map_shares`) on the first GPU: each one a range of them."""
+        if len(items) < 2 or not self._has_copies():
+            return function(self.whole, items, 0)
+        return array_module(self.lists.any_ids).concatenate(self._parts(_map_here, function, items))
+
+    def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
+        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU: first each GPU those of its items."""
+        if len(items) < 2 or not self._has_copies():
+            return functools.reduce(operator.add, function(self.whole, items))
+        return functools.reduce(operator.iadd, self._parts(_sum_here, function, list(items)))
+
+    def _parts(self, step: Callable[..., Any], function: Callable[..., Any], items: Any) -> list[Any]:
+        """Return what each GPU has found, on the first one."""
+        found = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
+        parts = [here(part, self.device) for part in found if part is not None]
+        finish(self.device)  # before another GPU releases what it has found
+        return parts
+
+
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
@@ -128,6 +196,16 @@ def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
     fits = rank.communicator.allgather(np.array([there is None or there >= 2 * needed]))[0][0]
     if fits:
         _receive(rank, graph, np.arange(rank.communicator.size) == 0)
+
+
+def _receive_on_others(rank: Rank, graph: Any, needed: int) -> None:
+    """Make the whole graph on all ranks but the first, if it takes at most half of the memory of each (collective)."""
+    communicator, there = rank.communicator, available(rank.device)
+    has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
+    fits = has_it or there is None or there >= 2 * needed
+    told = np.stack(communicator.allgather(np.array([has_it, fits])))
+    if told[:, 1].all():
+        _receive(rank, graph, ~told[:, 0])
 
 
 def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
@@ -174,6 +252,31 @@ def _map(
         rows = moved(function(whole, items[first:last], first), "cpu")
     rank.kept[result] = {"rows": rows}
     return (count, *rows.shape[1:]), rows.dtype
+
+
+def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool) -> Any:
+    """Return this rank's range of rows. The first rank has `whole`."""
+    me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
+    first, last = (count * r // size for r in (me, me + 1))
+    with running_as(compiled):
+        rows = function(rank.kept[graph][REPLICA] if me else whole, items[first:last], first)
+    finish(rank.device)
+    return rows
+
+
+def _sum_here(
+    rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], whole: Graph, items: list[Any], compiled: bool
+) -> Any:
+    """Return the sum of the terms of this rank's items, or None without items. The first rank has `whole`."""
+    me, total = rank.communicator.rank, None
+    with running_as(compiled):
+        for term in function(rank.kept[graph][REPLICA] if me else whole, items[me :: rank.communicator.size]):
+            if total is None:
+                total = term.copy()  # a run may reuse the array of its result
+            else:
+                total += term
+    finish(rank.device)
+    return total
 
 
 def _sum(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gasla.arrays import Device, moved
@@ -101,6 +101,33 @@ class Whole:
         3
         """
         return function(self)
+
+    def sharers(self, passes: int) -> int:
+        """Return how many ranks share independent work, of that many passes over all edges, or 0 if none do.
+
+        They share what is given to `sum_shares` and `map_shares`.
+        """
+        return 0
+
+    def called(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
+    ) -> Any:
+        """Call a function, of whose arguments one is this graph, where it takes least time.
+
+        `divided` says whether its programs gain from a divided graph that is large.
+        """
+        return function(*args, **kwargs)
+
+    def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
+        """Return sentences for `gasla.explain` on a call of a function with this graph.
+
+        Parameters
+        ----------
+        gains : pair, or None
+            What other GPUs share where one has the whole graph, as a plural, or ""; and whether programs gain from a
+            large graph that is divided. None if the programs of the function decide each for itself.
+        """
+        return [f"It runs on the {self.device.upper()}, which has the whole graph."]
 
     def require_whole(self, option: str = "") -> None:
         """Do nothing, as this process has all edges. A `distributed.Graph` raises TypeError.

@@ -1,5 +1,7 @@
 """Inspecting a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
 
+from collections.abc import Callable
+from inspect import isfunction
 from threading import Lock
 from typing import Any
 
@@ -10,6 +12,7 @@ from gasla.deprecation import warn
 from gasla.engines import engine, engine_of_language
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import DECORATED
 from gasla.operations.prepare import Direction, Variant, check_device, runs_of, way_of
 from gasla.program import Order, WalkProgram
 from gasla.program.program import VertexProgram, as_program, in_order
@@ -27,7 +30,7 @@ class Lines(str):
 
 
 def explain(
-    program: VertexProgram | type[VertexProgram],
+    program: VertexProgram | type[VertexProgram] | Callable[..., Any],
     graph: Any,
     *,
     direction: Direction = "auto",
@@ -45,8 +48,9 @@ def explain(
 
     Parameters
     ----------
-    program : VertexProgram
-        An instance, or a class.
+    program : VertexProgram, or function
+        An instance, or a class; or a function of gasla that takes a graph, to be told where a call computes if the
+        graph is distributed, and how much memory a copy of it takes.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
     direction, deterministic, order, device
@@ -77,6 +81,8 @@ def explain(
     rank has two copies, one read and one written: neighbors read it while apply writes it.
     ...
     """
+    if isfunction(program):
+        return Lines("\n".join(as_graph(graph).explain_call(DECORATED.get(program.__name__))))
     program, graph = in_order(as_program(program), order), as_graph(graph)
     check_flags(deterministic=deterministic, scheduled=scheduled)
     if device is not None:

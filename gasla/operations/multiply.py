@@ -17,6 +17,7 @@ from gasla.arrays import array_module, device_of
 from gasla.engines import engine
 from gasla.graph.arguments import check_flags
 from gasla.graph.memory_limit import require_room
+from gasla.operations.on_one_device import DECORATED, Gains
 from gasla.operations.operands import (
     check_semiring,
     checked_outs,
@@ -167,7 +168,7 @@ def product(
         mask_of(None, complement, (), np)
         if not hasattr(x, "handle"):  # not in blocks on the ranks
             x = vector(x, A.n, "row" if by_column else "column", np)
-        return A.multiplied(x, semiring, by_column)
+        return A.multiplied(x, semiring, by_column, _of_whole)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
         plain = _cached_product(lists, x, semiring, by_column)
@@ -194,6 +195,14 @@ def product(
         if o is not w:
             o[...] = w
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
+
+
+DECORATED.update(mxv=Gains(), vxm=Gains())  # a distributed graph calls `_of_whole` as it calls decorated functions
+
+
+def _of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
+    """Return a product on one device for a distributed graph, of which `A` is the whole."""
+    return product(A, x, semiring, by_column, None, False, None, None)
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:

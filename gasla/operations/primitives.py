@@ -22,8 +22,9 @@ All others run on the graph's device. On a GPU they return while their kernels r
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from operator import index
 from typing import Any, Literal
 
@@ -483,6 +484,7 @@ class Oriented:
 
     graph: Graph
     _lists: Any  # the engine's own form
+    _given: Graph  # of which `graph` is the simple form
 
     @property
     def order(self) -> Literal["ids", "degrees"]:
@@ -537,7 +539,7 @@ def orient(graph: Any) -> Oriented:
     graph = as_graph(graph)
     primitives = _on(graph.engine)
     simple = primitives.simplify(graph)
-    return Oriented(simple, primitives.orient(simple))
+    return Oriented(simple, primitives.orient(simple), graph)
 
 
 def count_common_neighbors(
@@ -594,7 +596,21 @@ def count_common_neighbors(
     primitives = _on(oriented.graph.engine)
     if per_edge:
         return primitives.count_at_edges(oriented.graph, oriented._lists)
-    return primitives.count_common_neighbors(oriented._lists, per_vertex)
+    graph, passes = oriented._given, oriented.graph.m // max(oriented.graph.n, 1)
+    count = graph.sharers(passes) if graph.is_whole and oriented.order == "degrees" else 0
+    if not count:
+        return primitives.count_common_neighbors(oriented._lists, per_vertex)
+    both = graph.sum_shares(partial(_in_shares, per_vertex, count), range(count))
+    return both[-1], both[:-1] if per_vertex else None
+
+
+def _in_shares(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
+    """Yield the triangles at each vertex, and their total, of some of `count` shares."""
+    oriented, primitives = orient(graph), _on(graph.engine)
+    for number in numbers:
+        total, counts = primitives.count_common_neighbors(oriented._lists, per_vertex, (number, count))
+        xp = array_module(oriented.graph.out.indices)
+        yield xp.concatenate([*([] if counts is None else [counts]), xp.asarray(total, np.int64).reshape(1)])
 
 
 def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:

@@ -11,11 +11,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from gasla.arrays import moved
+import numpy as np
+
+from gasla.arrays import here
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.memory_limit import require_room
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
 from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding
@@ -23,6 +26,7 @@ from gasla.program.walk_program import WalkProgram, as_walk_program
 from gasla.rows import Row
 
 
+@on_one_device("walkers")
 def walk(
     program: WalkProgram | type[WalkProgram],
     graph: Any,
@@ -122,7 +126,8 @@ def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Ar
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
-    starts = moved(starts, graph.device)
+    starts = here(starts, graph.device)  # another GPU of this process may have them
+    values = {name: here(x, graph.device) if np.ndim(x) and hasattr(x, "dtype") else x for name, x in values.items()}
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
 
 

@@ -17,6 +17,7 @@ from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import may_overflow, takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, option, vertex
 from gasla.rows import UNWEIGHTED, Command, Row
@@ -75,6 +76,7 @@ class LongestPathResult(NamedTuple):
 
 
 @takes_weight
+@on_one_device()
 def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     """Find a longest path of an acyclic graph.
 

@@ -18,6 +18,7 @@ from gasla.arrays import any_true, array_module, module_of, moved
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.vertex_keys import ranks_of_keys
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import acyclic_order, fits_one_thread
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
@@ -61,6 +62,7 @@ def topological_order(graph: Any, *, levels: Literal[False] = ..., key: Any = ..
 def topological_order(graph: Any, *, levels: Literal[True], key: Any = ...) -> TopologicalOrderResult: ...
 
 
+@on_one_device()
 def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> np.ndarray | TopologicalOrderResult:
     """Sort the vertices of an acyclic graph such that every edge leads from an earlier to a later one.
 

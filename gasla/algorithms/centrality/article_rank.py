@@ -16,11 +16,13 @@ from gasla.graph.arguments import check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.rows import UNWEIGHTED, Row, Task, scores
 
 
 @takes_weight
+@on_one_device(divided=True)
 def article_rank(
     graph: Any, *, alpha: float = 0.85, weighted: bool = True, tol: float = 1e-6, max_iter: int = 100
 ) -> PageRankResult:

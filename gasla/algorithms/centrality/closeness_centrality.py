@@ -21,10 +21,12 @@ from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, scores
 
 
 @takes_weight
+@on_one_device("sources")
 def closeness_centrality(
     graph: Any,
     u: Hashable | None = None,

@@ -62,8 +62,8 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
 
     With `inverse`, sum the inverse distances instead; distances of 0 are left out.
     """
-    if not graph.is_whole and sources:
-        batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
+    batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
+    if batches and graph.sharers(len(batches)):
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
             both = graph.sum_shares(partial(_terms, weighted, inverse), batches)
             return both[: graph.n].astype(np.int64), both[graph.n :]

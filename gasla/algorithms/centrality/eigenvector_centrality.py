@@ -21,6 +21,7 @@ from gasla.graph.arguments import check_flags, real_number, score_type, vertex_n
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.log import warn
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
@@ -59,6 +60,7 @@ class Power(Spread):
 
 
 @takes_weight
+@on_one_device(divided=True)
 def eigenvector_centrality(
     graph: Any, *, max_iter: int = 100, tol: float = 1e-6, nstart: Any = None, weighted: bool = False, dtype: Any = None
 ) -> ScoresResult:

@@ -20,10 +20,12 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import chosen_sources, several_vertices
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, scores
 
 
 @takes_weight
+@on_one_device("sources")
 def harmonic_centrality(
     graph: Any,
     nbunch: Iterable[Hashable] | None = None,

@@ -15,6 +15,7 @@ from gasla.graph.arguments import check_flags, real_number, score_type, whole_nu
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.ahead import compile_ahead
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
 from gasla.rows import Row, links
@@ -66,6 +67,7 @@ class Hubs(Spread):
 
 
 @takes_weight
+@on_one_device()
 def hits(
     graph: Any,
     *,

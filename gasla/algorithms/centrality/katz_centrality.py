@@ -18,6 +18,7 @@ from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type,
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.log import warn
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
 from gasla.program import aggregate, option, parameter, vertex
@@ -56,6 +57,7 @@ class Katz(Spread):
 
 
 @takes_weight
+@on_one_device(divided=True)
 def katz_centrality(
     graph: Any,
     *,

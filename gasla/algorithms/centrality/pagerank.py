@@ -34,6 +34,7 @@ from gasla.graph.validate import range_of
 from gasla.graph.weights import takes_weight
 from gasla.operations.ahead import compile_ahead
 from gasla.operations.multiply import mxv
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import Order, VertexProgram, aggregate, edge, option, parameter, vertex
 from gasla.program.program import ORDERS, in_order
@@ -113,6 +114,7 @@ class PageRankResult(NamedTuple):
 
 
 @takes_weight
+@on_one_device(divided=True)
 def pagerank(
     graph: Any,
     *,
@@ -360,6 +362,7 @@ def _many(
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
 
 
+@on_one_device("personalizations")
 def _shared(
     graph: Graph,
     chosen: dict[str, Any],
@@ -367,11 +370,11 @@ def _shared(
     dtype: np.dtype,
     find: Callable[[Graph, dict[str, Any]], Ranked],
 ) -> Ranked:
-    """As `find`. Over a distributed graph its ranks share the batches of personalizations, if each has room."""
-    if graph.is_whole:
+    """As `find`. Ranks share the batches of personalizations, if each has room for the whole graph."""
+    count = len(chosen["personalization"])
+    if not graph.sharers(-(-count // BATCH)):
         return find(graph, chosen)
     _batch(graph, chosen, normalized)  # raises the errors of invalid distributions before work begins
-    count = len(chosen["personalization"])
     chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
 
     def batch(which: slice) -> dict[str, Any]:
@@ -379,8 +382,9 @@ def _shared(
 
     with suppress(MemoryError):
         batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
-        table = graph.map_shares(partial(_numbers_of_batches, find), batches).compute()
-        ranks = np.concatenate([row[:-OTHERS].reshape(BATCH, graph.n) for row in table], dtype=dtype)[:count]
+        shared: Any = graph.map_shares(partial(_numbers_of_batches, find), batches)
+        table = shared if graph.is_whole else shared.compute()
+        ranks = table[:, :-OTHERS].reshape(-1, graph.n)[:count].astype(dtype)
         return ranks, int(table[:, -3].max()), float(table[:, -2].max()), bool(table[:, -1].all())
     return find(graph, chosen)
 
@@ -392,11 +396,12 @@ def _numbers_of_batches(
     find: Callable[[Graph, dict[str, Any]], Ranked], graph: Graph, batches: list[dict[str, Any]], first: int
 ) -> np.ndarray:
     """Return a row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
-    table = np.zeros((len(batches), BATCH * graph.n + OTHERS))
+    xp: Any = module_of(graph.device)
+    table = xp.zeros((len(batches), BATCH * graph.n + OTHERS))
     for row, batch in zip(table, batches, strict=True):
         ranks, *others = find(graph, batch)
-        row[: ranks.size] = moved(ranks, "cpu").reshape(-1)
-        row[-OTHERS:] = others
+        row[: ranks.size] = ranks.reshape(-1)
+        row[-OTHERS:] = xp.array(others, float)
     return table
 
 

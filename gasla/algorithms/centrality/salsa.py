@@ -18,6 +18,7 @@ from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type,
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv, vxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import aggregate, parameter, vertex
 from gasla.rows import Row, Task, links
@@ -63,6 +64,7 @@ class Back(Spread):
 
 
 @takes_weight
+@on_one_device()
 def salsa(
     graph: Any, *, max_iter: int = 1000, tol: float = 1e-6, weighted: bool = True, dtype: Any = None
 ) -> HubsResult:

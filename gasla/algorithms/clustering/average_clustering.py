@@ -4,9 +4,11 @@ from typing import Any
 
 from gasla.algorithms.clustering.clustering import clustering
 from gasla.graph.arguments import check_flags
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, number
 
 
+@on_one_device("triangles")
 def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     """Compute the mean clustering coefficient.
 

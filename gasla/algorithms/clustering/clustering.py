@@ -21,6 +21,7 @@ from gasla.graph.arguments import check_choice, check_flags, weight_range
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import takes_weight
 from gasla.operations.matrices import mxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import Oriented, count_common_neighbors, orient, simplify
 from gasla.rows import Row, Task, scores
 
@@ -29,6 +30,7 @@ Mode = Literal["undirected", "neighborhood", "directed"]
 
 
 @takes_weight
+@on_one_device("triangles")
 def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False) -> Array:
     """Compute the clustering coefficient of each vertex: the fraction of pairs of its neighbors that are adjacent.
 

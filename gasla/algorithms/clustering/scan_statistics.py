@@ -10,10 +10,12 @@ import numpy as np
 
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import simplify
 from gasla.rows import Row, Task, scores
 
 
+@on_one_device("triangles")
 def scan_statistics(graph: Any) -> Any:
     """Count the edges among the closed neighborhood of every vertex: the vertex itself and its neighbors.
 

@@ -6,10 +6,12 @@ import numpy as np
 
 from gasla.algorithms.community.triangle_count import triangle_count
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import simplify
 from gasla.rows import Row, Task, number
 
 
+@on_one_device("triangles")
 def transitivity(graph: Any) -> float:
     """Compute the transitivity: the fraction of paths of two edges that are closed by a third.
 

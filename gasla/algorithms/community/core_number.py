@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import semirings
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import fits_one_thread, peel, simplify
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
@@ -46,6 +47,7 @@ class Cores(VertexProgram):
         return {"degree": semirings.maximum(vertex.degree - gathered, lowest)}
 
 
+@on_one_device()
 def core_number(graph: Any) -> np.ndarray:
     """Find the core number of each vertex: the largest k for which it is in the k-core.
 

@@ -8,9 +8,11 @@ from gasla.algorithms.community.core_number import core_number as find_core_numb
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Command, Row, Task
 
 
+@on_one_device()
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
     """Find the vertices of the k-core: the largest subgraph in which every vertex has at least k neighbors.
 

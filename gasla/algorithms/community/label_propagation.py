@@ -24,6 +24,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, most_iterations, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_sums, in_range, sum_type, takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
@@ -146,6 +147,7 @@ class RandomOrder:
 
 
 @takes_weight
+@on_one_device()
 def label_propagation(
     graph: Any,
     *,

@@ -11,7 +11,6 @@ Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run without barri
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack, get_args, overload
 
@@ -33,6 +32,7 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, as_ids
 from gasla.graph.weights import takes_weight
 from gasla.operations.multiply import mxv, vxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, groups
 
 Array = Any  # NumPy's or CuPy's
@@ -215,6 +215,7 @@ def leiden_communities(
     "communities. Scientific\n    Reports 9 (2019).",
 )
 @takes_weight
+@on_one_device()
 def leiden_communities(
     graph: Any,
     *,
@@ -257,6 +258,7 @@ def louvain_communities(
     "Community Detection in Shared Memory Setting. arXiv:2312.04876\n    (2023).",
 )
 @takes_weight
+@on_one_device()
 def louvain_communities(
     graph: Any,
     *,
@@ -311,8 +313,7 @@ def _communities(
     """Check the arguments, search, and return results in host memory if the graph is over ranks."""
     graph = as_graph(graph)
     question, several = _checked(graph, resolution, refine, **options)
-    find = partial(_find, question=question)
-    answers: list[list[Array]] = graph.on_one_device(find) or find(graph)
+    answers = _find(graph, question=question)
     if not graph.is_whole:
         answers = [[moved(labels, "cpu") for labels in levels] for levels in answers]
     results = [CommunitiesResult(levels[-1], levels) for levels in answers]

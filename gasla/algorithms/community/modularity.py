@@ -21,6 +21,7 @@ from gasla.graph.transform.reduction import reduce_by_key
 from gasla.graph.validate import as_labels, same_device
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import mxv, vxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, option, vertex
 from gasla.rows import UNWEIGHTED, Row, number
@@ -44,6 +45,7 @@ class Inside(VertexProgram):
 
 
 @takes_weight
+@on_one_device()
 def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: float = 1.0) -> float:
     """Compute the modularity of communities: the fraction of edges within them, minus that expected at random.
 

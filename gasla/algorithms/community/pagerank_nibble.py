@@ -23,6 +23,7 @@ from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import takes_weight
 from gasla.operations.multiply import mxv, vxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 from gasla.rows import Command, Row
@@ -97,6 +98,7 @@ class NibbleResult(NamedTuple):
 
 
 @takes_weight
+@on_one_device()
 def pagerank_nibble(
     graph: Any, source: Hashable, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
 ) -> NibbleResult:

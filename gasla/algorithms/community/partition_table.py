@@ -15,6 +15,7 @@ import numpy as np
 from gasla.algorithms.community.modularity import community_sums
 from gasla.arrays import array_module
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Command, Row
 
 
@@ -35,6 +36,7 @@ class PartitionTable(NamedTuple):
 
 
 @takes_weight
+@on_one_device()
 def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> PartitionTable:
     """Describe each community of a partition: its size, the weight within it, its cut and its conductance.
 

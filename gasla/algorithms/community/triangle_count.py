@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.arguments import check_flags
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import count_common_neighbors, orient
 from gasla.rows import Row, Task, scores
 
@@ -21,6 +22,7 @@ class TrianglesResult(NamedTuple):
     per_vertex: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` one with 0 dimensions
 
 
+@on_one_device("triangles")
 def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesResult:
     """Count the triangles of a graph.
 

@@ -10,10 +10,12 @@ from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.segmented_reduce import require_monoid
 from gasla.graph.weights import check_sums, sum_type
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Command, Row
 from semirings import Monoid
 
 
+@on_one_device()
 def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.plus) -> Graph:
     """Contract the strongly connected components to vertices.
 

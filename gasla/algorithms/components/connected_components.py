@@ -13,6 +13,7 @@ from gasla.arrays import any_true, array_module
 from gasla.graph.arguments import check_previous, new_edges
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import check_range
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import label_components
 from gasla.rows import Row, Task, groups
 
@@ -24,6 +25,7 @@ class ComponentsResult(NamedTuple):
     labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` one with 0 dimensions
 
 
+@on_one_device()
 def connected_components(graph: Any, *, start: ComponentsResult | None = None) -> ComponentsResult:
     """Find the weakly connected components of a graph.
 

@@ -21,6 +21,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import check_weights
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_total, sum_type, takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import fits_lightest_forest, lightest_forest
 from gasla.operations.run import run
@@ -155,6 +156,7 @@ class Follow(VertexProgram):
 
 
 @takes_weight
+@on_one_device()
 def minimum_spanning_forest(graph: Any) -> ForestResult:
     """Find a minimum spanning forest: edges of the smallest total weight that connect every component.
 

@@ -21,6 +21,7 @@ from gasla.algorithms.components.connected_components import ComponentsResult
 from gasla.arrays import any_true, array_module, module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.ahead import compile_ahead
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import fits_one_thread, number, strong_components
 from gasla.operations.run import run
@@ -167,6 +168,7 @@ class Split(VertexProgram):
 ROUND = [Phase(Color(), until="still"), Phase(Mark(), until="still"), Phase(Split())]
 
 
+@on_one_device()
 def strongly_connected_components(graph: Any) -> ComponentsResult:
     """Find the strongly connected components of a directed graph.
 

@@ -16,6 +16,7 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import MOST_SEED, several_vertices, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import decide_in_order, fits_one_card
 from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
@@ -99,6 +100,7 @@ class ChosenNeighbors(VertexProgram):
         return {"in_conflict": gathered}
 
 
+@on_one_device()
 def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None, *, seed: int = 0) -> np.ndarray:
     """Find a maximal independent set: no two of its vertices are neighbors, and no vertex can be added.
 

@@ -22,6 +22,7 @@ from gasla.arrays import module_of, moved
 from gasla.graph.arguments import check_flags, check_weights
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import sum_type, takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import fits_one_thread, match_heaviest
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, option, vertex
@@ -95,6 +96,7 @@ class Agree(Free):
 
 
 @takes_weight
+@on_one_device()
 def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     """Find a maximal matching: edges of which no two share an end, and to which no edge can be added.
 

@@ -21,6 +21,7 @@ from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.graph.validate import as_array, range_of
 from gasla.graph.weights import in_range, takes_weight
 from gasla.operations.multiply import vxm
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 from semirings import Semiring
 
@@ -31,6 +32,7 @@ SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 
 
 
 @takes_weight
+@on_one_device()
 def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True) -> Any:
     """Aggregate the features of every vertex's in-neighbors: their sum, mean, maximum or minimum.
 

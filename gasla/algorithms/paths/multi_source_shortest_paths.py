@@ -20,6 +20,7 @@ from gasla.graph.arguments import float_type, score_type, several_vertices, weig
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import may_overflow, takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.progress import track
@@ -48,6 +49,7 @@ class BatchedDistances(VertexProgram):
 
 
 @takes_weight
+@on_one_device("sources")
 def multi_source_shortest_paths(
     graph: Any, sources: Iterable[Hashable], *, cutoff: float | None = None, dtype: Any = None
 ) -> np.ndarray:
@@ -99,10 +101,11 @@ def multi_source_shortest_paths(
     graph.notice_values()
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
     require_room("the distances have", len(chosen) * graph.n, kind.itemsize, graph.device, "fewer sources at a time")
-    if not graph.is_whole and chosen:
+    if chosen and graph.sharers(len(chosen)):
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            shared: np.ndarray = graph.map_shares(partial(_rows, cutoff, kind), chosen).compute()
-            return shared
+            shared: Any = graph.map_shares(partial(_rows, cutoff, kind), chosen)
+            found: np.ndarray = shared if graph.is_whole else shared.compute()
+            return found
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if cutoff is not None:

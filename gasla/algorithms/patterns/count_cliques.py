@@ -9,9 +9,11 @@ from a set that is pairwise adjacent are counted at once (pivoting), since a cli
 from typing import Any
 
 from gasla.operations import primitives
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Command, Row, Task
 
 
+@on_one_device()
 def count_cliques(graph: Any, k: int) -> int:
     """Count the cliques of k vertices: sets of pairwise adjacent vertices.
 

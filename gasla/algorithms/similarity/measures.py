@@ -18,6 +18,7 @@ from gasla.arrays import array_module, device_of, module_of
 from gasla.graph.exchange.vertex_names import translate_vertices
 from gasla.graph.graph import Graph, as_graph, whole_graph
 from gasla.graph.validate import as_ids, check_range
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.primitives import fits_one_thread, intersect, orient, simplify, sum_at_edges
 from gasla.program import EdgeFrontier
 from gasla.rows import Row, Task, edge_values
@@ -197,6 +198,7 @@ def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
     examples=""">>> gasla.preferential_attachment(graph)
 array([4., 6., 6., 3.])""",
 )
+@on_one_device()
 def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the preferential attachment score of pairs: the product of both degrees."""
     graph = as_graph(graph)

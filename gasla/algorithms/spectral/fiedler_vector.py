@@ -10,6 +10,7 @@ from gasla.algorithms.spectral.spectral_embedding import MOST_PRODUCTS, spectral
 from gasla.graph.arguments import weight_range
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.rows import UNWEIGHTED, Row, scores
@@ -38,6 +39,7 @@ class Reached(VertexProgram):
 
 
 @takes_weight
+@on_one_device()
 def fiedler_vector(
     graph: Any,
     *,

@@ -14,6 +14,7 @@ from gasla.arrays import moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 
 STARTS = 4  # of k-means, each from another vertex
@@ -29,6 +30,7 @@ class SpectralClusteringResult(NamedTuple):
 
 
 @takes_weight
+@on_one_device()
 def spectral_clustering(
     graph: Any, k: int, *, weighted: bool = True, tol: float = 1e-6, max_iter: int = MOST_PRODUCTS, seed: int = 0
 ) -> SpectralClusteringResult:

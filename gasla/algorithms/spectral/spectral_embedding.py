@@ -9,6 +9,7 @@ from gasla.arrays import moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 
 MOST_PRODUCTS = 20_000  # largest number of products of the Laplacian with a block of vectors
@@ -22,6 +23,7 @@ class SpectralResult(NamedTuple):
 
 
 @takes_weight
+@on_one_device()
 def spectral_embedding(
     graph: Any,
     k: int = 2,

@@ -22,6 +22,7 @@ from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.graph.weights import differences
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, parameter, vertex
 from gasla.progress import track
@@ -69,6 +70,7 @@ class Events(NamedTuple):
     edges: Any
 
 
+@on_one_device()
 def fastest_durations(
     graph: Any, source: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:

@@ -10,9 +10,11 @@ from typing import Any
 from gasla.algorithms.temporal.times import Duration, Window, timed
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, times
 
 
+@on_one_device()
 def latest_departure(
     graph: Any, target: Hashable, *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:

@@ -8,10 +8,12 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import several_vertices
 from gasla.graph.graph import as_graph
 from gasla.graph.memory_limit import require_room
+from gasla.operations.on_one_device import on_one_device
 from gasla.progress import track
 from gasla.rows import Row, per_source
 
 
+@on_one_device()
 def temporal_reachability(
     graph: Any,
     sources: Iterable[Hashable],

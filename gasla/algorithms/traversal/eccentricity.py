@@ -18,12 +18,14 @@ from gasla.arrays import any_true, array_module, module_of
 from gasla.graph.exchange.vertex_names import as_numbers
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
+from gasla.operations.on_one_device import on_one_device
 from gasla.progress import track
 from gasla.rows import Row, Task, scores
 
 BATCH = 64  # searches at once
 
 
+@on_one_device()
 def eccentricity(graph: Any) -> Any:
     """Compute the eccentricity of every vertex: the largest number of edges on a shortest path from it.
 

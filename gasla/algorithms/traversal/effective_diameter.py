@@ -8,9 +8,11 @@ from gasla.algorithms.traversal.neighborhood_sizes import check_registers, count
 from gasla.arrays import moved
 from gasla.graph.arguments import real_number
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Command, Row
 
 
+@on_one_device()
 def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None = 64, seed: int = 0) -> float:
     """Compute the distance within which a given share of all connected pairs of vertices lie.
 

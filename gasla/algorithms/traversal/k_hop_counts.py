@@ -5,9 +5,11 @@ from typing import Any
 from gasla.algorithms.traversal.neighborhood_sizes import check_registers, counters_by_hops, estimates, exact_sizes
 from gasla.graph.arguments import most_iterations
 from gasla.graph.graph import as_graph
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, scores
 
 
+@on_one_device()
 def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 0) -> Any:
     """Count the vertices within k hops of every vertex, itself included.
 

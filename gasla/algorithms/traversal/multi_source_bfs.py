@@ -20,6 +20,7 @@ from gasla.graph.arguments import most_iterations, several_vertices
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import exact_total
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.prepare import prepare
 from gasla.operations.result import Result
 from gasla.operations.run import run
@@ -132,6 +133,7 @@ class Rows(VertexProgram):
 PROGRAMS = {4: BinaryLevels(), 8: BinaryLevels(digits=8), 16: BinaryLevels(digits=8, is_high=True)}
 
 
+@on_one_device("sources")
 def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: int | None = None) -> np.ndarray:
     """Find the distances from many sources to every vertex, in edges.
 
@@ -181,10 +183,11 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
-    if not graph.is_whole and chosen:
+    if chosen and graph.sharers(len(chosen)):
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            shared: np.ndarray = graph.map_shares(partial(_rows, limit), chosen).compute()
-            return shared
+            shared: Any = graph.map_shares(partial(_rows, limit), chosen)
+            found: np.ndarray = shared if graph.is_whole else shared.compute()
+            return found
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
         return levels

@@ -16,6 +16,7 @@ import semirings
 from gasla.algorithms.walks.random_walks import RandomWalk
 from gasla.graph.arguments import NO_LIMIT, real_number, whole_number
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.walks import walk
 from gasla.program import WalkProgram, parameter
 from gasla.rows import Row, walks
@@ -37,6 +38,7 @@ class Node2Vec(WalkProgram):
 
 
 @takes_weight
+@on_one_device("walkers")
 def node2vec_walks(
     graph: Any, starts: Any, length: int, *, p: float = 1.0, q: float = 1.0, weighted: bool = False, seed: int = 0
 ) -> Any:

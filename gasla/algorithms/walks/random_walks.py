@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.graph.arguments import NO_LIMIT, real_number, whole_number
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.walks import walk
 from gasla.program import WalkProgram, parameter
 from gasla.rows import Row, walks
@@ -30,6 +31,7 @@ class Restarting(WalkProgram):
 
 
 @takes_weight
+@on_one_device("walkers")
 def random_walks(
     graph: Any, starts: Any, length: int, *, restart: float = 0.0, weighted: bool = False, seed: int = 0
 ) -> Any:

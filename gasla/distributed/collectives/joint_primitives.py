@@ -4,16 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from gasla.distributed.block_array import BlockArray, Handle, divide
+from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.card_components import label_on_cards
 from gasla.distributed.collectives.components import label_components
 from gasla.distributed.collectives.triangles import count_on_replica, count_triangles
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine import one_card
 from gasla.distributed.engine.unsupported import not_whole
 from gasla.distributed.replicas import bytes_of_replica, rooms
-from gasla.engines import engine
-from gasla.graph.graph import Graph
 
 
 class DistributedPrimitives:
@@ -21,10 +18,7 @@ class DistributedPrimitives:
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """Return the number of components, and the component of each vertex."""
-        handle, components = Handle(graph.ranks), one_card.alone(graph, _label_alone)
-        if components is not None:
-            count, labels = components
-            return count, divide(handle, {"labels": (labels, one_card.vertex_bounds(graph))})["labels"]
+        handle = Handle(graph.ranks)
         count = graph.ranks.each(_label, graph.handle.key, handle.key, graph.id_dtype)[0]
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
 
@@ -49,12 +43,6 @@ class DistributedPrimitives:
 
     def __getattr__(self, name: str) -> Any:
         raise not_whole(name)
-
-
-def _label_alone(whole: Graph) -> tuple[int, Any]:
-    """Return the number of components, and the component of each vertex."""
-    count, labels = engine(whole.engine).primitives().label_components(whole)
-    return int(count), labels.astype(whole.id_dtype, copy=False)
 
 
 def _label(rank: Rank, *arguments: Any) -> int:

@@ -4,6 +4,7 @@ A rank receives the rows of x for its mirrors. It has all edges of its own rows,
 result has the bits of one process.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gasla.arrays import moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.engine import one_card
 from gasla.distributed.engine.distributed_run import make_once, shard_on
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import not_whole
@@ -22,8 +24,8 @@ from semirings.types import HALF
 FOLLOWING = 64  # entries beyond the end of a row that may matter to kernels
 
 
-def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-    """Return the product with x, of shape (n,) or (n, k), by rows or by columns.
+def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
+    """Return the product with x, of shape (n,) or (n, k), by rows or by columns: on one GPU, or over ranks.
 
     Raises
     ------
@@ -38,6 +40,16 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
     kind = np.dtype(np.float32) if x.dtype == HALF else x.dtype
     if isinstance(trace(semiring, by_column, value, kind, None, wide=len(x.shape) > 1).out_type, TupleType):
         raise not_whole(f"{semiring!r}, which gives several values")
+
+    def multiply(graph: Any, x: Any) -> Any:
+        return of_whole(graph, x, semiring, by_column) if graph.is_whole else _over_ranks(graph, x, semiring, by_column)
+
+    found: BlockArray = one_card.called(graph, multiply, (graph, x), {})
+    return found
+
+
+def _over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
+    """Return the product, of which each rank has computed its rows."""
     handle = Handle(graph.ranks)
     sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
     dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]

@@ -5,19 +5,19 @@ which visit each edge at most once, and programs whose supersteps end on the hos
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import array_module, finish, here, moved
+from gasla.arrays import Device, array_module, finish, here, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle, divide, fill_out
 from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.run_options import Options
-from gasla.distributed.replicas import on_first_card
+from gasla.distributed.replicas import MUCH, Shared, bytes_of_replica, has_copies, on_first_card
 from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import Running, Runs, engine, peers, runner
 from gasla.graph.graph import Graph
@@ -27,6 +27,7 @@ from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
 DIVIDED = 1 << 25  # edges from which all GPUs take part: an iteration of PageRank then takes longer than two exchanges
+DIVIDED_THIN = 1 << 28  # the same where few vertices take part in many iterations, as in shortest paths
 OF_RANKS = 5  # columns in the trace of a run over ranks: active vertices, edges, way, exchanges, bytes
 
 
@@ -47,16 +48,29 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
     """Choose for a run over GPUs of this process."""
     if any(field.attribute is not None for field in program.edge_fields.values()):
         return Choice(False, "the program reads an edge attribute, of which each rank has a part")
+    kind: Any = type(program)
+    if graph.one_card is None and graph.m >= DIVIDED:
+        if searches(kind, options.id_type):
+            return Choice(True, "each vertex receives at most once, as in a search")
+        if not exchanges(program, options):
+            return Choice(True, "over several cards the host takes part in each of its supersteps")
+    return by_size(graph, DIVIDED if kind.everyone else DIVIDED_THIN)
+
+
+def by_size(graph: Any, least: int) -> Choice:
+    """Choose for what gains from a divided graph of a number of edges, or more."""
     if graph.one_card is not None:
         return Choice(bool(graph.one_card), f"the graph's one_card is {graph.one_card}")
-    if graph.m < DIVIDED:
-        return Choice(True, f"the graph has {graph.m:,} edges, fewer than {DIVIDED:,}")
-    kind: Any = type(program)
-    if searches(kind, options.id_type):
-        return Choice(True, "each vertex receives at most once, as in a search")
-    if not exchanges(program, options):
-        return Choice(True, "over several cards the host takes part in each of its supersteps")
-    return Choice(False, f"the graph has {graph.m:,} edges, {DIVIDED:,} or more")
+    if graph.m < least:
+        return Choice(True, f"the graph has {graph.m:,} edges, fewer than {least:,}")
+    return Choice(False, f"the graph has {graph.m:,} edges, {least:,} or more")
+
+
+def choose_call(graph: Any, divided: bool) -> Choice:
+    """Choose for a call of a function, whose programs may gain from a divided graph."""
+    if divided or graph.one_card is not None:
+        return by_size(graph, DIVIDED)
+    return Choice(True, "it would gain nothing from a divided graph")
 
 
 def is_free(graph: Any, options: Options) -> bool:
@@ -71,22 +85,75 @@ def whole_graph(program: VertexProgram, graph: Any, options: Options) -> Graph |
     return on_first_card(graph) if choose(program, graph, options).is_one else None
 
 
-def whole_graph_for_all_edges(graph: Any) -> Graph | None:
-    """Return the same for a computation that visits each edge about once, and is no program."""
-    if graph.one_card is False or not graph.ranks.members():
+def whole_graph_for_call(graph: Any, divided: bool = False) -> Graph | None:
+    """Return the same for a call of a function, whose programs may gain from a divided graph."""
+    if is_saving() or not graph.ranks.members() or not choose_call(graph, divided).is_one:
         return None
     return on_first_card(graph)
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
     """Return the result of a function on the whole graph on the first GPU, or None if all ranks take part."""
-    whole = whole_graph_for_all_edges(graph)
+    whole = whole_graph_for_call(graph)
     if whole is None:
         return None
     with turn_over_cards, on_card(graph):
         answer = function(whole)
         finish(whole.device)
     return answer
+
+
+def called(
+    graph: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
+) -> Any:
+    """Call a function with the whole graph on the first GPU in place of a distributed one, or as it is without room."""
+    whole = whole_graph_for_call(graph, divided)
+    if whole is None:
+        return function(*args, **kwargs)
+
+    def there(given: Any) -> Any:
+        if given is graph:
+            return Shared.of(whole, graph)
+        if isinstance(given, BlockArray):
+            return joined(given, whole.device, graph)
+        is_of_vertices = isinstance(given, np.ndarray) and given.shape[:1] == (graph.n,) and given.dtype.kind in "biuf"
+        return moved(given, whole.device) if is_of_vertices else given
+
+    with turn_over_cards, on_card(graph):
+        found = function(*map(there, args), **{name: there(given) for name, given in kwargs.items()})
+        finish(whole.device)
+        return in_blocks(graph, whole, found)
+
+
+def joined(given: BlockArray, device: Device, graph: Any) -> Any:
+    """Blocks as one array on the first GPU."""
+    members = given.handle.ranks.members()
+    for member in members:
+        with peers().on(member.card):
+            finish(device)
+    with on_card(graph):
+        held = (member.kept[given.handle.key][given.name] for member in members)
+        parts = [here(moved(part, device), device) for part in held]
+        found = array_module(parts[0]).concatenate(parts)
+        finish(device)  # before another GPU releases its block
+    return found
+
+
+def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
+    """Return an answer in which arrays on the first GPU are divided among the ranks, and stay there."""
+    if isinstance(answer, Graph):
+        return answer.to("cpu")
+    if isinstance(answer, tuple | list):
+        parts = [in_blocks(graph, whole, part) for part in answer]
+        return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
+    if not isinstance(answer, module_of(whole.device).ndarray):
+        return answer
+    ambiguous = graph.n == graph.m and len(vertex_bounds(graph)) > 2  # an entry for each vertex, or for each edge
+    if answer.ndim == 0 or (ambiguous and len(answer) == graph.n):
+        return moved(answer, "cpu")[()]
+    of_vertices = len(answer) == graph.n
+    bounds = vertex_bounds(graph) if of_vertices else even_bounds(graph, len(answer))
+    return divide(Handle(graph.ranks), {"found": (answer, bounds)})["found"]
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
@@ -103,6 +170,28 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[lis
         return [f"All cards take part, because {chosen.reason}."], False
     why = "a Checkpoint is open" if is_saving() else "the first has no room for the whole graph"
     return [f"All cards take part, because {why}, although {chosen.reason}."], False
+
+
+def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
+    """Return sentences on a call of a function (`gasla.Graph.explain_call`)."""
+    members = graph.ranks.members()
+    if not members:
+        return [f"{graph.ranks.size} ranks take part, each with its part of the graph."]
+    if gains is None:
+        return ["Each of its programs runs where gasla.explain says it of the program."]
+    (shared, divided), needed = gains, bytes_of_replica(graph)
+    memory = (
+        f"A copy of the whole graph takes up to {needed:,} bytes of a card, and at most half of what is free there."
+    )
+    chosen, whole = choose_call(graph, divided), whole_graph_for_call(graph, divided)
+    if whole is None:
+        why = "a Checkpoint is open" if is_saving() else "the first has no room for the whole graph"
+        return [f"All cards take part, because {why if chosen.is_one else chosen.reason}.", memory]
+    found = [f"The first card computes it, on the whole graph, because {chosen.reason}."]
+    if shared and len(members) > 1:
+        share = "share" if has_copies(graph) else "have no room for copies; else they would share"
+        found.append(f"The other cards {share} the {shared}, if that saves {MUCH:,} visits of edges or more.")
+    return [*found, memory]
 
 
 def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
@@ -126,9 +215,9 @@ def vertex_bounds(graph: Any) -> np.ndarray:
     return bounds
 
 
-def edge_bounds(graph: Any) -> np.ndarray:
-    """Of results at edges rank r has those of edges bounds[r] to bounds[r + 1] - 1."""
-    bounds: np.ndarray = graph.m * np.arange(graph.ranks.size + 1) // graph.ranks.size
+def even_bounds(graph: Any, count: int) -> np.ndarray:
+    """Of results at edges, or of other rows, rank r has bounds[r] to bounds[r + 1] - 1."""
+    bounds: np.ndarray = count * np.arange(graph.ranks.size + 1) // graph.ranks.size
     return bounds
 
 
@@ -148,9 +237,8 @@ class OneCardRun(Synchronous):
     ) -> None:
         self._graph, self._out, self._program = graph, out, program
         self._card = graph.ranks.members()[0].card
-        start = {
-            name: self._joined(x, whole) if isinstance(x, BlockArray) else x for name, x in {**out, **fields}.items()
-        }
+        given = {**out, **fields}
+        start = {n: joined(x, whole.device, graph) if isinstance(x, BlockArray) else x for n, x in given.items()}
         with self._on():
             runs = _runs(program, whole, options)
             self._run: Running = runs.begin(program, whole, start, frontier, None, delta, None)
@@ -160,19 +248,6 @@ class OneCardRun(Synchronous):
         """Make the GPU the current one."""
         context: AbstractContextManager[Any] = peers().on(self._card)
         return context
-
-    def _joined(self, given: BlockArray, whole: Graph) -> Any:
-        """Start values in blocks as one array on the first GPU."""
-        members = given.handle.ranks.members()
-        for member in members:
-            with peers().on(member.card):
-                finish(whole.device)
-        with self._on():
-            held = (member.kept[given.handle.key][given.name] for member in members)
-            parts = [here(moved(part, whole.device), whole.device) for part in held]
-            joined = array_module(parts[0]).concatenate(parts)
-            finish(whole.device)  # before another GPU releases its block
-        return joined
 
     iteration = property(lambda self: self._run.iteration)
     edges = property(lambda self: self._run.edges)
@@ -200,8 +275,9 @@ class OneCardRun(Synchronous):
         graph, handle = self._graph, Handle(self._graph.ranks)
         with self._on():
             state, iteration, ended, edges, frontier, aggregates = self._run.outcome()
-            of_vertices, of_edges = vertex_bounds(graph), self._program.edge_fields
-            whole = {name: (state[name], edge_bounds(graph) if name in of_edges else of_vertices) for name in state}
+            of_vertices, of_edges = vertex_bounds(graph), even_bounds(graph, graph.m)
+            are_of_edges = self._program.edge_fields
+            whole = {name: (x, of_edges if name in are_of_edges else of_vertices) for name, x in state.items()}
             whole |= {name: (array, of_vertices) for name, array in aggregates.items() if np.ndim(array)}
             active = frontier.to("cpu")
             blocks = divide(handle, whole)

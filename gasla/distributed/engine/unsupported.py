@@ -61,7 +61,7 @@ def caller() -> str:
     prefix = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
-        if name.startswith(("_", "<", "require_")):
+        if name.startswith(("_", "<", "require_", "called")):
             continue
         if module.startswith(WITH_METHODS) and hasattr(Graph, name):
             prefix = f"Graph.{name}: "

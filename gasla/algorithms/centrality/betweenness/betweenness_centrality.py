@@ -15,10 +15,12 @@ from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, scores
 
 
 @takes_weight
+@on_one_device("sources")
 def betweenness_centrality(
     graph: Any,
     *,
@@ -96,7 +98,7 @@ def betweenness_centrality(
 
 def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
     """Sum the dependencies of each vertex over the sources. With `endpoints`, add the paths that end there."""
-    if not graph.is_whole:  # ranks share the sources
+    if graph.sharers(len(sources)):
         terms = graph.sum_shares(partial(_terms, weighted, endpoints), sources)
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
     ends = module_of(graph.device).zeros(graph.n, np.int64)

@@ -24,6 +24,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected
 from gasla.graph.weights import takes_weight
+from gasla.operations.on_one_device import on_one_device
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.rows import Row, Task, edge_values
@@ -57,6 +58,7 @@ class Share(VertexProgram):
 
 
 @takes_weight
+@on_one_device("sources")
 def edge_betweenness_centrality(
     graph: Any,
     *,
@@ -126,7 +128,7 @@ def edge_betweenness_centrality(
 def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
     """Return the sum over the sources of the shortest paths along each edge."""
     scores: Any = module_of(graph.device).zeros(graph.m)
-    if not graph.is_whole:  # ranks share the sources
+    if graph.sharers(len(sources)):
         return graph.sum_shares(partial(_terms, weighted), sources)
 
     def share(paths: SourcePaths) -> None:

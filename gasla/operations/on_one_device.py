@@ -1,0 +1,53 @@
+"""`on_one_device`: a decorator of functions that gain nothing from a divided graph where one GPU has room for it."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from gasla.graph.graph import Graph
+
+P = ParamSpec("P")
+Found = TypeVar("Found")
+
+
+class Gains(NamedTuple):
+    """What a function gains from several GPUs."""
+
+    shared: str = ""
+    divided: bool = False
+
+
+DECORATED = dict[str, Gains]()  # by the names of functions
+
+
+def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Found]], Callable[P, Found]]:
+    """Let a function compute on the first GPU, if that has room for the whole of a graph over GPUs of this process.
+
+    Several programs, and arrays between them, take longer over several GPUs. The function is called with the whole
+    graph there, and the arrays of its answer are left there in blocks. For all other graphs it is called as it is.
+
+    Parameters
+    ----------
+    shared : str
+        What the other GPUs share if they have room for copies, as a plural: what the function gives to
+        `Graph.sum_shares` and `Graph.map_shares`, if `Graph.sharers` says so. Empty if nothing is shared.
+    divided : bool
+        Whether its programs gain from a divided graph that is large.
+    """
+
+    def decorate(function: Callable[P, Found]) -> Callable[P, Found]:
+        place = [*signature(function).parameters].index("graph")
+        DECORATED[function.__name__] = Gains(shared, divided)
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> Found:
+            graph: Any = args[place] if len(args) > place else kwargs.get("graph")
+            if isinstance(graph, Graph) and not graph.is_whole:
+                found: Found = graph.called(function, args, kwargs, divided)
+                return found
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorate

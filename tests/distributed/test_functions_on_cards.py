@@ -1,0 +1,114 @@
+"""Every function that takes a distributed graph, over emulated cards: where it computes, and its answers."""
+
+import re
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gasla
+from benchmarks.functions_on_cards import CALLS, compare
+from gasla import distributed
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.cpu.runtime import memory
+from gasla.distributed import replicas
+from gasla.distributed.engine import distributed_run, one_card
+from gasla.operations.on_one_device import DECORATED, Gains
+from tests.distributed.test_ranks import MARKED, over
+from tests.helpers import ROOT
+from tests.helpers.emulated_peers import without_gpus
+
+TABLE = {
+    name: (alone, shared, without)
+    for names, alone, shared, without in re.findall(
+        r"^\| ((?:`\w+`(?:, )?)+) \| (one card|one or all) \| ?([^|]*?) ?\| ([^|]*) \|",
+        (ROOT / "docs/ranks.md").read_text(),
+        re.M,
+    )
+    for name in re.findall(r"\w+", names)
+}
+
+
+@pytest.fixture
+def cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads count as cards, and what they compute on the host as computed there."""
+    without_gpus(monkeypatch)
+    monkeypatch.setattr(one_card, "is_free", lambda graph, options: True)
+    emulated = vars(distributed_run)["exchanges"]
+    monkeypatch.setattr(one_card, "exchanges", emulated)
+    monkeypatch.setattr(distributed_run, "exchanges", lambda *_: False)
+    monkeypatch.setattr(replicas, "MUCH", 0)
+
+
+def tiny() -> BenchmarkGraph:
+    """A connected graph with hubs, and whole numbers as weights."""
+    n = 140
+    src, dst = np.nonzero(
+        np.triu((np.add.outer(3 * np.arange(n), 7 * np.arange(n)) % 11 < 2) | (np.arange(n) == 0)[:, None], 1)
+    )
+    src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    return BenchmarkGraph("tiny", csr_array(((1 + (src + dst) % 5).astype(np.float32), (src, dst)), shape=(n, n)))
+
+
+def test_there_is_a_call_of_each_function() -> None:
+    assert {name.partition(",")[0] for name in CALLS} == MARKED
+    assert TABLE.keys() == MARKED
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("what", CALLS)
+@pytest.mark.parametrize("has_room", [True, False])
+def test_answers_are_those_of_one_card(what: str, has_room: bool, cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of floats up to rounding, as each card adds up its own terms first."""
+    q, call = tiny(), CALLS[what]
+    one = getattr(q, call.graph)
+    spread = over(one, 3)
+    name = what.partition(",")[0]
+    if not has_room:
+        monkeypatch.setattr(replicas, "available", lambda device: 1 << 10)
+    with nullcontext() if "personalizations" in what else gasla.engines.interpreted():
+        expected = call.function(one, q)
+        if not has_room and "MemoryError" in TABLE[name][2]:
+            with pytest.raises(MemoryError, match=name):
+                call.function(spread, q)
+        else:
+            compare(call, [expected, call.function(spread, q)])
+    is_held = [replicas.REPLICA in member.kept[spread.handle.key] for member in spread.ranks.members()]
+    assert is_held == ([False] * 3 if not has_room else is_held)
+    if has_room and TABLE[name][0] == "one card":
+        assert is_held[0] and all(is_held[1:]) == bool(TABLE[name][1])
+
+
+@pytest.mark.parametrize("name", sorted(MARKED))
+def test_the_table_says_what_explain_says(name: str, cards: None) -> None:
+    spread = over(tiny().graph, 3)
+    said, (alone, shared, _) = gasla.explain(getattr(gasla, name), spread), TABLE[name]
+    assert said.startswith("The first card computes it" if name in DECORATED else "Each of its programs")
+    assert (f"The other cards share the {shared}," in said) == bool(shared)
+    assert DECORATED.get(name, Gains("", True)) == Gains(shared, alone == "one or all")
+
+
+def test_what_is_explained_depends_on_memory_and_wishes(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tiny().graph
+    assert gasla.explain(gasla.core_number, graph) == "It runs on the CPU, which has the whole graph."
+    spread = over(graph, 2)
+    spread.one_card = False
+    assert "All cards take part, because the graph's one_card is False." in gasla.explain(gasla.core_number, spread)
+    monkeypatch.setattr(memory, "available", lambda: 1 << 10)
+    said = gasla.explain(gasla.core_number, over(graph, 2))
+    assert "because the first has no room" in said and f"{replicas.bytes_of_replica(spread):,} bytes" in said
+
+
+def test_results_on_one_card_are_in_blocks(cards: None) -> None:
+    spread = over(tiny().graph, 3)
+    found = gasla.betweenness_centrality(spread, k=4, seed=1)
+    assert isinstance(found, distributed.BlockArray)
+    again = gasla.modularity(spread, gasla.strongly_connected_components(spread).labels)
+    assert again == gasla.modularity(tiny().graph, np.zeros(140, int))
+    assert isinstance(gasla.condensation(spread), gasla.Graph)
+
+
+def test_entries_of_as_many_edges_as_vertices_are_whole(cards: None) -> None:
+    ring = gasla.Graph.from_edges(range(6), [1, 2, 3, 4, 5, 0])
+    assert isinstance(gasla.core_number(over(ring, 2)), np.ndarray)
