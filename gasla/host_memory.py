@@ -6,7 +6,9 @@ An array in such memory exists twice: as a NumPy array, and as a CuPy array of t
 from __future__ import annotations
 
 import weakref
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ Array = np.ndarray[Any, Any]
 _PORTABLE, _MAPPED = 1, 2  # cudaHostAllocPortable, cudaHostAllocMapped
 _UNIT = 512  # bytes; kernels load aligned groups, of which the last may end after the array
 _NO_MEMORY = 2  # cudaErrorMemoryAllocation
+_of_several: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)  # see `counting`
 _views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 
 
@@ -121,9 +124,21 @@ def free_bytes() -> int:
     Its pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`).
     """
     cupy: Any = require_gpu()
+    if (of_several := _of_several.get()) is not None:
+        return of_several()
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
+
+
+@contextmanager
+def counting(free: Callable[[], int]) -> Iterator[None]:
+    """Let a function say how many bytes are free in this context, where arrays are spread over several GPUs."""
+    token = _of_several.set(free)
+    try:
+        yield
+    finally:
+        _of_several.reset(token)
 
 
 def cards() -> int:

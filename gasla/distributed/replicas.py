@@ -17,18 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, as_bits, finish, here, module_of, moved
+from gasla.arrays import Device, array_module, as_bits, finish, here, module_of, moved, running_sums
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import exchange_arrays, exchange_joined
+from gasla.distributed.engine.shard import CHUNK, degrees
 from gasla.distributed.engine.unsupported import caller, not_whole
-from gasla.engines import compiles, running_as
+from gasla.engines import compiles, peers, running_as
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available
+from gasla.graph.neighbor_lists import Lists
 
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
+OVER_CARDS = "over cards"  # the key under which it keeps the graph whose lists are in the memory of all GPUs
 ALL_ASKED = "all asked for a replica"  # and after the others were
 MUCH = 1 << 28  # passes times edges from which GPUs share work: some milliseconds of one GPU
 EMPTY = np.zeros(0)  # the sum of no terms
@@ -113,6 +117,40 @@ def has_copies(graph: Any) -> bool:
     return all(REPLICA in store for store in stores[1:])
 
 
+def over_cards(graph: Any) -> Graph | None:
+    """Return the whole graph as the first GPU sees it, with neighbor lists in the memory of all GPUs, or None.
+
+    None without room, where GPUs do not reach each other's memory, and for graphs with edge attributes. The first call
+    makes the lists of those that the ranks hold.
+    """
+    members = graph.ranks.members()
+    kept = members[0].kept[graph.handle.key]
+    if OVER_CARDS not in kept:
+        kept[OVER_CARDS] = None
+        if not graph.edge_attributes and peers().are_peers([member.card for member in members]):
+            with suppress(MemoryError), peers().on(members[0].card):
+                kept[OVER_CARDS] = _joined_lists(graph, members)
+    found: Graph | None = kept[OVER_CARDS]
+    return found
+
+
+def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
+    """Make lists over the GPUs: of out-edges if edges are numbered by their sources, else sources and targets."""
+    shards = [member.kept[graph.handle.key][SHARE].shard for member in members]
+    cards, counts = [member.card for member in members], [shard.graph.m for shard in shards]
+    memory, device = peers().joint_memory, shards[0].graph.device
+    targets = memory.spread_array(counts, cards, graph.id_dtype)
+    values = None if graph.values is None else memory.spread_array(counts, cards, graph.values.dtype)
+    begins = graph.ranks.each(_fill_rows, graph.handle.key, targets, values)[0]
+    if begins is not None:
+        lists = Lists(graph.n, device, rows=Adjacency(begins, targets[0]))
+    else:
+        sources = memory.spread_array(counts, cards, graph.id_dtype)
+        graph.ranks.each(_fill_sources, graph.handle.key, sources)
+        lists = Lists(graph.n, device, ends=(sources[0], targets[0]))
+    return Shared.of_lists(lists, None if values is None else values[0], graph)
+
+
 class Shared(Graph):
     """The whole graph on the first GPU, for a call there, in which the other GPUs do a part of independent work.
 
@@ -128,6 +166,15 @@ class Shared(Graph):
         made = cls.__new__(cls)
         made.__dict__.update(whole.__dict__)
         made.whole, made.spread, made.naming = whole, spread, spread.naming
+        return made
+
+    @classmethod
+    def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
+        """Return a graph on the first GPU, whose values no caller has."""
+        made = cls.__new__(cls)
+        made._set_lists(lists, values)
+        made.valued.are_private = array_module(lists.any_ids) is not np
+        made.vertex_attributes = spread.vertex_attributes.to(lists.device)
         return made
 
     def require_whole(self, option: str = "") -> None:
@@ -252,6 +299,40 @@ def _map(
         rows = moved(function(whole, items[first:last], first), "cpu")
     rank.kept[result] = {"rows": rows}
     return (count, *rows.shape[1:]), rows.dtype
+
+
+def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[Any] | None) -> Any:
+    """Write targets and values of this rank's edges where their numbers say (collective). Return the begins of rows.
+
+    None if edges are not numbered by their sources, so that these are no rows.
+    """
+    communicator, share = rank.communicator, rank.kept[graph][SHARE]
+    me, shard, xp = communicator.rank, share.shard, module_of(rank.device)
+    own = degrees(communicator, share, shard, "out")[: shard.own]
+    every = exchange_joined(communicator, [own] * communicator.size)
+    begins = running_sums(every).astype(shard.edge_ids.dtype)
+    lists, known, are_rows = shard.graph.in_, shard.ids_as(targets[me].dtype), True
+    owners = lists.owners()
+    for start in range(0, shard.graph.m, CHUNK):
+        part = slice(start, start + CHUNK)
+        sources, ids = known.take(lists.indices[part]), shard.edge_ids[part]
+        inside = xp.logical_and(xp.greater_equal(ids, begins[sources]), xp.less(ids, begins[sources + 1]))
+        are_rows = are_rows and bool(inside.all())
+        targets[me][ids] = xp.add(owners[part], shard.first).astype(targets[me].dtype)
+        if values is not None:
+            values[me][ids] = shard.graph.valued.each[part]
+    finish(rank.device)
+    return begins if np.all(communicator.allgather(np.array([are_rows]))) else None
+
+
+def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
+    """Write sources of this rank's edges where their numbers say."""
+    me, shard = rank.communicator.rank, rank.kept[graph][SHARE].shard
+    known = shard.ids_as(sources[me].dtype)
+    for start in range(0, shard.graph.m, CHUNK):
+        part = slice(start, start + CHUNK)
+        sources[me][shard.edge_ids[part]] = known.take(shard.graph.in_.indices[part])
+    finish(rank.device)
 
 
 def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool) -> Any:

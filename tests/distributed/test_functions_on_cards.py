@@ -2,6 +2,7 @@
 
 import re
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.cpu.runtime import memory
 from gasla.distributed import replicas
 from gasla.distributed.engine import distributed_run, one_card
-from gasla.operations.on_one_device import DECORATED, Gains
+from gasla.gpu.program import peers
+from gasla.operations.on_one_device import DECORATED, Gains, on_one_device
 from tests.distributed.test_ranks import MARKED, over
 from tests.helpers import ROOT
 from tests.helpers.emulated_peers import without_gpus
 
+NEED_ATTRIBUTES = [what for what, call in CALLS.items() if call.graph == "temporal"]
 TABLE = {
     name: (alone, shared, without)
     for names, alone, shared, without in re.findall(
@@ -39,6 +42,9 @@ def cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_card, "exchanges", emulated)
     monkeypatch.setattr(distributed_run, "exchanges", lambda *_: False)
     monkeypatch.setattr(replicas, "MUCH", 0)
+    memory = peers.joint_memory
+    monkeypatch.setattr(memory, "spread_array", lambda counts, cards, kind: [np.empty(sum(counts), kind)] * len(cards))
+    monkeypatch.setattr(memory, "spreading", lambda cards, least: nullcontext())
 
 
 def tiny() -> BenchmarkGraph:
@@ -58,24 +64,30 @@ def test_there_is_a_call_of_each_function() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", CALLS)
-@pytest.mark.parametrize("has_room", [True, False])
-def test_answers_are_those_of_one_card(what: str, has_room: bool, cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", ["on each card", "on all cards", "for none"])
+def test_answers_are_those_of_one_card(what: str, room: str, cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of floats up to rounding, as each card adds up its own terms first."""
     q, call = tiny(), CALLS[what]
     one = getattr(q, call.graph)
     spread = over(one, 3)
     name = what.partition(",")[0]
+    has_room = room == "on each card"
     if not has_room:
         monkeypatch.setattr(replicas, "available", lambda device: 1 << 10)
+    if room == "for none":
+        monkeypatch.setattr(peers, "are_peers", lambda cards: False)
     with nullcontext() if "personalizations" in what else gasla.engines.interpreted():
         expected = call.function(one, q)
-        if not has_room and "MemoryError" in TABLE[name][2]:
+        if room == "for none" and "MemoryError" in TABLE[name][2]:
             with pytest.raises(MemoryError, match=name):
                 call.function(spread, q)
         else:
             compare(call, [expected, call.function(spread, q)])
     is_held = [replicas.REPLICA in member.kept[spread.handle.key] for member in spread.ranks.members()]
     assert is_held == ([False] * 3 if not has_room else is_held)
+    over_cards = spread.ranks.members()[0].kept[spread.handle.key].get(replicas.OVER_CARDS)
+    if name in DECORATED:
+        assert (over_cards is not None) == (room == "on all cards" and what not in NEED_ATTRIBUTES)
     if has_room and TABLE[name][0] == "one card":
         assert is_held[0] and all(is_held[1:]) == bool(TABLE[name][1])
 
@@ -97,6 +109,9 @@ def test_what_is_explained_depends_on_memory_and_wishes(cards: None, monkeypatch
     assert "All cards take part, because the graph's one_card is False." in gasla.explain(gasla.core_number, spread)
     monkeypatch.setattr(memory, "available", lambda: 1 << 10)
     said = gasla.explain(gasla.core_number, over(graph, 2))
+    assert said.startswith("The first card computes it, with neighbor lists in the memory of all, because no card has")
+    monkeypatch.setattr(peers, "are_peers", lambda cards: False)
+    said = gasla.explain(gasla.core_number, over(graph, 2))
     assert "because the first has no room" in said and f"{replicas.bytes_of_replica(spread):,} bytes" in said
 
 
@@ -112,3 +127,36 @@ def test_results_on_one_card_are_in_blocks(cards: None) -> None:
 def test_entries_of_as_many_edges_as_vertices_are_whole(cards: None) -> None:
     ring = gasla.Graph.from_edges(range(6), [1, 2, 3, 4, 5, 0])
     assert isinstance(gasla.core_number(over(ring, 2)), np.ndarray)
+
+
+def test_lists_over_cards_are_those_of_the_graph(cards: None) -> None:
+    """Rows where edges are numbered by their sources; else both ends."""
+    drawn = np.random.default_rng(1).integers(0, 30, (2, 200))
+    for ends, is_by_source in ((drawn, False), (drawn[:, np.argsort(drawn[0], kind="stable")], True)):
+        graph = gasla.Graph.from_edges(*ends, np.arange(200.0), n=30)
+        spread = over(graph, 3)
+        whole = replicas.over_cards(spread)
+        assert whole is not None and whole is replicas.over_cards(spread)
+        assert (whole.lists.rows is not None) == is_by_source
+        for found, expected in zip([*whole.edges(), whole.values], [*graph.edges(), graph.values], strict=True):
+            np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(
+            gasla.minimum_spanning_forest(whole).edges, gasla.minimum_spanning_forest(graph).edges
+        )
+
+
+def test_without_room_on_the_way_all_cards_take_part(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, calls = tiny().graph, list[bool]()
+
+    @on_one_device()
+    def vertices(graph: Any) -> int:
+        calls.append(graph.is_whole)
+        if graph.is_whole:
+            raise MemoryError
+        return int(graph.n)
+
+    monkeypatch.setattr(replicas, "available", lambda device: 1 << 10)
+    try:
+        assert vertices(over(graph, 2)) == graph.n and calls == [True, False]
+    finally:
+        del DECORATED["vertices"]

@@ -6,7 +6,7 @@ which visit each edge at most once, and programs whose supersteps end on the hos
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.run_options import Options
-from gasla.distributed.replicas import MUCH, Shared, bytes_of_replica, has_copies, on_first_card
+from gasla.distributed.replicas import MUCH, Shared, bytes_of_replica, has_copies, on_first_card, over_cards
 from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import Running, Runs, engine, peers, runner
 from gasla.graph.graph import Graph
@@ -87,9 +87,12 @@ def whole_graph(program: VertexProgram, graph: Any, options: Options) -> Graph |
 
 def whole_graph_for_call(graph: Any, divided: bool = False) -> Graph | None:
     """Return the same for a call of a function, whose programs may gain from a divided graph."""
-    if is_saving() or not graph.ranks.members() or not choose_call(graph, divided).is_one:
-        return None
-    return on_first_card(graph)
+    return on_first_card(graph) if is_left_to_one(graph, divided) else None
+
+
+def is_left_to_one(graph: Any, divided: bool) -> bool:
+    """Return whether the first GPU computes a call, if it has room for the graph or others have for parts of it."""
+    return not is_saving() and bool(graph.ranks.members()) and choose_call(graph, divided).is_one
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
@@ -107,9 +110,19 @@ def called(
     graph: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
 ) -> Any:
     """Call a function with the whole graph on the first GPU in place of a distributed one, or as it is without room."""
-    whole = whole_graph_for_call(graph, divided)
-    if whole is None:
-        return function(*args, **kwargs)
+    if (whole := whole_graph_for_call(graph, divided)) is not None:
+        return _called_there(graph, whole, function, args, kwargs)
+    if is_left_to_one(graph, divided) and (whole := over_cards(graph)) is not None:
+        cards = sorted({member.card for member in graph.ranks.members()})
+        with suppress(MemoryError), on_card(graph), peers().joint_memory.spreading(cards, graph.m):
+            return _called_there(graph, whole, function, args, kwargs)
+    return function(*args, **kwargs)
+
+
+def _called_there(
+    graph: Any, whole: Graph, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call a function on the first GPU with the whole graph, which is there, in place of the distributed one."""
 
     def there(given: Any) -> Any:
         if given is graph:
@@ -120,9 +133,9 @@ def called(
         return moved(given, whole.device) if is_of_vertices else given
 
     with turn_over_cards, on_card(graph):
-        found = function(*map(there, args), **{name: there(given) for name, given in kwargs.items()})
+        answer = function(*map(there, args), **{name: there(given) for name, given in kwargs.items()})
         finish(whole.device)
-        return in_blocks(graph, whole, found)
+        return in_blocks(graph, whole, answer)
 
 
 def joined(given: BlockArray, device: Device, graph: Any) -> Any:
@@ -184,6 +197,9 @@ def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
         f"A copy of the whole graph takes up to {needed:,} bytes of a card, and at most half of what is free there."
     )
     chosen, whole = choose_call(graph, divided), whole_graph_for_call(graph, divided)
+    if whole is None and is_left_to_one(graph, divided) and over_cards(graph) is not None:
+        how = "with neighbor lists in the memory of all, because no card has room for the whole graph"
+        return [f"The first card computes it, {how}.", memory]
     if whole is None:
         why = "a Checkpoint is open" if is_saving() else "the first has no room for the whole graph"
         return [f"All cards take part, because {why if chosen.is_one else chosen.reason}.", memory]

@@ -20,7 +20,7 @@ from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
-from gasla.gpu.runtime import nccl, shared_memory
+from gasla.gpu.runtime import joint_memory, nccl, shared_memory
 from gasla.gpu.runtime.waiting import is_idle, yielding
 from gasla.graph.graph import Graph
 from gasla.program import Frontier, VertexProgram
@@ -34,6 +34,7 @@ __all__ = [
     "are_peers",
     "can_exchange",
     "enable",
+    "joint_memory",
     "meet",
     "nccl",
     "on",

@@ -1,0 +1,160 @@
+"""Memory of several GPUs under consecutive addresses, which kernels on each of them read and write as their own.
+
+Kernels reach the part that another GPU holds over NVLink or PCIe, at its speed. The driver maps physical memory of each
+GPU into one range of addresses (`cuMemMap`), as neither CuPy nor the runtime does.
+"""
+
+import ctypes
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import require_gpu
+from gasla.host_memory import counting
+
+UNIT = 2 << 20  # bytes: the least that the driver maps
+PINNED, DEVICE, READ_WRITE = 1, 1, 3  # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_…
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+_held = Counter[int]()  # bytes of such memory, by GPU
+_counting = threading.Lock()
+
+
+class _Location(ctypes.Structure):
+    _fields_ = (("type", ctypes.c_int), ("id", ctypes.c_int))
+
+
+class _Properties(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("handles", ctypes.c_int),
+        ("location", _Location),
+        ("windows", ctypes.c_void_p),
+        ("flags", ctypes.c_ubyte * 8),
+    )
+
+
+class _Access(ctypes.Structure):
+    _fields_ = (("location", _Location), ("flags", ctypes.c_int))
+
+
+@cache
+def _driver() -> Any:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Call a function of the driver. Raise MemoryError without memory, RuntimeError for any other error."""
+    status = getattr(_driver(), name)(*arguments)
+    if status == OUT_OF_MEMORY:
+        raise MemoryError("the GPUs have no room left for an array that is spread over them")
+    if status:
+        raise RuntimeError(f"{name} failed with error {status} of the CUDA driver")
+
+
+class _Joint:
+    """A range of addresses. It is freed with the last array in it, after the kernels that may use it."""
+
+    def __init__(self, sizes: Sequence[int], cards: Sequence[int]) -> None:
+        ends = [0, *(-(-int(end) // UNIT) * UNIT for end in np.cumsum(sizes))]
+        self.size, address = max(ends[-1], UNIT), ctypes.c_uint64()
+        ends[-1] = self.size
+        _call(
+            "cuMemAddressReserve", ctypes.byref(address), ctypes.c_size_t(self.size), ctypes.c_size_t(0), *[_ZERO] * 2
+        )
+        self.address, mapped = int(address.value), list[tuple[int, int, int]]()
+        try:
+            for (first, last), card in zip(pairwise(ends), cards, strict=True):
+                if last > first:
+                    self._map(self.address + first, last - first, card)
+                    mapped.append((self.address + first, last - first, card))
+            access = (_Access * len(set(cards)))()
+            for one, card in zip(access, sorted(set(cards)), strict=True):
+                one.location, one.flags = _Location(DEVICE, card), READ_WRITE
+            _call("cuMemSetAccess", address, ctypes.c_size_t(self.size), access, ctypes.c_size_t(len(access)))
+        except BaseException:
+            _free(self.address, self.size, mapped)
+            raise
+        weakref.finalize(self, _free, self.address, self.size, mapped).atexit = False
+
+    def _map(self, address: int, size: int, card: int) -> None:
+        handle = ctypes.c_uint64()
+        wanted = _Properties(PINNED, 0, _Location(DEVICE, card))
+        _call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), _ZERO)
+        try:
+            _call("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(0), handle, _ZERO)
+        finally:
+            _call("cuMemRelease", handle)  # the memory lasts as long as it is mapped
+        with _counting:
+            _held[card] += size
+
+    def on(self, card: int) -> Any:
+        """Return CuPy's pointer to it, for a GPU."""
+        cuda = require_gpu().cuda
+        return cuda.MemoryPointer(cuda.UnownedMemory(self.address, self.size, self, card), 0)
+
+
+_ZERO = ctypes.c_uint64(0)
+
+
+def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]]) -> None:
+    """Free a range after the kernels that may use it."""
+    with suppress(Exception):
+        cuda = require_gpu().cuda
+        for card in sorted({card for _, _, card in mapped}):
+            with cuda.Device(card):
+                cuda.runtime.deviceSynchronize()
+        for start, length, card in mapped:
+            _call("cuMemUnmap", ctypes.c_uint64(start), ctypes.c_size_t(length))
+            with _counting:
+                _held[card] -= length
+        _call("cuMemAddressFree", ctypes.c_uint64(address), ctypes.c_size_t(size))
+
+
+def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list[Any]:
+    """Allocate an array of which each GPU holds a number of entries, in order. Return it as each GPU sees it."""
+    cupy: Any = require_gpu()
+    kind = np.dtype(kind)
+    sizes = [int(count) * kind.itemsize for count in counts]
+    require_room(sizes, cards)
+    joint = _Joint(sizes, cards)
+    return [cupy.ndarray(int(sum(counts)), kind, joint.on(card)) for card in cards]
+
+
+@contextmanager
+def spreading(cards: Sequence[int], least: int) -> Iterator[None]:
+    """Spread the arrays that CuPy allocates in this thread evenly over GPUs, from a number of bytes on."""
+    cupy: Any = require_gpu()
+    here, plain = cupy.cuda.Device().id, cupy.get_default_memory_pool().malloc
+
+    def allocate(size: int) -> Any:
+        if size < max(least, UNIT * len(cards)):
+            return plain(size)
+        sizes = [size * (i + 1) // len(cards) - size * i // len(cards) for i in range(len(cards))]
+        require_room(sizes, cards)
+        return _Joint(sizes, cards).on(here)
+
+    with cupy.cuda.using_allocator(allocate), counting(lambda: min(map(room, cards)) * len(cards)):
+        yield
+
+
+def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:
+    """Raise MemoryError if a GPU has less than a number of bytes left."""
+    for card, size in zip(cards, sizes, strict=True):
+        if size > (there := room(card)):
+            raise MemoryError(f"card {card} has {there:,} bytes left for an array over several; expected {size:,}")
+
+
+def room(card: int) -> int:
+    """Bytes that a GPU has left, of those that CuPy's pool may use."""
+    cupy: Any = require_gpu()
+    with cupy.cuda.Device(card):
+        pool = cupy.get_default_memory_pool()
+        free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+        return min(free, pool.get_limit() - pool.used_bytes() - _held[card]) if pool.get_limit() else free
