@@ -350,8 +350,9 @@ def _sum_here(
 ) -> Any:
     """Return the sum of the terms of this rank's items, or None without items. The first rank has `whole`."""
     me, total = rank.communicator.rank, None
+    mine = items[me :: rank.communicator.size]
     with running_as(compiled):
-        for term in function(rank.kept[graph][REPLICA] if me else whole, items[me :: rank.communicator.size]):
+        for term in function(rank.kept[graph][REPLICA] if me else whole, mine) if mine else ():
             if total is None:
                 total = term.copy()  # a run may reuse the array of its result
             else:

@@ -8,6 +8,7 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
     batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
     if batches and graph.sharers(len(batches)):
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            both = graph.sum_shares(partial(_terms, weighted, inverse), batches)
+            terms = _at_once if graph.is_whole else _terms
+            both = graph.sum_shares(partial(terms, weighted, inverse), batches)
             return both[: graph.n].astype(np.int64), both[graph.n :]
     xp: Any = module_of(graph.device)
     count, total = xp.zeros(graph.n, np.int64), xp.zeros(graph.n)
@@ -86,6 +88,11 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
         for source in track(sources, "sources"):
             search(active=[source], level={source: 0}, out=sums, wait=False)
     return count, total
+
+
+def _at_once(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
+    """Yield what `_terms` does for all sources together."""
+    yield from _terms(weighted, inverse, graph, [list(chain(*batches))])
 
 
 def _terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:

@@ -98,7 +98,10 @@ def betweenness_centrality(
 
 def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
     """Sum the dependencies of each vertex over the sources. With `endpoints`, add the paths that end there."""
-    if graph.sharers(len(sources)):
+    shares = graph.sharers(len(sources)) > 0
+    if shares and graph.is_whole:
+        return graph.sum_shares(partial(_at_once, weighted, endpoints), sources)
+    if shares:
         terms = graph.sum_shares(partial(_terms, weighted, endpoints), sources)
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
     ends = module_of(graph.device).zeros(graph.n, np.int64)
@@ -115,6 +118,11 @@ def _count_ends(paths: SourcePaths, ends: Any) -> None:
     reached = array_module(ends).greater(paths.levels, 0)
     ends += reached
     ends[paths.source] += reached.sum()
+
+
+def _at_once(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Yield the sum over some sources."""
+    yield _scores(graph, sources, weighted, endpoints)
 
 
 def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:

@@ -129,7 +129,7 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
     """Return the sum over the sources of the shortest paths along each edge."""
     scores: Any = module_of(graph.device).zeros(graph.m)
     if graph.sharers(len(sources)):
-        return graph.sum_shares(partial(_terms, weighted), sources)
+        return graph.sum_shares(partial(_at_once if graph.is_whole else _terms, weighted), sources)
 
     def share(paths: SourcePaths) -> None:
         nonlocal scores
@@ -137,6 +137,11 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 
     accumulate_sources(graph, sources, weighted, share)
     return scores
+
+
+def _at_once(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Yield the sum over some sources."""
+    yield _scores(graph, sources, weighted)
 
 
 def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
