@@ -1,5 +1,6 @@
 """Compilation begun before it is needed: for calls that run several programs, one after another."""
 
+from threading import Lock
 from typing import Any
 
 from gasla.engines import compiles
@@ -35,5 +36,5 @@ def _begin(graph: Graph, runs: tuple[Any, ...]) -> bool:
             begin_compiling(as_phases(run), graph, variant)
         else:
             program = as_program(run)
-            runs_of(program, graph, variant).compile_ahead(program, graph)
+            runs_of(program, graph, variant, Lock()).compile_ahead(program, graph)
     return True
