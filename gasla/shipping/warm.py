@@ -28,6 +28,8 @@ from gasla.shipping import SLOW, calls
 __all__ = ["warm"]
 
 Call = Callable[[Graph], Any]
+COMPILATIONS: dict[Device, Callable[[], int]] = {"cpu": compilations, "gpu": compilations_for_gpus}
+BEGIN: dict[Device, Callable[[], None]] = {"cpu": threads.compile_ahead, "gpu": lambda: None}
 FIRST = 1000  # answers that are taken from an iterator
 ITERATIONS = 3  # of a vertex program, and of a function that takes `max_iter`: enough to compile all of it
 
@@ -84,10 +86,10 @@ def warm(
     """
     module_of(check_device(device))  # there is one
     types = ["" if value is None else np.dtype(value).str for value in values]
-    tasks, compiled = [_task_of(each) for each in used], compilations if device == "cpu" else compilations_for_gpus
+    tasks, compiled = [_task_of(each) for each in used], COMPILATIONS[device]
     before = compiled()
-    if tasks and device == "cpu":
-        threads.compile_ahead()
+    if tasks:
+        BEGIN[device]()
     for call, is_slow in track(tasks, "functions"):
         _call_on_all(call, [kind for name in types for kind in calls.kinds(name, is_slow)], device)
     return compiled() - before
