@@ -308,6 +308,7 @@ def test_whoever_waits_is_told_once(
 ) -> None:
     """On a terminal, unless GASLA_QUIET is set or the log has it; never in a pipe."""
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("GASLA_QUIET", raising=False)
     monkeypatch.setattr(functions, "SECONDS", 0.0)
     monkeypatch.setattr(functions, "_waits", [])
 
