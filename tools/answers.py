@@ -49,6 +49,8 @@ def answers(kinds: dict[str, calls.Kind], names: set[str]) -> Iterator[tuple[str
     """The numbers of each answer, or the error, by the name of the call."""
     for title, kind in kinds.items():
         for name in filter(names.__contains__, calls.names() if title != "random" else calls.FIRST):
+            if title == "flights" and name.startswith("spectral"):
+                continue  # of 4,491 components, so that any basis of as many vectors is right
             for number, call in enumerate(calls.calls(name, kind.graph(), options=False)):
                 key = f"{name} of {title} ({number})".replace("/", " over ")
                 try:

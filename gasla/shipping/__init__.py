@@ -26,7 +26,7 @@ from typing import Any
 
 SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
-    "fiedler", "spectral", "eccentricity",
+    "fiedler", "spectral", "eccentricity", "complement", "line_graph",
 )  # fmt: skip
 """Parts of names of functions that take long on the largest graphs, and compile nothing there but on the flights."""
 
