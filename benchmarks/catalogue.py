@@ -43,6 +43,7 @@ from gasla.rows import rows
 FUNCTIONS = Path(__file__).resolve().parents[1] / "docs" / "functions.md"
 SHAPES = ("rmat", "urand", "rgg", "grid")
 YARDSTICK = "connected_components"
+NO_FLOOR = 1e-7  # seconds; lower floors are of functions that may look at a few edges only
 LONG = 20  # times as long as the yardstick; longer calls need a reason
 ROUNDS, BUDGET, LIMIT = 5, 0.3, 10.0
 
@@ -204,7 +205,8 @@ class Measured:
         seconds = cell.seconds()
         if seconds is None:
             return "over the limit" if "TimeoutError" in cell.wrong else "failed" if cell.wrong else "left out"
-        parts = [milliseconds(seconds), times(1 / cell.share if cell.share else None)]
+        least = cell.floor.seconds if cell.floor else 0
+        parts = [milliseconds(seconds), times(seconds / least if least > NO_FLOOR else None)]
         parts.append(times(self.longer(function, graph)))
         rival = self.specialists.get((function.name, graph))
         if cell.best and (best := cell.seconds(cell.best)):

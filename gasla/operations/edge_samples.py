@@ -651,6 +651,10 @@ def _cumulative(fractions: Sequence[float]) -> list[float]:
 
 
 ROW = [
-    Row(negative_edges, method="random pairs, rejected where an edge is (Leskovec, Backstrom, WSDM 2011), as in DGL"),
+    Row(
+        negative_edges,
+        method="random pairs, rejected where an edge is (Leskovec, Backstrom, WSDM 2011), as in DGL",
+        longer="n pairs are drawn, looked up by binary search, and checked for repetition by a sort.",
+    ),
     Row(split_edges, method="a random key for each edge and a selection (Liben-Nowell, Kleinberg, JASIST 58, 2007)"),
 ]

@@ -204,6 +204,14 @@ def _columns(graph: Graph, name: str, given: Any) -> Array:
 
 
 ROW = [
-    Row(edge_softmax, method="a fused maximum, sum and quotient per row: dgNN (Zhang et al., MLSys 2022)"),
-    Row(edge_softmax_gradient, method="a fused sum and difference per row: dgNN (Zhang et al., MLSys 2022)"),
+    Row(
+        edge_softmax,
+        method="a fused maximum, sum and quotient per row: dgNN (Zhang et al., MLSys 2022)",
+        longer="Each score is read twice and written once, by in-edges, which are not in the order of the input.",
+    ),
+    Row(
+        edge_softmax_gradient,
+        method="a fused sum and difference per row: dgNN (Zhang et al., MLSys 2022)",
+        longer="Each share is read twice and written once, by in-edges, which are not in the order of the input.",
+    ),
 ]

@@ -208,4 +208,5 @@ def _damaged(**matrices: Lists | None) -> ValueError:
 ROW = Row(
     mxm,
     method="hash tables by length of row (Nagasaka et al., Parallel Computing 90, 2019); OpSparse (Du et al., 2022)",
+    longer="The product has an entry for nearly each path of two edges.",
 )

@@ -258,6 +258,14 @@ def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
 
 
 ROW = [
-    Row(temporal_walks, method="a search by time in each list: TEA (Huan et al., EuroSys 2023)"),
-    Row(metapath_walks, method="a walk over the lists of one relation a step (Dong, Chawla, Swami, KDD 2017)"),
+    Row(
+        temporal_walks,
+        method="a search by time in each list: TEA (Huan et al., EuroSys 2023)",
+        longer="Edges are sorted by time at the first call, and each step is a binary search in a list.",
+    ),
+    Row(
+        metapath_walks,
+        method="a walk over the lists of one relation a step (Dong, Chawla, Swami, KDD 2017)",
+        longer="Sixteen steps of n walkers are dependent random reads, two for each step.",
+    ),
 ]

@@ -708,4 +708,5 @@ ROW = Row(
     "sample_neighbors(timed, [0, 1], [3, 2], at=50, window=30)",
     "sample_neighbors(timed, [0, 1], [3, 2], at=50.0, weighted=True)",
     method="a draw for each vertex of a layer (Hamilton et al., NIPS 2017), as in DGL and pyg-lib",
+    longer="Ten entries are drawn for each of n vertices without repetition, all random reads.",
 )

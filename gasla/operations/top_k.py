@@ -94,4 +94,8 @@ def top_k(A: Any, k: int) -> TopK:
     return TopK(columns, best.view(values.dtype))
 
 
-ROW = Row(top_k, method="a selection per row (Alabi et al., J. Experimental Algorithmics 17, 2012)")
+ROW = Row(
+    top_k,
+    method="a selection per row (Alabi et al., J. Experimental Algorithmics 17, 2012)",
+    longer="Each row keeps a heap of the largest entries so far, and every entry is compared with it.",
+)

@@ -131,4 +131,8 @@ def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Ar
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
 
 
-ROW = Row(walk, method="rejection for any program: KnightKing (Yang et al., SOSP 2019); ThunderRW (PVLDB 14, 2021)")
+ROW = Row(
+    walk,
+    method="rejection for any program: KnightKing (Yang et al., SOSP 2019); ThunderRW (PVLDB 14, 2021)",
+    longer="Steps are drawn until one is accepted: each is a dependent random read, or several.",
+)

@@ -164,4 +164,5 @@ ROW = Row(
         options=UNWEIGHTED,
     ),
     method="dynamic programming in topological order (Kelley, Walker, 1959)",
+    longer="As `topological_order`, then lengths level by level: two barriers for each vertex of a long path.",
 )

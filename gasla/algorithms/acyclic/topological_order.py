@@ -210,4 +210,5 @@ ROW = Row(
         fixed={"levels": True},
     ),
     method="peeling of vertices without in-edges (Kahn, Communications of the ACM 5, 1962)",
+    longer="On a GPU one level of the order waits for the one before; a long path has as many levels.",
 )

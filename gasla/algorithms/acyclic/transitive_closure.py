@@ -153,4 +153,5 @@ ROW = Row(
         unpack=lambda _, made: {"closure": made, "reached": made.out_degrees},
     ),
     method="sets of bits in reverse topological order of components (Purdom, BIT 10, 1970)",
+    longer="The result has a bit for each pair of vertices, and its edges are written as ids.",
 )

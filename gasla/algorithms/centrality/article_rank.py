@@ -106,4 +106,5 @@ ROW = Row(
     scores("article-rank", {"ranks": "rank"}, lambda f: f.convergence("highest ranks"), options=UNWEIGHTED),
     Task(part="ranks", agree="near"),
     method="power iteration by pulling (Li, Willett, Aslib Proceedings 61, 2009), in blocks as of PageRank",
+    longer="Each iteration reads every edge, and tens of iterations are needed until scores have converged.",
 )

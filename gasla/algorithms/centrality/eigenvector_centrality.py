@@ -172,4 +172,5 @@ ROW = Row(
     eigenvector_centrality,
     scores("eigenvector", {"scores": "eigenvector"}, lambda f: f.convergence("highest scores")),
     method="power iteration, or thick-restart Lanczos (Wu, Simon, SIAM J. Matrix Analysis 22, 2000)",
+    longer="Each iteration reads every edge, and tens of iterations are needed until scores have converged.",
 )

@@ -117,4 +117,5 @@ ROW = Row(
     Task("harmonic", agree="near", several=64),
     "harmonic_centrality(g, weighted=True, k=8, seed=1)",
     method="MS-BFS with sums per level (Then et al., PVLDB 8, 2014)",
+    longer="64 searches share the reading of edges, and a level waits for the one before.",
 )

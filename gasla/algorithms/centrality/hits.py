@@ -159,4 +159,9 @@ def _scaled(scores: Any, to_sum: bool) -> Any:
     return (scores / whole.astype(np.float64)).astype(scores.dtype) if whole > 0 else scores
 
 
-ROW = Row(hits, links("hits"), method="power iteration in both directions (Kleinberg, Journal of the ACM 46, 1999)")
+ROW = Row(
+    hits,
+    links("hits"),
+    method="power iteration in both directions (Kleinberg, Journal of the ACM 46, 1999)",
+    longer="Twenty iterations read every edge twice, once in each direction.",
+)

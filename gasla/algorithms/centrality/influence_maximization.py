@@ -252,4 +252,5 @@ ROW = Row(
     ),
     Task(options={"k": 10, "probability": 0.01, "epsilon": 0.3}, part="seeds", form="nothing", checked_by=""),
     method="OPIM-C: reverse samples, with bounds from both halves (Tang et al., SIGMOD 2018)",
+    longer="Thousands of random searches are sampled until the bound holds; seeds follow one another.",
 )

@@ -215,4 +215,5 @@ ROW = Row(
     katz_centrality,
     scores("katz", {"scores": "katz"}, lambda f: f.convergence("highest scores")),
     method="power iteration by pulling (Katz, Psychometrika 18, 1953), in blocks as of PageRank",
+    longer="Each iteration reads every edge, and tens of iterations are needed until scores have converged.",
 )

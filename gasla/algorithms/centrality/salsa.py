@@ -165,4 +165,5 @@ ROW = Row(
     links("salsa"),
     Task(part="hubs", agree="near"),
     method="power iteration in both directions (Lempel, Moran, ACM TOIS 19, 2001)",
+    longer="Iterations read every edge in both directions, and many are needed until scores have converged.",
 )

@@ -137,4 +137,5 @@ ROW = Row(
     ),
     Task(agree="near"),
     method="paths of two edges from the end of lower degree (Chiba, Nishizeki, SIAM J. Computing 14, 1985)",
+    longer="Paths of two edges are counted by products: the sum over edges of the smaller degree.",
 )

@@ -148,4 +148,5 @@ ROW = Row(
     ),
     Task(options={"k": 8}, form="nothing"),
     method="multilevel: METIS (Karypis, Kumar, 1998), KaMinPar (Gottesbüren et al., ESA 2021)",
+    longer="Levels of matchings and contractions, then refinement by moves that follow one another.",
 )

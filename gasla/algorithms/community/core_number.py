@@ -113,4 +113,5 @@ ROW = Row(
     scores("core-number", {"numbers": "core"}, _main_core),
     Task(),
     method="peeling without barriers in a level: PKC (Kabir, Madduri, 2017); KCoreGPU (Ahmad et al., ICDE 2023)",
+    longer="Vertices are peeled, and each step of a level waits for the one before.",
 )

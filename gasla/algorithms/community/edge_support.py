@@ -77,4 +77,5 @@ ROW = Row(
     edge_values("edge-support", {"support": "support"}, lambda f: f.positive("support", "are in triangles")),
     Task(),
     method="oriented lists, intersected at each edge (Schank, Wagner, WEA 2005; TRUST, 2021)",
+    longer="Lists are intersected at every edge: the work grows with m to the power of 1.5, not with m.",
 )

@@ -85,4 +85,5 @@ ROW = Row(
     ),
     Task(checked_by=""),
     method="one level of PKC (Kabir, Madduri, IPDPS Workshops 2017)",
+    longer="As `core_number`: all levels are peeled to find the largest.",
 )

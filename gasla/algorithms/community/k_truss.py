@@ -104,4 +104,5 @@ ROW = Row(
         lambda f: f.edges(f.members("edges")),
     ),
     method="PKT: edges peeled with their triangles (Kabir, Madduri, HPEC 2017; AccTruss: Che et al., PVLDB 13, 2020)",
+    longer="Triangles at every edge, then edges are peeled with their triangles, round after round.",
 )

@@ -246,4 +246,5 @@ ROW = Row(
     Task(form="nothing"),
     Task("synchronous_labels", {"method": "synchronous", "max_iter": 10}, "label_propagation"),
     method="GVE-LPA (Sahu, arXiv:2312.08140, 2023); on a GPU ν-LPA (arXiv:2411.11468, 2024)",
+    longer="Each of several iterations counts the labels of all neighbors in a hash table per vertex.",
 )

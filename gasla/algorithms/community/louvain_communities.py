@@ -504,11 +504,13 @@ ROW = [
         groups("leiden-communities", "community", "communities"),
         Task(options={"weighted": False}, part="labels", form="nothing"),
         method="GVE-Leiden (Sahu et al., arXiv:2312.13936, 2023); on a GPU ν-Leiden and cuGraph's",
+        longer="Passes with a hash table of neighboring communities per vertex, refinement, and new graphs.",
     ),
     Row(
         louvain_communities,
         groups("louvain-communities", "community", "communities"),
         Task(options={"weighted": False}, part="labels", form="nothing"),
         method="GVE-Louvain (Sahu, arXiv:2312.04876, 2023); on a GPU ν-Louvain (arXiv:2501.19004, 2025)",
+        longer="Passes with a hash table of neighboring communities per vertex, and new graphs between levels.",
     ),
 ]

@@ -264,4 +264,5 @@ ROW = Row(
         unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     method="pushes from a worklist (Andersen, Chung, Lang, FOCS 2006; Shun et al., VLDB 2016)",
+    longer="Pushes spread in small rounds, each with a barrier, and what was reached is sorted.",
 )

@@ -73,4 +73,5 @@ ROW = Row(
     ),
     Task("triangles", checked_by="", form="whole_numbers"),
     method="oriented lists, intersected by hashing or bits: TRUST (Pandey et al., TPDS 32, 2021)",
+    longer="Lists are intersected at every edge: the work grows with m to the power of 1.5, not with m.",
 )

@@ -171,6 +171,7 @@ ROW = [
         ),
         Task(part="count", size=lambda n, m: 6 * m + 4 * n),
         method="FAST-BCC: components of a skeleton of the tree (Dong et al., PPoPP 2023)",
+        longer="As `bridges`, then components of the edges, with a label for each edge.",
     ),
     Row(
         is_biconnected,
@@ -181,5 +182,6 @@ ROW = [
         ),
         Task(),
         method="FAST-BCC (Dong et al., PPoPP 2023)",
+        longer="As `biconnected_components`: all components are found before they are counted.",
     ),
 ]

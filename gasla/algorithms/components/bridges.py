@@ -75,4 +75,5 @@ ROW = Row(
     ),
     Task(checked_by="", form="pairs"),
     method="an Euler tour of a spanning tree (Tarjan, Vishkin, 1985); FAST-BCC (Dong et al., PPoPP 2023)",
+    longer="A spanning forest, an Euler tour of it, and subtree bounds: each several passes with random reads.",
 )

@@ -98,4 +98,5 @@ ROW = Row(
     ),
     Task(form="nothing", checked_by=""),
     method="chains along a depth-first tree (Schmidt, Information Processing Letters 113, 2013)",
+    longer="One thread follows a depth-first search, and then the chains, an edge at a time.",
 )

@@ -90,4 +90,5 @@ ROW = Row(
         unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     method="strong components, then the edges between them sorted or hashed (ECL-SCC, SC 2023)",
+    longer="Strong components first, then the edges between them are sorted and merged.",
 )

@@ -141,4 +141,5 @@ ROW = Row(
     ),
     Task("bipartite"),
     method="one direction-optimizing search with a check of each edge (Beamer et al., SC 2012)",
+    longer="A search that colors level by level, and a check of each edge.",
 )

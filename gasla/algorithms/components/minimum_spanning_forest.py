@@ -265,4 +265,5 @@ ROW = Row(
     ),
     Task(part="edges", form="nothing"),
     method="Borůvka's rounds over a filtered worklist: ECL-MST (Fallin et al., SC 2023)",
+    longer="Borůvka's rounds look for the lightest edge of every tree, where components take any edge.",
 )

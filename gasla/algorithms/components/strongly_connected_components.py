@@ -269,4 +269,5 @@ ROW = Row(
     strongly_connected_components,
     groups("strong-components", "component", "components"),
     method="trimming and signatures: ECL-SCC (Alabandi et al., SC 2023); on a CPU PASGAL (SIGMOD 2023)",
+    longer="Searches forward and backward in rounds: each has a barrier per level, and components need neither.",
 )

@@ -412,4 +412,8 @@ def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> No
             )  # fmt: skip
 
 
-ROW = Row(draw, method="density of lines on a grid of pixels: Datashader; no paper")  # its command writes a picture
+ROW = Row(
+    draw,
+    method="density of lines on a grid of pixels: Datashader; no paper",
+    longer="Matplotlib draws lines or an image on the CPU.",
+)  # its command writes a picture

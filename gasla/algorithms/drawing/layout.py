@@ -274,4 +274,5 @@ ROW = Row(
     ),
     Task(form="nothing"),
     method="ForceAtlas2 with a tree for far forces (Jacomy et al., 2014; on GPUs Brinkmann et al., ICPP 2017)",
+    longer="50 to 200 iterations of forces, along edges and over a grid, at each of several levels of detail.",
 )

@@ -245,4 +245,5 @@ ROW = Row(
     ),
     Task(part="value", checked_by=""),
     method="contractions by bounds of connectivity: VieCut (Henzinger et al., ALENEX 2018)",
+    longer="Rounds of contractions in one thread's order of a heap.",
 )

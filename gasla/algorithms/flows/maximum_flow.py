@@ -105,4 +105,5 @@ ROW = Row(
         lambda f: f.edges(_used(f)),
     ),
     method="pushes and relabels by a balanced queue: WBPR (Hsieh et al., 2024); on a CPU Boykov, Kolmogorov, 2004",
+    longer="Pushes and relabels go to and fro, and labels are set anew by searches.",
 )

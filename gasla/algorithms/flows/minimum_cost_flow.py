@@ -227,4 +227,5 @@ def _infeasible(sends: np.ndarray) -> str:
 ROW = Row(
     minimum_cost_flow,
     method="a network simplex with block pivots (Kovács, Optimization Methods and Software 30, 2015, LEMON)",
+    longer="SciPy solves a linear program by a simplex method, on one thread.",
 )

@@ -88,4 +88,5 @@ ROW = Row(
         lambda f: f.edges(_cut(f)),
     ),
     method="a maximum flow, then one search (WBPR, 2024; Boykov, Kolmogorov, IEEE PAMI 26, 2004)",
+    longer="A maximum flow first.",
 )

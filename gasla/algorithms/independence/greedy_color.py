@@ -269,4 +269,5 @@ ROW = Row(
     ),
     Task(form="nothing"),
     method="ECL-GC: largest degree first with shortcuts (Alabandi, Powers, Burtscher, PPoPP 2020)",
+    longer="A color waits for those of all neighbors that come first, and chains of such neighbors are long.",
 )

@@ -178,4 +178,5 @@ ROW = Row(
     ),
     Task(form="nothing"),
     method="ECL-MIS: priorities by degree, no barriers (Burtscher et al., ACM TOPC 5, 2018)",
+    longer="Several rounds, each of which waits for the one before.",
 )

@@ -193,4 +193,5 @@ ROW = Row(
     Task(form="nothing"),
     Task("weighted_matching", {"weighted": True}, "maximal_matching", form="nothing"),
     method="random priorities (Blelloch, Fineman, Shun, SPAA 2012); by weight Suitor (Manne, Halappanavar, 2014)",
+    longer="Rounds of proposals: each free vertex looks at all its edges in every round.",
 )

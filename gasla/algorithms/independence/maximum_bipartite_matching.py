@@ -215,4 +215,5 @@ ROW = Row(
     maximum_bipartite_matching,
     matching("maximum-bipartite-matching"),
     method="tree grafting (Azad, Buluç, Pothen, TPDS 28, 2017); on a GPU ECL-MM",
+    longer="Phases of searches from all free vertices: the last few pairs need long paths, level by level.",
 )

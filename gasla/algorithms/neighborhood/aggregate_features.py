@@ -233,4 +233,5 @@ ROW = Row(
     ),
     "aggregate_features(g, np.ones((n, 8)))",
     method="GE-SpMM (Huang et al., SC 2020); FlashSparse on tensor cores (Shi et al., PPoPP 2025)",
+    longer="64 numbers are read for each edge, where components read one label, of few edges.",
 )

@@ -143,4 +143,5 @@ ROW = Row(
     ),
     Task(options={"dimension": 64}, form="nothing"),
     method="very sparse random rows, then products (Chen et al., CIKM 2019)",
+    longer="Three products with 64 numbers per vertex, where components read one label.",
 )

@@ -255,4 +255,5 @@ ROW = Row(
         unpack=lambda _, found: {"found": found, "x": found[:, 0], "y": found[:, 1]},
     ),
     method="medians of neighbors' places in rounds (Compton, Jurgens, Allen, IEEE Big Data 2014)",
+    longer="Vertices iterate towards a median of their neighbors, and locations spread an edge at a time.",
 )

@@ -103,5 +103,7 @@ def _lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
 
 
 ROW = Row(
-    line_graph, method="one pass over the pairs of edges at each vertex (Harary, Norman, 1960)"
+    line_graph,
+    method="one pass over the pairs of edges at each vertex (Harary, Norman, 1960)",
+    longer="The result has an edge for each pair of edges that meet, of which hubs have many.",
 )  # its answer is a graph

@@ -211,4 +211,5 @@ ROW = Row(
         },
     ),
     method="single-via paths (Abraham, Delling, Goldberg, Werneck, ACM JEA 18, 2013)",
+    longer="Two trees of shortest paths, and sums along them by pointers that jump, log n times.",
 )

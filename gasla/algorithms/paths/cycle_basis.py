@@ -126,4 +126,5 @@ ROW = Row(
         unpack=lambda _, cycles: {"vertices": cycles.vertices, "cycles": cycles},
     ),
     method="the fundamental cycles of a spanning tree (Paton, Communications of the ACM 12, 1969)",
+    longer="The ends of each edge outside the forest climb the tree together, a step at a time.",
 )

@@ -87,4 +87,5 @@ ROW = Row(
         },
     ),
     method="one depth-first search (Tarjan, SIAM J. Computing 1, 1972)",
+    longer="A graph without cycles is searched to the end, by all rounds of strong components.",
 )

@@ -368,4 +368,5 @@ ROW = Row(
         },
     ),
     method="Yen's deviations within one tree of shortest paths (Kurz, Mutzel, ISAAC 2016)",
+    longer="One search for bounds, then short searches in Python for each vertex of each path.",
 )

@@ -145,4 +145,5 @@ ROW = Row(
     per_source("multi-source-shortest-paths", {"distances": "distance"}),
     "multi_source_shortest_paths(g, range(20))",
     method="ρ-stepping from each source (Dong et al., SPAA 2021, PASGAL)",
+    longer="Eight searches, each as long as `sssp`.",
 )

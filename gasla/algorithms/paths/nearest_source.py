@@ -135,4 +135,5 @@ ROW = Row(
     ),
     Task(part="distances", several=64),
     method="Δ-stepping from all sources at once (Erwig, Networks 36, 2000; Meyer, Sanders, 2003)",
+    longer="A search as `sssp`, with the source carried along as well.",
 )

@@ -344,4 +344,5 @@ ROW = Row(
         fixed={"check_bound": False},
     ),
     method="searches from both ends, or A* with landmarks (Goldberg, Harrelson, SODA 2005)",
+    longer="A search from one end, then one from the other by buckets, with a barrier for each bucket.",
 )

@@ -232,4 +232,5 @@ ROW = Row(
         unpack=lambda _, count: {"count": count},
     ),
     method="bounded backtracking with locks (Gupta, Suzumura, arXiv:2105.10094, 2021)",
+    longer="All paths of up to four edges in the part are followed, and there are far more of them than edges.",
 )

@@ -126,4 +126,5 @@ ROW = Row(
         unpack=partial(vertices_of, "paths"),
     ),
     method="backtracking bounded by distances to the target: PathEnum (Sun et al., SIGMOD 2021)",
+    longer="Paths are followed one by one, and their number grows with the length.",
 )

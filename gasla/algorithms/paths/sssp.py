@@ -398,4 +398,5 @@ ROW = Row(
     Task(form="distances"),
     "sssp(g, [0, 1])",
     method="Δ-stepping (Meyer, Sanders, J. Algorithms 49, 2003) and ρ-stepping (Dong et al., SPAA 2021, PASGAL)",
+    longer="Distances are improved several times, and one bucket of distances waits for the one before.",
 )

@@ -129,4 +129,5 @@ ROW = Row(
     steiner_tree,
     "steiner_tree(g, [0])",
     method="Voronoi cells of the terminals, then a spanning tree (Mehlhorn, 1988; Reza et al., IPDPS 2022)",
+    longer="A search from all terminals, then a spanning forest of the distances between their cells.",
 )

@@ -72,4 +72,5 @@ ROW = Row(
     ),
     Task("four_cliques", {"k": 4}),
     method="kClist (Danisch et al., WWW 2018), Pivoter (Jain, Seshadhri, WSDM 2020); GPU: Almasri et al., ICS 2022",
+    longer="Common neighbors of the corners of every triangle are intersected.",
 )

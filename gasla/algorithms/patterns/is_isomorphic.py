@@ -239,10 +239,12 @@ ROW = [
         is_isomorphic,
         "is_isomorphic(g, g)",
         method="refined colors, then individualization: nauty, Traces (McKay, Piperno, J. Symbolic Comp. 60, 2014)",
+        longer="Both graphs are colored in rounds until no color splits, with a sort of all colors in each.",
     ),
     Row(
         isomorphisms,
         "isomorphisms(g, g).__next__()",
         method="refined colors, then individualization: nauty, Traces (McKay, Piperno, J. Symbolic Comp. 60, 2014)",
+        longer="Both graphs are colored until no color splits, then vertices of one color are told apart by trial.",
     ),
 ]

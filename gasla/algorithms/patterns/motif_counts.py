@@ -87,4 +87,5 @@ ROW = Row(
     motif_counts,
     counts("motif-counts", "connected induced subgraphs of 3 and 4 vertices"),
     method="formulas over triangles and cliques: PGD (ICDM 2015), ESCAPE (WWW 2017), G2Miner (OSDI 2022)",
+    longer="Cliques of four and cycles of four are counted, each by far more steps than there are edges.",
 )

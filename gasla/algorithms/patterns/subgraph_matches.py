@@ -345,4 +345,5 @@ ROW = Row(
     "subgraph_matches(g, '0>1,1>2,2>3', count=True)",
     Task(options={"pattern": "cycle4", "count": True}),
     method="plans without symmetry, ends counted: GraphPi (SC 2020); G2Miner (Chen, Arvind, OSDI 2022)",
+    longer="Cycles of four are counted through all paths of two edges, of which there are far more than edges.",
 )

@@ -188,4 +188,5 @@ ROW = Row(
     triadic_census,
     counts("triadic-census", "sets of 3 vertices, by the edges between them"),
     method="pairs of neighbors, the rest by degrees (Batagelj, Mrvar, Social Networks 23, 2001)",
+    longer="Common neighbors of the ends of every edge are counted by the directions of their edges.",
 )

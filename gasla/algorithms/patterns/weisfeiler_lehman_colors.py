@@ -179,6 +179,7 @@ ROW = [
         ),
         Task(options={"max_iter": 3}, part="colors", form="nothing"),
         method="refinement by hashed multisets of colors (Shervashidze et al., JMLR 12, 2011)",
+        longer="Three rounds read an 8-byte color along every edge in both directions, and sort the colors.",
     ),
     Row(
         weisfeiler_lehman_hash,
@@ -188,5 +189,6 @@ ROW = [
             unpack=lambda _, text: {"hash": text},
         ),
         method="refinement by hashed multisets of colors (Shervashidze et al., JMLR 12, 2011)",
+        longer="Three rounds read an 8-byte color along every edge in both directions, and sort the colors.",
     ),
 ]

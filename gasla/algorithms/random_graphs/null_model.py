@@ -148,4 +148,5 @@ ROW = Row(
     null_model,
     "null_model(g, gasla.triangle_count, times=2)",
     method="parallel global swaps (Allendorf et al., J. Parallel and Distributed Computing, 2023), then the function",
+    longer="Two random graphs, each of ten rounds of swaps, and their triangles.",
 )

@@ -179,4 +179,8 @@ def _joined(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[
     return (ends[: len(src)], ends[len(src) :]) if undirected else (src, ends)
 
 
-ROW = Row(randomized, method="parallel global swaps (Allendorf et al., J. Parallel and Distributed Computing, 2023)")
+ROW = Row(
+    randomized,
+    method="parallel global swaps (Allendorf et al., J. Parallel and Distributed Computing, 2023)",
+    longer="Ten rounds in which every edge has a random partner, random reads and atomic counts of hashes.",
+)

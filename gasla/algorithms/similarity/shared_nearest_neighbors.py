@@ -77,4 +77,5 @@ ROW = Row(
     ),
     Task(),
     method="intersections of sorted lists, the shorter searched in the longer, as for triangles (TRUST, TPDS 32, 2021)",
+    longer="Both lists of each of m pairs are read, so that a list is read once for each edge at its vertex.",
 )

@@ -157,4 +157,5 @@ ROW = Row(
         *(lambda f: f.similar(), "rows"),
     ),
     method="rows of a sparse product, of which k entries are kept (Nagasaka et al., Parallel Computing 90, 2019)",
+    longer="Rows of the squared matrix are computed and reduced: all paths of two edges.",
 )

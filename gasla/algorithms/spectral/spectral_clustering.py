@@ -156,4 +156,5 @@ ROW = Row(
         defaults={"k": 2},
     ),
     method="LOBPCG (Knyazev, 2001), then k-means (Ng, Jordan, Weiss, NIPS 2001)",
+    longer="Hundreds of products for four eigenvectors, then k-means.",
 )

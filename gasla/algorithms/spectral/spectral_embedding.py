@@ -132,4 +132,5 @@ ROW = Row(
         options=UNWEIGHTED,
     ),
     method="LOBPCG (Knyazev, SIAM J. Scientific Computing 23, 2001) or thick-restart Lanczos, as `eigsh`",
+    longer="Hundreds of products with a polynomial of the matrix, as small eigenvalues are close together.",
 )

@@ -92,4 +92,5 @@ ROW = Row(
     times("earliest-arrival", "arrivals", "latest arrivals:"),
     "earliest_arrival(timed, 0)",
     method="one pass over the edges by time (Wu et al., PVLDB 7, 2014)",
+    longer="Times are improved several times along an edge, and early vertices go first, a bucket after another.",
 )

@@ -70,4 +70,5 @@ ROW = Row(
     times("latest-departure", "departures", "latest departures:", "target", "lead to"),
     "latest_departure(timed, 0, duration='time')",
     method="one pass over the edges by descending time (Wu et al., PVLDB 7, 2014)",
+    longer="Times are improved several times along an edge, and late vertices go first, a bucket after another.",
 )

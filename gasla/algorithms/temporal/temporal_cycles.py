@@ -158,4 +158,5 @@ ROW = Row(
     temporal_cycles,
     "temporal_cycles(timed, 3, 50)",
     method="2SCENT: searches from seeds with candidates (Kumar, Calders, PVLDB 11, 2018)",
+    longer="All edges are sorted by source and time, and sequences of edges extended by binary searches.",
 )

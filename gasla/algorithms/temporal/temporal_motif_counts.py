@@ -99,4 +99,5 @@ ROW = Row(
     replace(counts("temporal-motif-counts", "motifs of three edges in the order of time"), defaults={"delta": 3600.0}),
     "temporal_motif_counts(timed, 5)",
     method="counters in a sliding window (Paranjape, Benson, Leskovec, WSDM 2017)",
+    longer="Pairs of edges at a vertex within the time are counted, on one thread per vertex; hubs have many.",
 )

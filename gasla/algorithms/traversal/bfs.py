@@ -207,4 +207,5 @@ ROW = Row(
     Task(options={"parents": True}, part="parents", form="levels_of"),
     Task("levels", checked_by="bfs"),
     method="direction-optimizing search (Beamer, Asanović, Patterson, SC 2012), as in GAPBS and Gunrock",
+    longer="Each level of the search waits for the one before, and components need no levels.",
 )

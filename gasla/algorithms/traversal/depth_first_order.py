@@ -75,4 +75,5 @@ ROW = Row(
     ),
     Task(part="preorder", form="nothing"),
     method="Tarjan's stack (SIAM J. Computing 1, 1972); the order is P-complete (Reif, 1985), so on one thread",
+    longer="The order is sequential: one thread follows one edge after another, each a cache miss.",
 )

@@ -137,4 +137,5 @@ ROW = Row(
     scores("eccentricity", {"distances": "eccentricity"}, _extremes),
     Task(checked_with={"samples": 4}, size=lambda n, m: 4 * n),
     method="certificates from few searches (Dragan, Habib, Viennot, arXiv:1803.04660, 2018)",
+    longer="Bounds need several searches, and each has a barrier per level.",
 )

@@ -83,4 +83,5 @@ ROW = Row(
         checked_with={"tolerance": 0.2},
     ),
     method="HyperANF: sketches that spread along edges (Boldi, Rosa, Vigna, WWW 2011)",
+    longer="Sketches of 64 bytes per vertex are combined along every edge, once per level of the graph.",
 )

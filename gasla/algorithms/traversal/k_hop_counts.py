@@ -79,4 +79,5 @@ ROW = Row(
     ),
     Task(options={"k": 3}, checked_by="", form="nothing", size=lambda n, m: 64 * (m + n)),  # counters fill cache lines
     method="HyperANF: sketches that spread along edges (Boldi, Rosa, Vigna, WWW 2011)",
+    longer="Sketches of 64 bytes per vertex are combined along every edge in each of three hops.",
 )

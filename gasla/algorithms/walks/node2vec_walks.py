@@ -100,4 +100,5 @@ ROW = Row(
     walks("node2vec-walks"),
     "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
     method="rejection: KnightKing (Yang et al., SOSP 2019); ThunderRW (2021); on a GPU FlowWalker (2024)",
+    longer="Steps are drawn until one is accepted, with a search in the list of the vertex before.",
 )

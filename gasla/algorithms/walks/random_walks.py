@@ -97,4 +97,5 @@ ROW = Row(
     walks("random-walks"),
     "random_walks(g, [0, 1], 5, restart=0.15)",
     method="interleaved steps: ThunderRW (Sun et al., PVLDB 14, 2021); on a GPU FlowWalker (PVLDB 17, 2024)",
+    longer="Sixteen steps of n walkers are dependent random reads, two for each step.",
 )

@@ -163,4 +163,5 @@ ROW = Row(
     ),
     Task("betweenness", {"normalized": False}, form="up_to_a_factor", agree="near", may_overflow=True),
     method="Brandes's dependencies (2001) by sparse products: TurboBC (Artiles, Saeed, ICPP Workshops 2021)",
+    longer="Four sources: from each a search, and two passes over all edges with sums of 8 bytes at their ends.",
 )

@@ -182,4 +182,5 @@ ROW = Row(
     ),
     Task("edge_betweenness", {"normalized": False}, form="unit", agree="near", may_overflow=True),
     method="Brandes's dependencies at edges (Social Networks 30, 2008)",
+    longer="Four sources: from each a search, and passes over all edges that also write a number for each.",
 )

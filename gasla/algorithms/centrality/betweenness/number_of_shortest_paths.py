@@ -75,4 +75,5 @@ ROW = Row(
     ),
     Task(agree="near"),
     method="the forward half of Brandes's method (J. Mathematical Sociology 25, 2001)",
+    longer="Counts are summed over all edges between levels, a level after another.",
 )
