@@ -95,7 +95,10 @@ def _documented(returns: str, see: str, reference: str, examples: str, kept: str
     return complete
 
 
-PARTNERS = "\n    On a GPU, without `pairs`, the ids of reverse edges are kept as well, 4 bytes per edge."
+PARTNERS = (
+    "\n    On a GPU, without `pairs`, the ids of reverse edges are kept as well, 4 bytes per edge. On a CPU, scores of"
+    "\n    all edges may differ from those of given pairs by rounding."
+)
 ITSELF = "A vertex has similarity 1\n    to itself, if it has a neighbor."
 
 
