@@ -18,6 +18,45 @@ G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning
 Scientific Computing 20 (1998).
 H. Meyerhenke, P. Sanders, C. Schulz: Partitioning complex networks via size-constrained clustering. SEA 2014.
 C. M. Fiduccia, R. M. Mattheyses: A linear-time heuristic for improving network partitions. DAC 1982.
+
+Parameters of the kernels
+-------------------------
+starts, ends, indices, values :
+    (n,), (n,), (m,) and (m,) adjacency lists; without `values` each edge weighs 1
+weights :
+    (n,) float64, the weight of each vertex
+part, side :
+    (n,) ids, the part of each vertex; with two parts, its side
+loads, limits :
+    (k,) float64, what each part weighs, and what it may weigh
+sizes :
+    (n,) ids, how many vertices of the graph each vertex stands for
+needs, members :
+    (k,) int64, how many vertices each part needs, and how many it has
+own, total :
+    (n,) float64, the weight of each vertex's edges within its part, and of all of them
+sums, near :
+    (k,) float64 and (k + 1,) ids, working memory: weights by neighboring part, 0 elsewhere, and these parts
+heap, place, keys :
+    (n,) a heap of vertices by `keys`, and the place of each vertex in it, or `_NONE` or `_LOCKED`
+moved, came :
+    (n,) ids, the vertices that a search has moved, and the parts that they left
+size, patience :
+    vertices on the heap, and moves without a new best state after which a search ends
+v, to :
+    a vertex, and the part that it moves to
+share, queue, best, state :
+    weight that side 0 shall have; (n,) ids; (n,) ids, the best sides; seed of random numbers
+most, label, loads, favorite :
+    in `_join`, what a group may weigh; (n,) ids and weights of groups; (n,) the group wanted
+first, step, runs :
+    the order of the vertices, as `louvain.visits` takes it
+which, number :
+    in `_select`, the side to copy, and (n,) the new number of each vertex of it
+to_starts, to_ends, to_indices, to_values :
+    the lists that are written
+more, seen, met, most_looks :
+    in `_send_less`, (k,) and (k,) int64, (n,) ids, and the edges to look at for one vertex
 """
 
 # mypy: disable-error-code="no-untyped-def"

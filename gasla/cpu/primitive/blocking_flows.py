@@ -10,6 +10,33 @@ The flow of an edge is minus the flow of its partner. Its residual capacity is i
 
 Y. Dinitz: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
 Doklady 11 (1970).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) int64 and (m,) ids, adjacency lists
+numbers, back :
+    (m,) the number of each list entry's edge, and of each edge's reverse edge
+capacity, flow :
+    (m,) int64, by number of the edge
+level, marks :
+    (n,) int64, the layer of each vertex; (n,) uint8, 1 where it was reached
+at, arc :
+    (n,) int64, where to go on in each list; the places of the path's edges
+ahead, behind, queue :
+    (n,) ids, queues of the searches
+path :
+    (n,) ids, the vertices of a path from the source
+state :
+    (3,) int64, source, target, and the flow that was sent
+first, end, side :
+    the part of the queue that is the last layer; 1 from the source, -1 from the target
+near, far :
+    the last layer from the source, and the first one from the target
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -8,6 +8,33 @@ smaller root does not hook. There is no other cycle, as edges are totally ordere
 If there are many more edges than vertices, the lightest edges are tried first. Then most heavier edges are within a
 tree, and are read only once (V. Osipov, P. Sanders, J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm.
 ALENEX 2009).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices, weights :
+    (n + 1,), (m,) and (m,) adjacency lists; without `weights` all edges are equal
+limit :
+    largest weight of the edges that are tried first, or None
+parents, roots :
+    (n,) ids, the forest, and the roots of each thread
+best :
+    (n,) int64, the position in `left` of the lightest edge that each tree was offered, or -1
+left :
+    (m,) int64, positions in `indices` of the edges that may still join trees
+ends, others :
+    (m,) ids, the trees at both ends of these edges
+counts :
+    (8 * threads,) int64, the edges left to each thread, each in a cache line of its own
+taken :
+    (n,) int64, the edge by which each former root was hooked
+a, b, e, kept :
+    both ends of an edge, its position in `indices`, and the end of `left`
+first, last :
+    the range of this thread's roots
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -6,6 +6,35 @@ those that were tried before are bits, too; neighbors that precede the first ver
 candidate are dropped on the way, and a row with all candidates ends a branch.
 
 D. Eppstein, M. Löffler, D. Strash: Listing All Maximal Cliques in Large Sparse Real-World Graphs. JEA 18 (2013).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+tally, block_starts, total, limit, writers, entries, row_lengths :
+    the rows that are written, as `row_lists` has them
+writing :
+    this thread's writer, `entries` and `row_lengths`
+indptr, middles, heads :
+    (n + 1,) int64, (n,) int64 and (m,) ids; entries before `middles[v]` precede v
+least :
+    fewest vertices of a clique
+all_places, places :
+    (threads, n) and this thread's row: the number of each candidate
+all_rows :
+    (threads, rows, words) uint64, adjacency of candidates and of preceding vertices, as bits
+all_sets :
+    (threads, depth, 3, words) uint64, the sets `_CANDIDATES`, `_TRIED` and `_LEFT` at each depth
+all_counts, all_numbers :
+    (threads, depth) and (threads, rows) int64, how many preceding vertices exclude, and their rows
+bits :
+    a tuple of this thread's part of the four arrays before
+all_paths, path :
+    (threads, depth) ids and this thread's row: the clique so far
+v, first, count, words :
+    a vertex, the position and the number of its candidates, and the words of a row
 """
 
 # mypy: disable-error-code="no-untyped-def"

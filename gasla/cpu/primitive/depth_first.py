@@ -3,6 +3,29 @@
 R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
 T. Lengauer, R. E. Tarjan: A fast algorithm for finding dominators in a flowgraph. ACM TOPLAS 1 (1979).
 V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) int64 and (m,) ids, adjacency lists
+parents, numbers, low :
+    (n,) ids, the parent of each vertex in the search, its number, and its low point
+at :
+    (n,) int64, where to go on in each vertex's list
+starts, before, after :
+    ids of vertices to begin at; (n,) the vertices in preorder and in postorder
+labels, stack :
+    (n,) ids, the smallest vertex of each component, and the vertices of components that are still open
+order, place :
+    (n,) ids, the vertices by number or by degree, and the place of each in this order
+up, label, over, head, idom :
+    (n,) numbers in the search: parents, and the forest of `_dominate`
+degree, first :
+    (n,) remaining degrees, and (largest degree + 2,) where each degree begins in `order`
 """
 
 # mypy: disable-error-code="no-untyped-def"

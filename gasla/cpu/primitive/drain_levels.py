@@ -4,6 +4,27 @@ Threads meet only when a level is done, so a level of many steps, as on a grid, 
 with hubs have many levels, and threads would change the same degrees: there one thread removes vertices one by one.
 
 H. Kabir, K. Madduri: Parallel k-core decomposition on multicore platforms. IPDPS Workshops 2017.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) adjacency lists
+degrees :
+    (n,) ids, the remaining degree of each vertex, in the end its core number
+stay :
+    (n,) ids, the vertices above the level, in a part for each thread
+stacks, stack, top :
+    (threads, n) ids, this thread's row, and its end: vertices to remove
+words :
+    (8 * threads,) int64, the lowest degree that each thread has left, each in a cache line of its own
+level :
+    the degree at which vertices are removed
+shared :
+    whether several threads lower degrees, which then needs atomic operations
 """
 
 # mypy: disable-error-code="no-untyped-def"

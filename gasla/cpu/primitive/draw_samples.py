@@ -1,4 +1,31 @@
-"""Random samples of neighbors, and the prefix sums of weights by which weighted random walks choose edges."""
+"""Random samples of neighbors, and the prefix sums of weights by which weighted random walks choose edges.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices, edge_ids :
+    (n + 1,), (m,) and (m,) adjacency lists with the number of each entry's edge
+weights :
+    (m,) float64 prefix sums of each list's weights, and (m,) guide tables, or None
+ids :
+    (rows,) the vertices to draw for, or to number
+firsts, k :
+    (rows + 1,) where each row begins, or None if each has `k` entries
+row, key, replace :
+    number of the first row, hash of the seed, and whether an edge may be drawn twice
+neighbors, edges :
+    (entries,) what is drawn: first positions, then ids; the numbers of the edges, or None
+values, marks, after, places :
+    (m,) ascending values of each list; (rows,) what to look for; whether equal values are skipped; (rows,) int64
+    results
+count, known, total :
+    number of distinct vertices so far; (most,) these vertices; (1,) uint64, how many there are in the end
+table, at :
+    (2 * slots,) pairs of a vertex and its index, -1 where empty; (rows,) int64, the index of each vertex
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from typing import Any

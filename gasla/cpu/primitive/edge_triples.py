@@ -5,6 +5,33 @@ the vertices, unless both join the same two. The third edge is counted: edges be
 so that a short search from one of the two gives the number within the rest of the window.
 
 A. Paranjape, A. R. Benson, J. Leskovec: Motifs in Temporal Networks. WSDM 2017.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+src, dst, times, ends :
+    (m,) int64, both ends of each edge, its time, and the last time of a third edge after it
+places, place :
+    (m,) int64, the position of each edge in the lists of pairs, and that of one edge, or -1
+indptr, pair_times, larger, forward, pairs :
+    the arrays of `Events.pairs`, and a tuple of them
+leaving_indptr, leaving, left :
+    the arrays of `Events.leaving`, and a tuple of them
+arriving_indptr, arriving, arrived :
+    the arrays of `Events.arriving`, and a tuple of them
+all_indptr, all_times, others, backward, all_places :
+    the arrays of `Events.all`
+totals, total :
+    (threads, 36, 2) uint64, two words of a count for each pair of kinds, and this thread's part
+x, y, u, v :
+    vertices
+first, second, last :
+    times; edges after `first` (or `second`) and up to `last` count
+k, base :
+    the entry of `total` to add to
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -3,6 +3,35 @@
 A forest is an array: `parents[v]` is the parent of v, and a root is its own parent. A parent is never larger than its
 child, so a root is the smallest vertex of its tree. Many threads may run `link`: a root changes by compare-and-swap
 only. Paths are shortened by plain writes, which are safe in any order, since they always store an ancestor.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) adjacency lists
+indptr2, indices2 :
+    the same for the other direction, if `both` and not `symmetric`
+parents :
+    (n,) ids, the forest
+first, last :
+    positions within each list between which edges are linked
+known, largest :
+    root of the tree whose edges need not be read, or -1; (1,) where `_label` writes it
+joins :
+    whether the edges of a vertex are linked only until it has joined the known tree
+numbers, sizes :
+    (n,) the number of each vertex in a numbered forest, and the size of its subtree
+groups :
+    (n,) ids, the vertex of the forest that each vertex stands for
+symmetric, both :
+    whether the lists have both directions of each edge; whether the other lists are given
+counts :
+    (threads,) int64, roots in each thread's part
+grain :
+    number of vertices in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"

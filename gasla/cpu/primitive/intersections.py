@@ -5,6 +5,27 @@ It is marked in an array once for the group, and the entries of each shorter lis
 has few entries to look up, they are searched in the long list instead.
 
 N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14(1), 1985.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) sorted adjacency lists
+sources, targets :
+    (pairs,) ids
+longer, shorter :
+    (pairs,) ids, of each pair the vertex with the longer list, and the other one
+order :
+    positions of pairs, grouped by `longer`
+weights :
+    (n,) float64, the weight of each common neighbor, or None to count them
+totals :
+    (pairs,) int64 or float64, the result
+marks :
+    (threads, n), how often the list at hand has each vertex; all 0 between two groups
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -2,6 +2,29 @@
 
 Two lists are merged from the first neighbor above a bound; where one list is far longer, the entries of the short one
 are searched in it. A first pass counts the common neighbors, a second pass writes them.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) sorted adjacency lists
+sources, targets :
+    (pairs,) ids
+above :
+    (pairs,) ids, which the common neighbors must exceed, or empty
+counts, places, place :
+    (pairs,) int64, how many there are, and where the first of each pair goes; that of one pair
+vertices :
+    ids, the common neighbors of all pairs
+is_writing :
+    whether they are written, and not only counted
+are_edges :
+    (pairs,) bool, the result of `has_edges`
+i, i_end, j, j_end :
+    the ranges of two lists
 """
 
 # mypy: disable-error-code="no-untyped-def"

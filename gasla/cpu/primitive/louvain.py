@@ -12,6 +12,44 @@ V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of com
 Statistical Mechanics (2008).
 V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected communities. Scientific
 Reports 9 (2019).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+starts, ends, indices, values :
+    (n,), (n,), (m,) and (m,) adjacency lists; without `values` each edge weighs 1
+a, b :
+    (n,) float64, numbers of each vertex; its penalty in a community is `share` times `a` times the sum of `b`
+    there, and the other way round; without `b`, `share` times `a` times the sum of `a`
+sizes, most_size :
+    (n,) float64 sizes, or None, and what a community may have
+fixed :
+    (n,) bool, vertices that stay, or None
+label, within :
+    (n,) ids, the community of each vertex; the communities that it may not leave, or None
+share :
+    factor of the penalty
+first, step, runs :
+    the order of the vertices, as `visits` takes it
+due :
+    (n,) int32, how many neighbors of each vertex have moved since its last visit
+totals, near :
+    (n,) weights by community, 0 if not in use, and (n,) ids of those in use; in `_contract` a row per thread
+empty, members :
+    (n + 1,) labels that no vertex has, and (n,) how many vertices each label has
+sum_a, sum_b, sum_sizes :
+    (n,) float64, sums over each community
+v, low, high :
+    a vertex, and the positions of its list
+group, community, above :
+    (n,) ids, the group of each vertex, its community, and (groups,) the community of each group
+order, bounds, places :
+    (n,) vertices by group; (groups + 1,) where each group begins there, and where its edges begin
+to_ends, to_ids, to_values :
+    the lists of the groups that are written
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -6,6 +6,39 @@ is there an edge v -> w? Two methods give the same result:
 - where all lists are short, vertices are ordered by their ids, and lists are merged;
 - else they are ordered by degree, so that no vertex has many higher neighbors (`ByDegree`). The higher neighbors of v
   are marked in an array of bytes. For each lower neighbor u, the remainder of u's list behind v is looked up there.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (2m,) sorted adjacency lists; in `_probe` (n + 1,) and (m,), the lists of a `ByDegree`
+totals :
+    (threads,) int64, the triangles that each thread has counted
+counts :
+    (threads, n) int64, those at each vertex, or None
+grain :
+    number of vertices in a block
+share, shares :
+    this process counts the blocks whose number is `share` modulo `shares`
+by_degree :
+    (largest degree + 2,) int64, first counts of degrees, then the next rank of each
+ranks, vertices :
+    (n,) ids, the rank of each vertex by degree, and the vertex of each rank
+places :
+    (parts, n) uint64, counts of higher neighbors by part of the ranks, then where each part of a list begins
+bounds :
+    (parts + 1,) int64, the first rank of each part
+starts, heads, rest_starts, rests :
+    the other fields of the `ByDegree` that is filled; `ByDegree` describes them
+first, last :
+    the ranks of this part
+all_marks :
+    (threads, n) uint8, 1 at the entries of the list at hand
+closed :
+    (m,) int32, the triangles that each edge closes, or None
 """
 
 # mypy: disable-error-code="no-untyped-def"

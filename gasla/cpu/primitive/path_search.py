@@ -9,6 +9,45 @@ to the target is on the path, its in-neighbors have one way less.
 
 Bounded searches find cycles: from each vertex to itself by smaller ones, so that each cycle is found at its largest
 vertex. Their lists ascend.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, heads, in_indptr, tails, lists :
+    (n + 1,) int64 and (m,) ids, twice: out-neighbors and in-neighbors; a tuple of all four
+firsts :
+    (sources + 1,) int64, the number of the first edge of each search's first step
+sources, targets, target :
+    ids of both ends of each search, and of this one
+is_bounded, top :
+    whether vertices of the path are smaller than the source; the first id that no path visits
+count, grain :
+    number of first edges, and of those that a thread takes at once
+one_way :
+    whether only one direction of each cycle is listed
+least, most, deep, lengths :
+    fewest and most edges of a path, and the edges that the search looks ahead for; a tuple of the three
+share :
+    of the edges of the search forward, below which the search backward goes on
+far :
+    distance from the target up to which all vertices are known
+all_near, near :
+    (threads, n) int32, `deep` minus the distance to the target, where it is known
+all_queue, all_paths :
+    (threads, n + 1) and (threads, deep + 1) ids, the search backward, and the path
+all_places, path, at :
+    (threads, 3, deep + 1) int64 and rows of these: for each vertex on the path `_NEXT`, `_END`, `_KNOWN`
+all_closing, marks :
+    (threads, n) number of ways to close a path in two edges; a tuple of `near` and a row of these
+all_counts, counts :
+    (threads, 16) int64, two words of a count for each thread
+tally, block_starts, total, limit, writers, entries, row_lengths :
+    the rows that are written, as `row_lists` has them
+rows :
+    this thread's writer, and where rows and their lengths go
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -8,6 +8,35 @@ To find the neighbor to propose to, a list is searched. After `_SEARCHES` of the
 that a vertex which is rejected often does not read its list as often.
 
 F. Manne, M. Halappanavar: New Effective Multithreaded Matching Algorithms. IPDPS 2014.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) adjacency lists
+weights :
+    (m,) weight of each list entry
+degrees :
+    (n,) uint8, by which ties of weights are broken
+bars :
+    (n,) weight below which a vertex rejects
+suitors :
+    (n,) ids, the suitor of each vertex, or -1
+offers :
+    (n,) weight of the edge along which each vertex proposed last
+searches :
+    (n,) uint8, how often each list was searched before it became a heap
+heaps, sizes :
+    (m,) and (n,) heaps of positions, each in the place of the list, and their sizes
+grain :
+    number of vertices in a block
+u, v, k :
+    a vertex, its neighbor, and the position of the edge in `indices`
+low, high, size, at :
+    positions in the list of u, or in its heap
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -10,6 +10,44 @@ one. The longer list is marked in an array first, unless it is much longer: then
 deleted from the adjacency lists when more than half of the entries are removed edges.
 
 H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems. IEEE HPEC 2017.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices, counts :
+    (n + 1,), (2m,) and (2m,) sorted adjacency lists with the support of each entry's edge
+starts, ends :
+    (n,) positions at which the lists begin and end; removed edges are taken out, so lists become shorter
+ids :
+    (2m,) the number of each list entry's edge
+places :
+    (n,) the next entry of each list
+owners, others :
+    (m,) ids, both ends of each edge, first that of the longer list
+support :
+    (m,) triangles of each edge among those that remain; in the end its level
+states :
+    (m,) uint8, whether an edge stays, is removed in this round, or is gone
+all_marks, marks :
+    (threads, n) and this thread's row of it: 1 + the edge from the vertex at hand, or 0
+lists, stay, queue :
+    (2, m), and its rows: the edges that stay, and those to remove
+words, own :
+    the end of the queue at `_TAIL`, and for each thread, from `own` on, its lowest level and the number of edges
+    there
+grain :
+    number of vertices in a block
+first, last, level, low :
+    levels; `first` and `last` bound the levels to peel
+begin, end, start, stop, head, tail, k, high :
+    positions in a list or in the queue
+e, a, b :
+    numbers of edges
+shared :
+    whether several threads lower the support of edges, which then needs atomic operations
 """
 
 # mypy: disable-error-code="no-untyped-def"
