@@ -85,14 +85,14 @@ def imported(x: Any) -> Any:
 
 
 def moved(x: Any, device: Device) -> Any:
-    """`x` on a device: itself, or a copy if it is on the other one."""
+    """Return `x` on a device: itself, or a copy if it is on the other one."""
     if device_of(x) == device:
         return x
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
 def here(x: Any, device: Device) -> Any:
-    """`x` on a device (of several GPUs, the current one): itself, or a copy."""
+    """Return `x` on a device (of several GPUs, the current one): itself, or a copy."""
     if device == "cpu" or device_of(x) == "cpu":
         return moved(x, device)
     return x if x.device.id == array_module(x).cuda.Device().id else x.copy()  # CuPy copies to the current GPU
@@ -129,7 +129,7 @@ def as_bits(array: Any) -> Any:
 
 @cache
 def _half_kernels() -> tuple[Any, Any]:
-    """Kernels that convert any number to the bits of a float16, rounded once, and these bits to float32."""
+    """Return kernels that convert any number to the bits of a float16, rounded once, and these bits to float32."""
     cupy: Any = require_gpu()
     to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
     widened_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
@@ -160,7 +160,7 @@ _first_look = Lock()  # CuPy says that there is no GPU to a thread that asks whi
 
 @cache  # an error is not cached: CuPy may be installed later
 def require_gpu() -> ModuleType:
-    """CuPy, or an error that says what is missing."""
+    """Return CuPy. If something is missing, raise an error that says what."""
     try:
         import cupy
     except ImportError:

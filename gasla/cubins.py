@@ -115,7 +115,7 @@ def lend(cupy: ModuleType) -> None:
 
 @lru_cache(1)
 def _precompiling() -> tuple[str, ...]:
-    """Options by which NVRTC keeps the headers that it has read for the next kernel, if it knows these options.
+    """Return options by which NVRTC keeps the headers that it has read for the next kernel, if it knows these options.
 
     They are kept in a folder of this process, as their file has the same name in every process.
     """

@@ -87,7 +87,7 @@ class Running(Protocol):
         """Run to `until` asynchronously. Returns False, without side effects, if the engine cannot."""
 
     def known(self) -> dict[str, Any]:
-        """Attributes of the result of an asynchronous run that are known before its end."""
+        """Return attributes of the result of an asynchronous run that are known before its end."""
 
     def finish(self) -> None:
         """Wait for the end of an asynchronous run."""
@@ -229,7 +229,7 @@ class Primitives(Protocol):
         """Return the number of components, and the component of each vertex. A whole algorithm (Afforest)."""
 
     def number_trees(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph. A whole algorithm."""
+        """Return parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
         """Return the smallest and the largest value in each subtree of the trees that `number_trees` returns."""
@@ -256,13 +256,13 @@ class Primitives(Protocol):
         """Count the common out-neighbors of pairs of vertices, or add up their float64 weights."""
 
     def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
-        """Columns and values of the k largest entries of each row, padded with -1 and 0."""
+        """Return columns and values of the k largest entries of each row, padded with -1 and 0."""
 
     def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
         """List the common out-neighbors of pairs, above a bound each: the positions of pairs, and the vertices."""
 
     def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
-        """For each pair of vertices, whether there is an edge."""
+        """Return for each pair of vertices whether there is an edge."""
 
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
         """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
@@ -277,7 +277,7 @@ class Primitives(Protocol):
         """Return the level at which each edge of a simple graph is removed (`gasla.primitives.peel_edges`)."""
 
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
-        """Prefix sums of each list's weights, in float64, added in order."""
+        """Return prefix sums of each list's weights, in float64, added in order."""
 
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
         """Return guide tables as uint32.
@@ -302,10 +302,10 @@ class Primitives(Protocol):
         """
 
     def sample(self, lists: Adjacency, ids: Any, k: int, draws: Draws) -> Any:
-        """`k` random neighbors of each vertex, one row per vertex, padded with -1."""
+        """Return `k` random neighbors of each vertex, one row per vertex, padded with -1."""
 
     def sample_lists(self, lists: Adjacency, ids: Any, k: int, row: int, draws: Draws) -> tuple[Any, Any, Any]:
-        """Random neighbors of each vertex, the numbers of their edges, and their rows, counted from `row`.
+        """Return random neighbors of each vertex, the numbers of their edges, and their rows, counted from `row`.
 
         A vertex has `k` entries, or fewer if its list is shorter and not `replace`; by weight, -1 stands for an entry
         that no edge of positive weight is left for. The first vertex draws as row `row` of `sample` does.
@@ -579,7 +579,10 @@ def programs_only() -> AbstractContextManager[None]:
 
 
 def chooses_kernels() -> bool:
-    """Whether algorithms may run on one thread, without programs: not within `interpreted` and `programs_only`."""
+    """Return whether algorithms may run on one thread, without programs.
+
+    Within `interpreted` and `programs_only` they may not.
+    """
     return _chooses_kernels.get() and compiles()
 
 

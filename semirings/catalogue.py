@@ -144,7 +144,7 @@ def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
 
 
 def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
-    """(x is preferred to y, y is not preferred to x), where NaN is preferred to any number."""
+    """Return whether x is preferred to y, and whether y is not preferred to x. NaN is preferred to any number."""
     if _scalar_type(x).kind != "f":
         return less(x, y), ~less(y, x)
     at_most = np.less_equal if less is np.less else np.greater_equal  # False for NaN, which saves a comparison

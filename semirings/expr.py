@@ -352,7 +352,7 @@ def as_expr(value: Any) -> Expr:
 
 
 def item(container: Expr, index: int) -> Expr:
-    """Item `index` of a vector or tuple."""
+    """Return item `index` of a vector or tuple."""
     if container.op in ("vector", "tuple"):
         return container.args[index]
     if container.op == "each":

@@ -48,7 +48,7 @@ def is_tuple(value: Any) -> bool:
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
-    `a` where `condition` is true, else `b`: the replacement of a Python ``if``.
+    Return `a` where `condition` is true, else `b`. It replaces a Python ``if``.
 
     Both `a` and `b` are computed. They may be tuples, chosen item by item. A choice between two Python numbers is weak,
     like these: it takes the type of the next operand, while `numpy.where` makes it int64 or float64.
@@ -78,7 +78,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
-    """`where` for arrays and numbers."""
+    """Return `where` for arrays and numbers."""
     if isinstance(a, WeakArray) or isinstance(b, WeakArray):
         dtype = common_type([a, b])
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
@@ -90,12 +90,12 @@ def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
 
 @means(np.where)
 def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
-    """`numpy.where`, whose results are never weak."""
+    """Return `numpy.where`, whose results are never weak."""
     return settled(_where(condition, settled(a), settled(b)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
-    """`where` for symbols, item by item for tuples and vectors."""
+    """Return `where` for symbols, item by item for tuples and vectors."""
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
@@ -108,7 +108,7 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
-    """`where` of two tuples of equal length, with the names of the first that has names."""
+    """Return `where` of two tuples of equal length, with the names of the first that has names."""
     if not (is_tuple(a) and is_tuple(b) and len(a) == len(b)):
         given = " and ".join(str(value.type) if isinstance(value, Expr) else repr(value) for value in (a, b))
         raise TypeError(f"where(…, a, b) of {given}: both must be tuples of one length")
@@ -267,7 +267,7 @@ def _word(x: Any) -> Any:
 
 
 def splitmix64(state: Any, number: Any) -> Any:
-    """Output `number` of the generator SplitMix64 with seed `state`."""
+    """Return output `number` of the generator SplitMix64 with seed `state`."""
     z = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

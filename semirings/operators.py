@@ -63,7 +63,7 @@ class BinaryOp:
 
 
 def as_operator(op: BinaryOp | Callable[..., Any], name: str | None = None) -> BinaryOp:
-    """`op` itself, or a BinaryOp of a function, with the function's name unless `name` is given."""
+    """Return `op` itself, or a BinaryOp of a function, with the function's name unless `name` is given."""
     if isinstance(op, BinaryOp):
         return op
     return BinaryOp(name or getattr(op, "__name__", "op").strip("<>"), op)
@@ -196,7 +196,9 @@ class Monoid:
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
-        Whether the first gathered value is a valid result: the terminal is ANY, and the value is never the identity.
+        Return whether the first gathered value is a valid result.
+
+        The terminal must be ANY, and the value never the identity.
 
         `known` gives the bounds of symbols by name; see `semirings.bounds`.
 
@@ -265,7 +267,7 @@ class Monoid:
 
     def combination(self, type: Any, x: str = "x", y: str = "y") -> Expr:
         """
-        ``op(x, y)`` as an expression in two symbols of a type.
+        Return ``op(x, y)`` as an expression in two symbols of a type.
 
         Raises
         ------

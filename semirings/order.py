@@ -78,7 +78,7 @@ def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr)
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """`are_combined` for scalars."""
+    """Return `are_combined` for scalars."""
     if result.op == "cast":
         result = result.args[0]
     x, y = (Symbol(name, combined.type) for name in "xy")
@@ -107,7 +107,7 @@ def order_in(combined: Expr) -> Order:
 
 def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") -> bool:
     """
-    Whether `expr` is monotone: it never decreases if the symbols increase.
+    Return whether `expr` is monotone: it never decreases if the symbols increase.
 
     Overflow is ignored, and a factor that is not constant is taken to be positive.
 

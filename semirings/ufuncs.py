@@ -237,7 +237,7 @@ def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
 
 
 def select(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """`a` where the condition is true, else `b`, for scalars `a` and `b` of one type."""
+    """Return `a` where the condition is true, else `b`, for scalars `a` and `b` of one type."""
     condition = cast_expr(condition, BOOL)
     if condition.op == "constant":
         return a if condition.payload else b
@@ -302,7 +302,7 @@ def _power_operands(values: list[Any]) -> list[Any]:
 
 
 def _product(base: Expr, count: int) -> Expr:
-    """`base` multiplied by itself `count` times, by repeated squaring."""
+    """Return `base` multiplied by itself `count` times, by repeated squaring."""
     if count == 0:
         return constant(1, base.dtype)
     if count == 1:
@@ -313,7 +313,7 @@ def _product(base: Expr, count: int) -> Expr:
 
 
 def _kind(*args: Expr) -> str:
-    """NumPy's kind letter of the first argument's type."""
+    """Return NumPy's kind letter of the first argument's type."""
     return args[0].dtype.kind
 
 

@@ -100,14 +100,14 @@ class NeighborSampler(BaseSampler):
 
 
 def _arrays(given: Any) -> Any:
-    """Tensors as arrays, also those in a dict."""
+    """Return tensors as arrays, also those in a dict."""
     if isinstance(given, dict):
         return {name: each.numpy() for name, each in given.items()}
     return None if given is None else given.numpy()
 
 
 def _tensors(given: Any) -> Any:
-    """Arrays as tensors of int64, also those in a dict."""
+    """Return arrays as tensors of int64, also those in a dict."""
     if isinstance(given, dict):
         return {name: _tensors(each) for name, each in given.items()}
     return None if given is None else tensor(given.astype(np.int64, copy=False))

@@ -39,7 +39,7 @@ def warm() -> int:
 
 
 def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Arguments for a function: without weights, and with them."""
+    """Return arguments for a function: without weights, and with them."""
     needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
     yield needed
     for name in WEIGHTS:

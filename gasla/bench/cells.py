@@ -62,7 +62,7 @@ class Cell:
     against: tuple[str, ...] | None = None  # contestants to compare with; by default all others
 
     def medians(self, name: str) -> list[float]:
-        """For each source, the median over its calls."""
+        """Return for each source the median over its calls."""
         runs, count = self.entries[name].seconds, max(1, len(self.edges))
         return [median(runs[i::count]) for i in range(min(count, len(runs)))]
 
@@ -72,7 +72,7 @@ class Cell:
         return median(medians) if medians else None
 
     def gteps(self, name: str | None = None) -> float | None:
-        """Billions of edges traversed per second: the median over the sources."""
+        """Return billions of edges traversed per second: the median over the sources."""
         medians = self.medians(name or self.own)
         return median(e / s for e, s in zip(self.edges, medians)) / 1e9 if medians and self.edges else None
 

@@ -74,41 +74,41 @@ def as_given(answer: Any, _: list[int]) -> Any:
 
 
 def nothing(answer: Any, _: list[int]) -> Any:
-    """Nothing to compare: several different answers are correct (orders, maximal sets, walks)."""
+    """Return nothing to compare, as several different answers are correct (orders, maximal sets, walks)."""
     return answer[:0]
 
 
 def distances(values: Any, _: list[int]) -> Any:
-    """Distances, infinite for unreachable vertices."""
+    """Return distances, infinite for unreachable vertices."""
     values = values.astype(np.float64)
     return array_module(values).where(values < UNREACHED, values, np.inf)
 
 
 def smallest_members(labels: Any, _: list[int]) -> Any:
-    """For each vertex, the smallest vertex of its component."""
+    """Return for each vertex the smallest vertex of its component."""
     _, first, inverse = array_module(labels).unique(labels, return_index=True, return_inverse=True)
     return first[inverse]
 
 
 def shares(values: Any, _: list[int]) -> Any:
-    """Values scaled to sum 1: NetworKit's PageRank loses the rank of vertices without edges."""
+    """Return values scaled to sum 1: NetworKit's PageRank loses the rank of vertices without edges."""
     values = values.astype(np.float64)
     return values / values.sum()
 
 
 def unit(values: Any, _: list[int]) -> Any:
-    """Scores scaled to norm 1."""
+    """Return scores scaled to norm 1."""
     values = values.astype(np.float64)
     return values / float((values * values).sum()) ** 0.5
 
 
 def ascending(ids: Any, _: list[int]) -> Any:
-    """Ids, sorted."""
+    """Return ids, sorted."""
     return array_module(ids).sort(ids)
 
 
 def pairs(rows: Any, _: list[int]) -> Any:
-    """Unordered pairs of vertices, each as one number, sorted."""
+    """Return unordered pairs of vertices, each as one number, sorted."""
     rows = rows.astype(np.int64)
     return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
 
@@ -119,12 +119,12 @@ def levels_of(parents: Any, sources: list[int]) -> Any:
 
 
 def whole_numbers(values: Any, _: list[int]) -> Any:
-    """Counts, as int64."""
+    """Return counts, as int64."""
     return values.astype(np.int64)
 
 
 def up_to_a_factor(values: Any, sources: list[int]) -> Any:
-    """Scores relative to the largest, without sources: peers scale undirected graphs and sources differently."""
+    """Return scores relative to the largest, without sources: peers scale undirected graphs and sources differently."""
     values = values.astype(np.float64)
     values[array_module(values).asarray(sources)] = 0
     largest = float(values.max())
@@ -183,7 +183,7 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
 
 
 def size(graph: gasla.Graph) -> Any:
-    """Numbers of vertices and of stored edges."""
+    """Return numbers of vertices and of stored edges."""
     return np.array([graph.n, graph.m])
 
 
@@ -198,7 +198,7 @@ def ends(graph: BenchmarkGraph) -> dict[str, int]:
 
 
 def ranks(g: BenchmarkGraph, **options: Any) -> Any:
-    """PageRank with a fixed number of iterations, as for the peers: the tolerance is 0."""
+    """Return PageRank with a fixed number of iterations, as for the peers: the tolerance is 0."""
     return gasla.pagerank(
         g.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32, **options
     )

@@ -135,7 +135,7 @@ def load_file(name: str, device: Device) -> Any:
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
-    """`given` as a list. Raise ValueError for an unknown name."""
+    """Return `given` as a list. Raise ValueError for an unknown name."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
         raise ValueError(f"{option} {wrong[0]}: expected names among {', '.join(right)}{meant(wrong[0], right)}")

@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Options of all algorithms."""
+    """Add the options of all algorithms."""
     data.add_reading(parser)
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
@@ -44,7 +44,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def add_device(parser: ArgumentParser) -> None:
-    """Options of all commands that compute."""
+    """Add the options of all commands that compute."""
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
@@ -100,7 +100,7 @@ def on_host(answer: Any) -> Any:
 
 
 def statistics(verb: Verb, answered: Answered, times: dict[str, float]) -> Iterator[str]:
-    """Lines with sizes, iterations, edges, times, TEPS, and the hardware and software."""
+    """Yield lines with sizes, iterations, edges, times, TEPS, and the hardware and software."""
     graph, edges = answered.graph, (verb.edges or traversed)(answered)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
     if (iterations := verb.iterations(answered)) is not None:
@@ -113,7 +113,7 @@ def statistics(verb: Verb, answered: Answered, times: dict[str, float]) -> Itera
 
 
 def provenance() -> str:
-    """Versions, threads and processor, as one line."""
+    """Return versions, threads and processor, as one line."""
     import platform
 
     import llvmlite

@@ -65,7 +65,7 @@ def _is_number(text: str) -> bool:
 
 
 def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
-    """Options of commands that read a graph."""
+    """Add the options of commands that read a graph."""
     parser.add_argument(
         "graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads, town"
     )
@@ -285,7 +285,7 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
 
 
 def called(graph: Named) -> dict[str, Array]:
-    """Columns with the names of vertices, if any."""
+    """Return columns with the names of vertices, if any."""
     if graph.graph.names is not None:
         return {"name": graph.graph.names}
     if graph.airports is not None:

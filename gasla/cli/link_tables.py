@@ -34,7 +34,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_split(options: Namespace) -> int:
-    """`gasla split-edges`."""
+    """Run `gasla split-edges`."""
     targets = [_checked(path) for path in options.outputs]
     try:
         fractions = [float(word) for word in options.fractions.split(",")]
@@ -55,7 +55,7 @@ def run_split(options: Namespace) -> int:
 
 
 def run_negative(options: Namespace) -> int:
-    """`gasla negative-edges`."""
+    """Run `gasla negative-edges`."""
     target = _checked(options.output)
     with bar(f"reading {options.graph}"):
         graph = data.load(options).graph

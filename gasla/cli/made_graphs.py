@@ -36,7 +36,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_nearest(options: Namespace) -> int:
-    """`gasla nearest-neighbors-graph`."""
+    """Run `gasla nearest-neighbors-graph`."""
     from gasla import io
 
     io.format_of(data.check_target(options.output), to_write=True)
@@ -47,7 +47,7 @@ def run_nearest(options: Namespace) -> int:
 
 
 def run_project(options: Namespace) -> int:
-    """`gasla project`."""
+    """Run `gasla project`."""
     from gasla import io
     from gasla.graph.io import unstored
     from gasla.graph.io.formats import NAMES_OF_VERTICES

@@ -25,7 +25,7 @@ class Parser(ArgumentParser):
         self.exit(2, f"{self.prog}: {' '.join(message.split())} ({self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As in ArgumentParser, but an unknown option is an error of the command, with a suggestion."""
+        """Parse arguments as ArgumentParser does. An unknown option is an error of the command, with a suggestion."""
         options, unknown = super().parse_known_args(args, namespace)
         for word in unknown:
             if word.startswith("-"):

@@ -24,7 +24,7 @@ def count(word: str) -> int:
 
 
 def aligned(rows: Mapping[str, object]) -> Iterator[str]:
-    """Names and values, aligned.
+    """Yield names and values, aligned.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_info(options: Namespace) -> int:
-    """`gasla info`."""
+    """Run `gasla info`."""
     with bar(f"reading {options.graph}"):
         named = data.load(options)
     with bar("computing properties"):
@@ -111,7 +111,7 @@ def _degrees(graph: Any) -> Iterator[str]:
 
 
 def run_generate(options: Namespace) -> int:
-    """`gasla generate`."""
+    """Run `gasla generate`."""
     from gasla import datasets, io
 
     io.format_of(data.check_target(options.output), to_write=True)
@@ -125,7 +125,7 @@ def run_generate(options: Namespace) -> int:
 
 
 def run_convert(options: Namespace) -> int:
-    """`gasla convert`."""
+    """Run `gasla convert`."""
     from gasla import io
     from gasla.graph.io import unstored
     from gasla.graph.io.formats import NAMES_OF_VERTICES
@@ -153,7 +153,7 @@ def run_convert(options: Namespace) -> int:
 
 
 def convert_to_folder(options: Namespace) -> int:
-    """`gasla convert` to a folder: in bounded memory, and with names."""
+    """Run `gasla convert` to a folder, in bounded memory and with names."""
     from gasla import io
 
     is_shipped = options.graph in data.SHIPPED and not Path(options.graph).exists()
@@ -169,7 +169,7 @@ def convert_to_folder(options: Namespace) -> int:
 
 
 def run_demo(options: Namespace) -> int:
-    """`gasla demo`."""
+    """Run `gasla demo`."""
     from gasla.demo import airports as demo
 
     if not options.no_map:

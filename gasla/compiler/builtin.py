@@ -225,7 +225,7 @@ def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
 
 @builtin
 def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """`a if condition else b` without a branch: both are computed."""
+    """Return `a if condition else b` without a branch: both are computed."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     condition = emit.settled(node.args[0], condition)
     if condition.type.scalar != BOOL:
@@ -237,7 +237,7 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """`select`, hidden from LLVM, which would otherwise turn it into a branch."""
+    """Return what `select` does, hidden from LLVM, which would otherwise turn it into a branch."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     kind, word, hidden = a.type, Type("u", a.type.bits), [a, b]
     if kind.kind == "f":
@@ -248,7 +248,7 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
 
 
 def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, name: str) -> Operand:
-    """As in Python, also for NaN: the second if it is less (or greater) than the first, else the first."""
+    """Return the second if it is less (or greater) than the first, else the first, as in Python, also for NaN."""
     if more:
         inner = ast.copy_location(ast.Call(node.func, node.args[1:], []), node)
         return _extreme(emit, node, a, _extreme(emit, inner, b, *more, name=name), name=name)

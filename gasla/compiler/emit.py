@@ -405,7 +405,7 @@ class Emitter:
         return self.call(kind, name, values, flags, marks)
 
     def labels(self, *names: str) -> list[str]:
-        """New labels."""
+        """Return new labels."""
         self._count += 1
         return [f"{name}.{self._count}" for name in names]
 
@@ -928,7 +928,7 @@ class Emitter:
         return self.compare(what, a, b)
 
     def _chained(self, node: Any) -> ast.BoolOp:
-        """`a < b < c` as `a < b and b < c`, with names for a and b, which are evaluated once."""
+        """Evaluate `a < b < c` as `a < b and b < c`, with names for a and b, which are evaluated once."""
         names = []
         for side in (node.left, node.comparators[0]):
             (name,) = self.labels("side")
@@ -996,7 +996,7 @@ class Emitter:
         return self.make(BOOL, f"phi i1 [ true, %{yes} ], [ false, %{no} ]")
 
     def _e_IfExp(self, node: Any) -> Operand:
-        """`a if c else b`, of the common type of both sides."""
+        """Return `a if c else b`, of the common type of both sides."""
         yes, no, first, second, end = self.labels("yes", "no", "first", "second", "end")
         decided = self.test(node.test, yes, no)
         if decided is not None:
@@ -1152,7 +1152,7 @@ class Emitter:
     def fill(
         self, node: Any, source: Any, start: Value, lengths: list[Value], indices: list[Any], value: Operand
     ) -> None:
-        """`a[...] = value`: a loop over each dimension with a slice or without an index."""
+        """Emit `a[...] = value`: a loop over each dimension with a slice or without an index."""
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
@@ -1716,7 +1716,10 @@ def _declared(record: Any) -> dict[str, Any]:
 
 @functools.cache
 def _cases(node: ast.Match) -> Any:
-    """Compiled Python that sets `_case` to the number of the case that matches `_subject`, and binds its names."""
+    """Return compiled Python that sets `_case` to the number of the case that matches `_subject`.
+
+    It binds its names.
+    """
     bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
     cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
     tree = ast.Module([ast.Match(ast.Name("_subject", ast.Load()), cases)], [])
@@ -1746,7 +1749,7 @@ def item(value: Value, k: int) -> Operand:
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Values as a list of arguments in LLVM IR."""
+    """Return values as a list of arguments in LLVM IR."""
     return ", ".join(value.typed for value in values if value.names)
 
 

@@ -522,6 +522,6 @@ def _imports(text: str) -> Iterator[str]:
 
 @functools.cache
 def _is_module(name: str) -> bool:
-    """Whether there is a file of a module, imported or not: a key must not depend on what a process has imported."""
+    """Return whether there is a file of a module. A key must not depend on what a process has imported."""
     path = _ROOT.joinpath(*name.split("."))
     return path.with_name(f"{path.name}.py").is_file() or (path / "__init__.py").is_file()

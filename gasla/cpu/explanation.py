@@ -27,7 +27,7 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
 
 
 def _tables(runs: Prepared) -> list[str]:
-    """Sentences on the tables of reductions by key."""
+    """Return sentences on the tables of reductions by key."""
     if runs.plan.keyed is None:
         return []
     tables = [runs._shapes[name] for name in TABLES]
@@ -37,7 +37,7 @@ def _tables(runs: Prepared) -> list[str]:
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
-    """Sentences on the number of threads, and on short lists."""
+    """Return sentences on the number of threads, and on short lists."""
     lines, least = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < least:
         lines.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")

@@ -64,7 +64,7 @@ def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
 
 @functools.cache
 def _result() -> Any:
-    """SciPy's result type, which has no public name."""
+    """Return SciPy's result type, which has no public name."""
     from scipy.sparse import csr_array
 
     return type(passthrough.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))

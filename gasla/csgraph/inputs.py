@@ -140,7 +140,7 @@ def both_ways(graph: Graph) -> Graph:
 
 
 def sources_of(indices: Any, n: int) -> np.ndarray:
-    """Sources as in SciPy: negative ones count from the end, None means all vertices."""
+    """Return sources as SciPy does. Negative ones count from the end, and None means all vertices."""
     if indices is None:
         return np.arange(n, dtype=np.int32)
     sources = np.array(moved(indices, "cpu") if array_module(indices) is not np else indices, dtype=np.int64)

@@ -182,11 +182,11 @@ def _sums(m: Any, axis: int) -> Any:
 
 
 def _roots(weights: Any) -> Any:
-    """Square roots, with 1 in place of 0."""
+    """Return square roots, with 1 in place of 0."""
     xp: Any = array_module(weights)
     return xp.where(weights == 0, 1, xp.sqrt(weights))
 
 
 def _scaled(factors: Any, v: Any) -> Any:
-    """Each row of a matrix, or entry of a vector, times its factor."""
+    """Return each row of a matrix, or entry of a vector, times its factor."""
     return factors * v if v.ndim == 1 else factors[:, None] * v

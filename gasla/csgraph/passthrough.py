@@ -71,7 +71,7 @@ def sparing(reason: str, csgraph: Any) -> str:
 
 
 def _pass_on(name: str) -> Callable[..., Any]:
-    """SciPy's function, rejecting CuPy's arrays."""
+    """Return SciPy's function, rejecting CuPy's arrays."""
 
     @wraps(SCIPY[name])
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -82,7 +82,7 @@ def _pass_on(name: str) -> Callable[..., Any]:
 
 @wraps(SCIPY["construct_dist_matrix"])
 def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """SciPy's function, rejecting predecessors that lead out of the graph or form a cycle."""
+    """Return SciPy's function, rejecting predecessors that lead out of the graph or form a cycle."""
     if array_module(predecessors) is np:
         _require_trees(np.asarray(predecessors))
     return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
@@ -90,7 +90,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: A
 
 @wraps(SCIPY["reconstruct_path"])
 def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """SciPy's function, rejecting predecessors that aren't finite, which it would read as any number."""
+    """Return SciPy's function, rejecting predecessors that aren't finite, which it would read as any number."""
     if array_module(predecessors) is np and not np.isfinite(predecessors).all():
         raise ValueError("predecessors are not all finite; expected vertices, or -9999 for none")
     return by_scipy("reconstruct_path", "passed through", csgraph, predecessors, *args, **kwargs)

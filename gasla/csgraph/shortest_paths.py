@@ -231,7 +231,7 @@ def yen(
 
 
 def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
-    """SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none returned."""
+    """Call SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none is returned."""
     each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)  # SciPy makes room for K paths
     require_room("the result has", K, each, "cpu", "a smaller K")
     result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
@@ -357,14 +357,14 @@ def _as_lengths(levels: Any) -> Any:
 
 
 def _before(parents: Any, sources: list[int]) -> Any:
-    """Predecessors in SciPy's form."""
+    """Return predecessors in SciPy's form."""
     predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     predecessors[sources] = NONE
     return predecessors
 
 
 def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
-    """Distances from the nearest source, predecessors, and the nearest source."""
+    """Return distances from the nearest source, predecessors, and the nearest source."""
     each, cutoff = sources.ravel().tolist(), _cutoff(limit)
     if not return_predecessors:
         return sssp(graph, each, cutoff=cutoff, dtype=np.float64)

@@ -110,7 +110,7 @@ def picture_format(path: str | Path) -> str:
 
 
 def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
-    """Equal Earth coordinates of points given in degrees.
+    """Return Equal Earth coordinates of points given in degrees.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
 
 
 def _from_center(longitude: Array) -> Array:
-    """Degrees from the central meridian: -180 at the left edge of the map and 180 at the right."""
+    """Return degrees from the central meridian: -180 at the left edge of the map and 180 at the right."""
     return (longitude - CENTER + 180) % 360 - 180
 
 

@@ -26,7 +26,7 @@ primitives = DistributedPrimitives
 
 
 def explain(runs: Any, program: Any, graph: Any) -> list[str]:
-    """Sentences on what runs of the program do, and why."""
+    """Return sentences on what runs of the program do, and why."""
     lines, are_all = one_card.sentences(program, graph, runs.options)
     return lines if are_all else [*lines, *sentences(program, graph, runs.options)]
 

@@ -135,7 +135,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
 
 
 def divide(handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]]) -> dict[str, BlockArray]:
-    """Whole arrays on a GPU of this process as arrays in blocks, which stay there, by the bounds of the blocks."""
+    """Divide whole arrays on a GPU of this process into blocks, which stay there, by the bounds of the blocks."""
     for rank, member in enumerate(handle.ranks.members()):
         member.kept[handle.key] = {name: array[cuts[rank] : cuts[rank + 1]] for name, (array, cuts) in arrays.items()}
     return {name: BlockArray(handle, name, array.shape, array.dtype) for name, (array, _) in arrays.items()}

@@ -151,7 +151,7 @@ class Ranks(Protocol):
         """
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Dask futures of `function(rank, *arguments)` on each rank. Return None if ranks are not Dask workers."""
+        """Return Dask futures of `function(rank, *arguments)` on each rank, or None if ranks are not Dask workers."""
 
     def leave(self, error: BaseException | None) -> None:
         """End the use of the ranks. `error` is an exception to report to the others, if any."""

@@ -340,7 +340,7 @@ class Graph(OneGraph):
         return np.array(self.ranks.each(_report, self.handle.key)[0], REPORT)
 
     def _properties(self, weighted: bool = False) -> dict[str, bool]:
-        """Properties computed by all ranks, cached."""
+        """Return properties computed by all ranks, cached."""
         key = "properties", weighted
         properties = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]
         return self.kept(key, lambda _: properties)
@@ -517,7 +517,7 @@ class Graph(OneGraph):
         raise not_whole("copies and pickles")
 
     def notice_values(self) -> None:
-        """Nothing to do: callers can't write into values on ranks."""
+        """Do nothing, because callers can't write into values on ranks."""
 
     def to(self, device: Any) -> "Graph":
         """Return the graph itself. Raise ValueError for the GPU."""
@@ -642,7 +642,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 
 def _free(rank: Rank) -> int:
-    """Bytes of memory that are available to a rank, or -1 if the system doesn't say."""
+    """Return bytes of memory that are available to a rank, or -1 if the system doesn't say."""
     free = available(rank.device)
     return -1 if free is None else free
 

@@ -116,7 +116,10 @@ class Column(NamedTuple):
 
 
 def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, Any]:
-    """What to send to the ranks for each column of `Graph.with_edge_attributes`, checked as far as it is here."""
+    """Return what to send to the ranks for each column of `Graph.with_edge_attributes`.
+
+    Check it as far as it is here.
+    """
     sent: dict[str, Any] = {}
     for name, column in given.items():
         if isinstance(column, BlockArray | EdgeValues) and column.handle.ranks is not ranks:

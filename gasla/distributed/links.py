@@ -149,7 +149,7 @@ def first_text(communicator: Communicator, text: str) -> str:
 
 
 def _shared_card(communicator: Communicator) -> str:
-    """Says if two ranks have the same GPU, which NCCL refuses."""
+    """Return an obstacle if two ranks have the same GPU, which NCCL refuses."""
     where = host_key() + b" " + peers().shared_memory.bus_id()
     cards = share_bytes(communicator, where)
     return "processes share a GPU" if len(set(cards)) < len(cards) else ""

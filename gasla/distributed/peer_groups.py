@@ -66,13 +66,13 @@ class OneProcess:
         return Shared([address(memory) for memory in memories])
 
     def watch(self, number: int, superstep: int) -> None:
-        """Called while kernels run. There is no other process to hear of."""
+        """Do nothing while kernels run, because there is no other process to hear of."""
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Called when a kernel has ended too early. There is no other process that could have ended it."""
+        """Do nothing when a kernel has ended too early, because there is no other process that could have ended it."""
 
     def fail(self, number: int, superstep: int) -> None:
-        """Nothing to do: this process stops all kernels itself."""
+        """Do nothing, because this process stops all kernels itself."""
 
 
 class Processes:
@@ -143,7 +143,7 @@ class Processes:
         return problem
 
     def _watch_processes(self) -> None:
-        """From now on notice when another process ends. Where the system can't tell, the launcher has to."""
+        """Notice from now on when another process ends. Where the system can't tell, the launcher has to."""
         processes = self.gather([np.array([os.getpid()], np.int64)])
         for rank, (pid,) in enumerate(processes):
             if rank not in self.here and hasattr(os, "pidfd_open"):
@@ -237,7 +237,7 @@ class Processes:
         return shared, problem
 
     def watch(self, number: int, superstep: int) -> None:
-        """Called while the kernel of a meeting runs: raises if another process has failed or ended."""
+        """Raise an error if another process has failed or ended. This is called while the kernel of a meeting runs."""
         self._communicator.superstep = superstep  # for errors
         if self._communicator.is_warned(number):
             raise PeerFailed
@@ -247,7 +247,7 @@ class Processes:
             raise ChildProcessError(f"{where}: the process has ended, while the others wait for its GPU")
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Called when a kernel has ended too early: as `watch`, for a while.
+        """Look for a failure as `watch` does, for a while. This is called when a kernel has ended too early.
 
         If another process has stopped its kernel, this one has ended with it, perhaps before the warning comes.
         """

@@ -69,7 +69,7 @@ def require_room(graph: Any) -> None:
 
 
 def bytes_of_replica(graph: Any) -> int:
-    """Bytes for the whole graph with its neighbor lists."""
+    """Return bytes for the whole graph with its neighbor lists."""
     value = 0 if graph.values is None else graph.values.dtype.itemsize
     columns = graph.m * sum(kind.itemsize for kind in graph.edge_attributes.types.values())
     return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize + columns)

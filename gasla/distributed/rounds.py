@@ -39,7 +39,7 @@ class Rounds:
         self.host = socket.gethostname()
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """One round: send each rank its part, and return the part received from each."""
+        """Send each rank its part in one round, and return the part received from each."""
         raise NotImplementedError
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:

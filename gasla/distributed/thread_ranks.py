@@ -216,4 +216,4 @@ class ThreadRanks:
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -57,7 +57,7 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
 
 
 def loop(plan: GpuPlan) -> list[str]:
-    """Sentences on which loop the kernel has, and how threads divide vertices and edges among themselves."""
+    """Return sentences on which loop the kernel has, and how threads divide vertices and edges among themselves."""
     variant, lines = plan.variant, []
     if variant.small:
         lines.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")

@@ -60,7 +60,7 @@ class Adjacency:
 
     @classmethod
     def grouped(cls, keys: Array, others: Array, n: int) -> Adjacency:
-        """Lists of `others` by key, each in the order of the input."""
+        """Return lists of `others` by key, each in the order of the input."""
         return cls(*lists_on(keys).group(keys, others, n))
 
     @property
@@ -69,14 +69,14 @@ class Adjacency:
         return device_of(self.indptr)
 
     def to(self, device: Device) -> Adjacency:
-        """Itself if the arrays are on that device, else a copy there."""
+        """Return itself if the arrays are on that device, else a copy there."""
         if device == self.device:
             return self
         ids = None if self.edge_ids is None else moved(self.edge_ids, device)
         return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
     def owners(self) -> Array:
-        """For each entry, the vertex in whose list it is."""
+        """Return for each entry the vertex in whose list it is."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
     def row(self, v: int) -> Array:

@@ -71,7 +71,10 @@ def are_names(given: Any) -> bool:
 
 
 def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
-    """Vertices, which may repeat, as an array of ids, checked, on the graph's device. `name` is the argument's."""
+    """Return vertices, which may repeat, as an array of ids, checked, on the graph's device.
+
+    `name` is the argument's.
+    """
     require_several(name, given)
     ids = as_array(name, translate_vertices(graph, given, name))
     ids = ids if ids.size else ids.astype(np.int64)
@@ -185,7 +188,9 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
 
 
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
-    """`check_weights`, but returns bounds of the weights: for bool and unsigned weights, the bounds of the type.
+    """Return bounds of the weights, after `check_weights`.
+
+    For bool and unsigned weights, these are the bounds of the type.
 
     On a GPU, weights that a caller may have written to are read in each call, by one kernel that is waited for; if they
     changed, what was derived from them is discarded. Otherwise, as in host memory (``stream=True``), the range is
@@ -288,7 +293,7 @@ def _as_numbers(name: str, given: Any) -> Any:
 
 
 def new_edges(graph: Graph) -> tuple[Any, Any]:
-    """Sources and targets of the inserted edges, for runs whose `start` is a result without them."""
+    """Return sources and targets of the inserted edges, for runs whose `start` is a result without them."""
     change = graph.change
     if change is None:
         raise ValueError(

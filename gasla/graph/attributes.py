@@ -71,7 +71,7 @@ class Attributes:
         return self._columns.keys()
 
     def items(self) -> Iterator[tuple[str, Array]]:
-        """Names and columns, in order."""
+        """Return names and columns, in order."""
         return ((name, self[name]) for name in self)
 
     def columns(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Attributes:
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
-        """Numbers of the type of a column, as dates if those of the column are dates."""
+        """Return numbers of the type of a column, as dates if those of the column are dates."""
         return numbers if (kind := self.time_types.get(name)) is None else TimeColumn(numbers, kind)
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Attributes:
         return Attributes(self.of, {**self._columns, name: values}, self.types, self.time_types)
 
     def mapped(self, function: Callable[[str, Array], Array]) -> Attributes:
-        """Attributes of another graph, each computed by a function of its name and column when it is first read."""
+        """Return attributes of another graph. A function of name and column computes each when it is first read."""
         if not self:
             return self
 

@@ -122,7 +122,7 @@ def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new
 def _merged(
     lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
 ) -> tuple[Adjacency, Array | None]:
-    """Lists without the removed edges, with the new edges appended to each, and their values if given.
+    """Return lists without the removed edges, with the new edges appended to each, and their values if given.
 
     `new` and `ends` (the latter of all edges of the new graph) have first the vertex in whose list an edge is, then the
     neighbor. Edge numbers not computed yet stay lazy.
@@ -195,7 +195,7 @@ def _between(graph: Lists, sources: Any, targets: Any) -> Array:
 
 
 def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
-    """Sources, targets and values of the inserted edges, in the graph's types."""
+    """Return sources, targets and values of the inserted edges, in the graph's types."""
     xp = module_of(graph.device)
     if given is None:
         empty = xp.zeros(0, graph.id_dtype)
@@ -219,7 +219,7 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
 
 
 def _as_held(weights: Array, dtype: np.dtype[Any], name: str = "weights") -> Array:
-    """Weights converted to the type of the graph's values. Raise TypeError if that changes them."""
+    """Convert weights to the type of the graph's values. Raise TypeError if that changes them."""
     held = weights.astype(dtype)
     both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"
     fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def _noted(make: Callable[[Values], T]) -> once_property[T]:
-    """`finished_property` that first records the checksum of the values, because callers may write into the array."""
+    """Return a `finished_property` that first records the checksum of the values. Callers may write into the array."""
 
     @wraps(make)
     def made(values: Values) -> T:

@@ -225,7 +225,7 @@ class Graph(Whole):
         n: int | None = None,
         combine: Monoid | None = None,
     ) -> Self:
-        """Graph with the edges ``src[e] -> dst[e]``, numbered in that order.
+        """Return a graph with the edges ``src[e] -> dst[e]``, numbered in that order.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Graph(Whole):
 
     @classmethod
     def from_csr(cls, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike | None = None) -> Self:
-        """Graph of raw CSR arrays: the out-neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
+        """Return a graph of raw CSR arrays: the out-neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
 
         Examples
         --------
@@ -410,7 +410,7 @@ class Graph(Whole):
         rows: Sequence[Any] | None = None,
         columns: Sequence[Any] | None = None,
     ) -> Self:
-        """Bipartite graph of a rectangular matrix or a table, with edges from one side to the other.
+        """Return a bipartite graph of a rectangular matrix or a table, with edges from one side to the other.
 
         Parameters
         ----------
@@ -566,7 +566,7 @@ class Graph(Whole):
 
     @classmethod
     def from_edge_index(cls, edge_index: ArrayLike, edge_weight: ArrayLike | None = None, n: int | None = None) -> Self:
-        """Graph from the ``edge_index`` of PyTorch Geometric: row 0 has the sources, row 1 the targets.
+        """Return a graph from the ``edge_index`` of PyTorch Geometric: row 0 has the sources, row 1 the targets.
 
         Parameters
         ----------
@@ -671,7 +671,7 @@ class Graph(Whole):
         return libraries.to_networkx(edges, self._is_directed(edges, directed), self.has_parallel_edges)
 
     def _is_directed(self, edges: Edges, directed: Any) -> bool:
-        """Whether a graph of another library is directed: as given, or if an edge lacks an equal reverse edge."""
+        """Return whether a graph of another library is directed: as given, or as an edge lacks an equal reverse."""
         if directed is not None and not isinstance(directed, bool):
             raise TypeError(f"directed is {directed!r}; expected True, False or None")
         if directed:
@@ -742,7 +742,7 @@ class Graph(Whole):
         return edges
 
     def _plain(self, attributes: Chosen) -> Edges:
-        """Edges, values, names, and the chosen attributes, on the host."""
+        """Return edges, values, names, and the chosen attributes, on the host."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
@@ -1139,7 +1139,7 @@ class Graph(Whole):
         return graph
 
     def _again(self) -> Self:
-        """Another Graph object with the same edges, values, names and attributes, and an empty cache."""
+        """Return another Graph object with the same edges, values, names and attributes, and an empty cache."""
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(self.lists, self.valued.each)
         graph.valued, graph.naming, graph.origin = self.valued, self.naming, self.origin
@@ -1725,7 +1725,7 @@ class Graph(Whole):
         return known or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Sources and targets of the edges inserted since `edition`. Return None if anything else changed, too."""
+        """Return sources and targets of the edges inserted since `edition`, or None if anything else changed, too."""
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
             return None
@@ -1854,7 +1854,7 @@ class Graph(Whole):
         return f"Graph(n={self.n}, m={self.m}, values={self.value_type}{columns}{where})"
 
     def _repr_html_(self) -> str:
-        """HTML for notebooks: size, types, and a histogram of out-degrees."""
+        """Return HTML for notebooks: size, types, and a histogram of out-degrees."""
         kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
         kind["weights"] = "none" if self.value_type is None else str(self.value_type)
         for attributes in filter(None, (self.edge_attributes, self.vertex_attributes)):
@@ -1887,7 +1887,7 @@ def is_undirected(graph: Graph, weighted: bool) -> bool:
 
 
 def as_graph(x: Any) -> Graph:
-    """`x` itself if it is a Graph, else ``Graph(x)``. Every algorithm calls this first.
+    """Return `x` itself if it is a Graph, else ``Graph(x)``. Every algorithm calls this first.
 
     Examples
     --------
@@ -1904,7 +1904,10 @@ def as_graph(x: Any) -> Graph:
 
 
 def whole_graph(x: Any) -> Graph:
-    """`as_graph` for what needs all edges in one process: TypeError for a distributed graph, before anything else."""
+    """Return `as_graph` for what needs all edges in one process.
+
+    Raise TypeError for a distributed graph, before anything else.
+    """
     graph = as_graph(x)
     graph.require_whole()
     return graph

@@ -55,12 +55,12 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """For each entry, the vertex in whose list it is."""
+    """Return for each entry the vertex in whose list it is."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
 
 
 def count_ids(ids: Array, n: int) -> Array:
-    """np.bincount by chunks, because it would convert all ids to int64 at once."""
+    """Count ids as np.bincount does, but by chunks, because it would convert all ids to int64 at once."""
     step = max(_CHUNK, n)
     counts = np.zeros(n, np.int64)
     for start in range(0, len(ids), step):
@@ -142,7 +142,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
-    """`gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on."""
+    """Return `gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on."""
     from gasla.graph import symmetry
 
     return symmetry.imbalance(indptr, indices, values, first)

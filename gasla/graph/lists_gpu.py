@@ -65,7 +65,7 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Lists of `others` by key, each ascending, then in the order of the input."""
+    """Return lists of `others` by key, each ascending, then in the order of the input."""
     if len(keys) > MOST_AT_ONCE:
         return transpose(*group(others, keys, n))
     packed = _packed(keys, others.astype(np.uint32), n)
@@ -95,7 +95,7 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def _count(keys: Array, n: int) -> Array:
-    """Offsets of the lists that `keys` make."""
+    """Return offsets of the lists that `keys` make."""
     xp = array_module(keys)
     indptr = xp.zeros(n + 1, index_dtype(len(keys)))
     xp.cumsum(count_ids(keys, n), dtype=indptr.dtype, out=indptr[1:])
@@ -103,7 +103,7 @@ def _count(keys: Array, n: int) -> Array:
 
 
 def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
-    """For each chunk of the input, the places of its entries in lists by key, and their positions in the input."""
+    """Return for each chunk of the input its entries' places in lists by key, and their positions in the input."""
     xp, n = array_module(keys), len(indptr) - 1
     ends = indptr[:-1].astype(np.int64)  # for each list, the end of the entries of earlier chunks
     for first in range(0, len(keys), CHUNK):
@@ -128,14 +128,14 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
-    """For each entry of the `renumbered` lists, its position in the original lists."""
+    """Return for each entry of the `renumbered` lists its position in the original lists."""
     n = len(indptr) - 1
     _, rows, positions = group(places[indices], places[owners(indptr, indices)], n)
     return group(rows, positions, n)[1]
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """For each entry, the vertex in whose list it is."""
+    """Return for each entry the vertex in whose list it is."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
     if not len(indices):  # CuPy's cumsum fails on empty arrays
@@ -191,7 +191,7 @@ def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -
 
 
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
-    """CUDA source of `find_properties`, for offsets, vertex ids and values of the given sizes in bytes."""
+    """Return the CUDA source of `find_properties`, for offsets, vertex ids and values of the given sizes in bytes."""
     return _SOURCE.format(offset=C_TYPES[offset_size], vertex=C_TYPES[vertex_size], bits=C_TYPES[value_size])
 
 
@@ -213,7 +213,7 @@ def _kernel(offset_size: int, vertex_size: int, value_size: int, device: int) ->
 
 
 def _packed(upper: Array, lower: Array, n: int) -> Array:
-    """Unsigned 64-bit keys of a vertex and another number."""
+    """Return unsigned 64-bit keys of a vertex and another number."""
     if max(n, len(upper)) >= 2**32:
         raise ValueError(f"{n} vertices and lists of {len(upper)} entries; on the GPU both must be below 2**32")
     packed = upper.astype(np.uint64)
@@ -228,7 +228,7 @@ def _lower(packed: Array, dtype: Any) -> Array:
 
 
 def _offsets(packed: Array, n: int) -> Array:
-    """Where the keys of each vertex start, in sorted keys."""
+    """Return where the keys of each vertex start, in sorted keys."""
     xp = array_module(packed)
     starts = xp.arange(n + 1, dtype=np.uint64)
     starts <<= 32

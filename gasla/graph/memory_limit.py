@@ -31,6 +31,6 @@ def require_bytes(what: str, needed: int, instead: str) -> None:
 
 
 def require_room(what: str, count: int, each: int, device: Device, instead: str) -> None:
-    """`require_memory` on a device, which is asked only for a large result."""
+    """Call `require_memory` for a device, which is asked only for a large result."""
     if count * each >= LARGE:
         require_memory(what, count, each, available(device), instead)

@@ -157,14 +157,14 @@ class Lists:
         return array_module(numbers).equal(numbers & 1, 0)
 
     def _ends_in_lists(self) -> Adjacency:
-        """Lists like `both`, numbered by ends: edge e is 2e in the list of its source, 2e + 1 in the other."""
+        """Return lists like `both`, numbered by ends: edge e is 2e in the list of its source, 2e + 1 in the other."""
         edges = self.edges()
         ends = array_module(edges[0]).stack(edges, axis=1)
         del edges
         return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
 
     def edges(self) -> tuple[Array, Array]:
-        """Sources and targets, in the order of edge numbers."""
+        """Return sources and targets, in the order of edge numbers."""
         if self.ends is not None:
             return self.ends
         lists = self.rows or self.columns
@@ -229,7 +229,10 @@ class Lists:
         return int(self.in_degrees.max()) if self.n else 0
 
     def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
-        """Lengths of the lists if they exist, else counts of ids, which is far cheaper than building the lists."""
+        """Return lengths of the lists if they exist, else counts of ids.
+
+        That is far cheaper than building the lists.
+        """
         lists = given or self.__dict__.get(name)
         if lists is not None:
             return array_module(lists.indptr).diff(lists.indptr).astype(self.offset_dtype, copy=False)
@@ -356,7 +359,7 @@ class Lists:
         return held
 
     def _offsets(self, ascending: Array) -> Array:
-        """Where the run of each vertex starts in an ascending array of ids."""
+        """Return where the run of each vertex starts in an ascending array of ids."""
         xp = array_module(ascending)
         return xp.searchsorted(ascending, xp.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
 

@@ -336,7 +336,7 @@ class StreamedLists(Lists):
 
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
-    """These lists in other arrays, with the properties known so far."""
+    """Return these lists in other arrays, with the properties known so far."""
     made = Adjacency(indptr, indices, lists._edge_ids)
     known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
     made.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
@@ -363,7 +363,7 @@ class StreamedValues(Values):
 
     @classmethod
     def of(cls, lists: StreamedLists, given: Values) -> StreamedValues:
-        """Values given for the host, with all Boolean properties computed so far."""
+        """Return values given for the host, with all Boolean properties computed so far."""
         made = cls(lists, given.each)
         made.host.__dict__.update({name: known for name, known in given.__dict__.items() if isinstance(known, bool)})
         return made
@@ -427,7 +427,7 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
 
 
 def list_bytes(lists: Lists, values: Array | None) -> int:
-    """Bytes that the given lists and values take on a card."""
+    """Return bytes that the given lists and values take on a card."""
     size = 0 if values is None else int(values.nbytes)
     if lists.ends is not None:
         return size + 2 * lists.id_dtype.itemsize * lists.m

@@ -69,7 +69,7 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 
 @compiled
 def _imbalance(thread, threads, control, indptr, indices, bits, sums, base):  # type: ignore[no-untyped-def]
-    """One thread's part of the sum: whole lists, with about m / threads edges."""
+    """Compute one thread's part of the sum: whole lists, with about m / threads edges."""
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)

@@ -122,7 +122,7 @@ class TypedGraph:
 
     @classmethod
     def from_graph(cls, graph: Any, types: Sequence[str], relations: str | Sequence[str] = "to") -> TypedGraph:
-        """Typed graph of a graph whose vertices and edges have types, such as one of tables or of NetworkX.
+        """Return a typed graph of a graph whose vertices and edges have types, such as one of tables or of NetworkX.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class TypedGraph:
         *,
         attributes: bool | Sequence[str] = False,
     ) -> TypedGraph:
-        """Typed graph of a NetworkX graph whose nodes have a type, and edges a relation.
+        """Return a typed graph of a NetworkX graph whose nodes have a type, and edges a relation.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class TypedGraph:
 
     @classmethod
     def from_hetero_data(cls, data: Any) -> TypedGraph:
-        """Typed graph of PyTorch Geometric's `HeteroData`.
+        """Return a typed graph of PyTorch Geometric's `HeteroData`.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class TypedGraph:
         return made.with_edge_attributes(columns)
 
     def to_hetero_data(self) -> Any:
-        """PyTorch Geometric's `HeteroData` with `num_nodes`, `edge_index`, and edge attributes by their names.
+        """Return PyTorch Geometric's `HeteroData` with `num_nodes`, `edge_index`, and edge attributes by their names.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class TypedGraph:
         return xp.stack([src.astype(np.int64), dst.astype(np.int64) - self.starts(relation)[1]])
 
     def starts(self, relation: Relation) -> tuple[int, int]:
-        """Where the sources and the targets of a relation begin among the vertices of its graph.
+        """Return where the sources and the targets of a relation begin among the vertices of its graph.
 
         Examples
         --------
@@ -479,7 +479,7 @@ def _part(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapp
 
 
 def _labels(name: str, given: Any, count: int, of: str) -> tuple[Array, Array]:
-    """Distinct strings, ascending, and the position of each given one among them."""
+    """Return distinct strings, ascending, and the position of each given one among them."""
     each = given.tolist() if hasattr(given, "tolist") else [*given]
     if len(each) != count:
         raise ValueError(f"{name} has {len(each)} entries; expected {count}, one for each of the {of}")

@@ -180,7 +180,7 @@ def count_vertices(src: Array, dst: Array) -> int:
 
 
 def vertex_count(n: Any) -> int:
-    """`n` as a number of vertices."""
+    """Return `n` as a number of vertices."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; expected a number of vertices, 0 or more")
     return int(n)
@@ -192,7 +192,7 @@ def for_names(given: Any) -> str:
 
 
 def as_array(name: str, x: Any) -> Array:
-    """`x` as an array. Raise ValueError for nested lists of unequal lengths."""
+    """Return `x` as an array. Raise ValueError for nested lists of unequal lengths."""
     x = imported(x)
     try:
         array: Array = array_module(x).asarray(x)
@@ -225,7 +225,7 @@ def as_ids(name: str, x: ArrayLike) -> Array:
 
 
 def as_labels(labels: ArrayLike, n: int) -> Array:
-    """`labels` as an array of the group of each of `n` vertices, from 0 to n - 1."""
+    """Return `labels` as an array of the group of each of `n` vertices, from 0 to n - 1."""
     given = as_ids("labels", labels)
     if len(given) != n:
         raise ValueError(f"there are {len(given)} labels; expected one for each of {n} vertices")

@@ -242,7 +242,7 @@ def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    """Sources and destinations of edges, checked, on the graph's device."""
+    """Return sources and destinations of edges, checked, on the graph's device."""
     if not isinstance(edges, EdgeFrontier):
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
     if len(edges.src) != len(edges.dst):

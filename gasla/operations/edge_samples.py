@@ -183,7 +183,7 @@ def negative_edges(
 def _of_relations(
     graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
-    """Pairs without an edge for some relations, numbered within their types."""
+    """Return pairs without an edge for some relations, numbered within their types."""
     if not isinstance(counts, Mapping):
         raise TypeError(
             f"count is {counts!r}; expected a mapping from relations to numbers, such as "
@@ -215,7 +215,7 @@ class Negatives:
             self.pairs = PairsByTarget(graph, undirected)
 
     def draw(self, count: int, word: np.uint64, last: Array | None = None) -> Array:
-        """Pairs that are not edges, or not at `last` or before: distinct ones, or by degree independent ones."""
+        """Return pairs that are not edges, or not at `last` or before: distinct ones, or by degree independent ones."""
         if self.time is None:
             free = self.graph.kept(("pairs before edges", self.pairs.kind), partial(_free, pairs=self.pairs))
         else:
@@ -232,7 +232,7 @@ class Negatives:
         return self.pairs.of(free.drawn(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
-        """Independent draws of pairs that are not edges at a time each, or before."""
+        """Return independent draws of pairs that are not edges at a time each, or before."""
         known, count, xp = self._known(), len(last), array_module(last)
         so_far = xp.searchsorted(known.order, last, side="right")  # between times of one number, nothing changes
         if any_true(
@@ -489,7 +489,7 @@ def _known(graph: Graph, pairs: Numbering, time: str) -> _Known:
 
 
 def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
-    """Distinct random numbers below `total`, in random order.
+    """Return distinct random numbers below `total`, in random order.
 
     If most numbers are wanted, all are put in random order. Otherwise at least half of the draws are new.
     """
@@ -628,7 +628,7 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
 
 
 def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
-    """`semirings.hash(seed, i, j)` of all pairs, of which the smaller vertex is first if `symmetric`."""
+    """Return `semirings.hash(seed, i, j)` of all pairs, of which the smaller vertex is first if `symmetric`."""
     xp: Any = array_module(i)
     words = xp.empty(len(i), np.uint64)
     step = BLOCK if xp is np else max(len(i), 1)

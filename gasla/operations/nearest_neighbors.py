@@ -240,7 +240,7 @@ def _largest(rows: Any) -> float:
 
 
 def _directions(rows: Any) -> Any:
-    """Rows of length 1."""
+    """Return rows of length 1."""
     xp: Any = array_module(rows)
     rows = rows.astype(np.float64)
     rows = rows / xp.abs(rows).max(axis=1, keepdims=True) if len(rows) else rows
@@ -248,7 +248,7 @@ def _directions(rows: Any) -> Any:
 
 
 def _on_sphere(places: Any) -> Any:
-    """Points in three dimensions for latitudes and longitudes in degrees."""
+    """Return points in three dimensions for latitudes and longitudes in degrees."""
     xp: Any = array_module(places)
     latitude, longitude = xp.radians(places.T.astype(np.float64))
     across = xp.cos(latitude)

@@ -99,7 +99,10 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
-    """`x`, checked, as a contiguous array in native byte order: a value or a row per row (column) of the matrix."""
+    """Check `x`, and return it as a contiguous array in native byte order.
+
+    It has a value or a row per row (column) of the matrix.
+    """
     x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
     kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
@@ -117,7 +120,7 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
 
 
 def as_operand(name: str, x: Any, xp: Any) -> Array:
-    """`x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
+    """Return `x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
     x = imported(x)
     module = array_module(x)
     if module is not np or isinstance(x, np.ndarray):

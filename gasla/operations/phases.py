@@ -307,7 +307,7 @@ class _Shared:
 
 
 def _why_unstable(stays: list[_Stay]) -> str | None:
-    """Why a turn that leaves no vertex active may not be the last, in words. Return None if it is.
+    """Return why a turn that leaves no vertex active may not be the last, in words, or None if it is.
 
     A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
     reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter

@@ -498,7 +498,7 @@ class Oriented:
         return Graph.from_edges(src[keep], dst[keep], n=self.graph.n)
 
     def precedes(self, first: Array, second: Array) -> Array:
-        """Elementwise, whether vertices of `first` come before those of `second` in the order."""
+        """Return elementwise whether vertices of `first` come before those of `second` in the order."""
         by_id = first < second
         if self.order == "ids":
             return by_id

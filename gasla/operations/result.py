@@ -101,7 +101,7 @@ def _wait_for(own: dict[str, Any]) -> None:
 def warm_start(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Active vertices and start values of a run that starts from a result or from a dict of fields."""
+    """Return active vertices and start values of a run that starts from a result or from a dict of fields."""
     kind: Any = type(program)
     if why := _why_no_warm_start(kind, graph.id_dtype):
         raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
@@ -162,7 +162,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 @cache
 def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Why a run of the program can't start from another run's values, as a sentence. Return None if it can."""
+    """Return why a run of the program can't start from another run's values, as a sentence, or None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

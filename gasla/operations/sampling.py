@@ -349,7 +349,7 @@ class TimedSampler(Sampler):
         return self._drawn(lists, ranges, k, row, draws, True)
 
     def _open(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
-        """Lists that hold the edges of each row's span, the numbers of these lists, and the draws from them."""
+        """Return lists that hold the edges of each row's span, the numbers of these lists, and the draws from them."""
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
@@ -361,7 +361,7 @@ class TimedSampler(Sampler):
         return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
     def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """As `_open`, copies with the sums of their own weights."""
+        """Return what `_open` does, but copies with the sums of their own weights."""
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
@@ -376,7 +376,7 @@ class TimedSampler(Sampler):
 
 
 def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:
-    """Lists of which each row has a range of positions, and the numbers of these lists."""
+    """Return lists of which each row has a range of positions, and the numbers of these lists."""
     if 2 * len(begins) > np.iinfo(dtype).max:
         raise ValueError(f"the sample has {len(begins)} rows; expected fewer than {np.iinfo(dtype).max // 2}")
     xp: Any = array_module(begins)
@@ -676,7 +676,7 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
 def _sums_and_guides(
     lists: Adjacency, values: Array, primitives: Primitives, direction: Direction
 ) -> tuple[Array, Array]:
-    """Prefix sums of each list's weights in float64, and their guide tables."""
+    """Return prefix sums of each list's weights in float64, and their guide tables."""
     sums = primitives.list_sums(lists, values)
     bad = ~(sums < np.inf)
     if bool(bad.any()):

@@ -37,7 +37,7 @@ def walk(
     seed: int = 0,
     **values: Any,
 ) -> Array:
-    """Random walks along edges from many vertices at once, as a walk program says.
+    """Return random walks along edges from many vertices at once, as a walk program says.
 
     Parameters
     ----------

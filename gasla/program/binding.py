@@ -82,7 +82,7 @@ class Binding:
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
     def by_given_name(self, by_name: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Fields or aggregates by the names in the program."""
+        """Return fields or aggregates by the names in the program."""
         return {given_name(name): value for name, value in by_name.items()} if self.traced.renames else by_name
 
     def check(self, fields: Mapping[str, Any]) -> None:
@@ -398,7 +398,7 @@ class NeighborLists:
         return self._lists.indices
 
     def stored_ids(self) -> Any:
-        """`indices` as kernels read them."""
+        """Return `indices` as kernels read them."""
         return self._lists.stored_ids
 
     @property
@@ -410,12 +410,12 @@ class NeighborLists:
         return self._lists.numbers()
 
     def leaving(self) -> Any:
-        """For lists of both directions, a mask of the entries that are out-edges."""
+        """Return for lists of both directions a mask of the entries that are out-edges."""
         assert self.side == "all"
         return self.graph.leaving
 
     def partners(self) -> Any:
-        """For each entry, the id of the edge's partner, its reverse edge."""
+        """Return for each entry the id of the edge's partner, its reverse edge."""
 
         def make(graph: Graph) -> Any:
             return self._lists.by_position(graph.reverse_edge_ids)

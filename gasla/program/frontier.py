@@ -58,14 +58,14 @@ class Frontier:
 
     @classmethod
     def all(cls, n: int, device: Device = "cpu") -> "Frontier":
-        """Every vertex."""
+        """Return the set of every vertex."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.is_all, frontier._device = int(n), True, device
         return frontier
 
     @classmethod
     def none(cls, n: int) -> "Frontier":
-        """No vertex."""
+        """Return the set of no vertex."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, _NO_IDS
         return frontier
@@ -79,7 +79,7 @@ class Frontier:
 
     @classmethod
     def of(cls, n: int, ids: Any) -> "Frontier":
-        """Vertices of the graph, each once, unchecked."""
+        """Return a set of vertices, each given once. They are not checked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, ids
         return frontier

@@ -54,7 +54,7 @@ def _direction(plan: Plan, direction: int) -> list[str]:
 
 
 def _sending(plan: Plan) -> list[str]:
-    """Where pushed values are reduced, and when they are read."""
+    """Return where pushed values are reduced, and when they are read."""
     lines = []
     if plan.absorbs:
         fields = " and ".join(map(given, plan.absorbs))
@@ -74,7 +74,7 @@ def _sending(plan: Plan) -> list[str]:
 
 
 def why_it_waits(plan: Plan) -> str:
-    """Why values are not reduced directly into a field."""
+    """Return why values are not reduced directly into a field."""
     if plan.scheduled:
         return "a schedule says when each vertex receives"
     if plan.traced.program.everyone:
@@ -142,7 +142,7 @@ def _copies(plan: Plan) -> list[str]:
 
 
 def _edges(plan: Plan) -> list[str]:
-    """Sentences on the edge data that a run reads besides sources and targets."""
+    """Return sentences on the edge data that a run reads besides sources and targets."""
     lines = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
@@ -175,21 +175,21 @@ STILL = "when no vertex is active"
 
 
 def why_endless(plan: Plan) -> str | None:
-    """Why no run ends before its limit of iterations. Return None if a run may."""
+    """Return why no run ends before its limit of iterations, or None if a run may."""
     if plan.never_ends:
         return "every vertex is always active" if plan.ends_when_still else why_unstable(plan)
     return "wake is always true" if plan.always_wakes else None
 
 
 def why_unstable(plan: Plan) -> str:
-    """Why an iteration that changes nothing does not end a run."""
+    """Return why an iteration that changes nothing does not end a run."""
     assert plan.what_varies is not None
     return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
 
 
 @functools.cache
 def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
-    """`why_endless` of a program that is run without a schedule."""
+    """Return `why_endless` of a program that is run without a schedule."""
     return why_endless(Plan(program.traced(id_type)))
 
 
@@ -237,7 +237,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 
 
 def _whence(lists: NeighborLists, made: str) -> str:
-    """Where neighbor lists come from, and their size."""
+    """Return where neighbor lists come from, and their size."""
     if lists.are_given:
         return "as the graph was given"
     if lists.are_cached:
@@ -246,7 +246,7 @@ def _whence(lists: NeighborLists, made: str) -> str:
 
 
 def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
-    """Where the values of an edge field come from, for one side of the adjacency."""
+    """Return where the values of an edge field come from, for one side of the adjacency."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."

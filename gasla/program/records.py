@@ -12,7 +12,10 @@ class Record:
     """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
-        """`of_self` are attributes of the program: the error for reading one of them here says so."""
+        """Stand in for a record.
+
+        `of_self` are attributes of the program: the error for reading one of them here says so.
+        """
         object.__setattr__(self, "_what", what)
         object.__setattr__(self, "_fields", fields)
         object.__setattr__(self, "_of_self", of_self)

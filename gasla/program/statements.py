@@ -78,12 +78,12 @@ def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
 
 
 def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Statement]:
-    """Loads of the fields that some functions read of a vertex."""
+    """Return loads of the fields that some functions read of a vertex."""
     return [Load(role, field, copy) for field in read(plan, role, functions)]
 
 
 def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
-    """Loads of the fields that some functions read of an edge and of its partner."""
+    """Return loads of the fields that some functions read of an edge and of its partner."""
     return [LoadEdge(field, role) for role in ("edge", "back") for field in read(plan, role, functions)]
 
 
@@ -125,7 +125,7 @@ def _before(plan: Plan, load: LoadEdge) -> Statement:
 
 
 def observed(plan: Plan) -> list[Statement]:
-    """Loads for aggregates before the first iteration, with equal before and after."""
+    """Return loads for aggregates before the first iteration, with equal before and after."""
     return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
 
 

@@ -88,7 +88,7 @@ class Traced:
         return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """Bounds of a function's symbols: ids and counts are 0 or more, and within their types."""
+        """Return bounds of a function's symbols: ids and counts are 0 or more, and within their types."""
         most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]

@@ -31,7 +31,7 @@ class Edges:
         return _places(self._into, vertices)
 
     def out_of(self, vertices: np.ndarray) -> np.ndarray:
-        """Positions of the out-edges of some vertices, ascending."""
+        """Return positions of the out-edges of some vertices, ascending."""
         return np.sort(self._leading[_places(self._from, vertices)])
 
 
@@ -41,7 +41,7 @@ def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
 
 
 def _places(offsets: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Positions of the entries of some keys, key by key."""
+    """Return positions of the entries of some keys, key by key."""
     counts = offsets[keys + 1] - offsets[keys]
     ends = counts.cumsum()
     shift = np.repeat(offsets[keys] - (ends - counts), counts)

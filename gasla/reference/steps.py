@@ -83,7 +83,7 @@ class Steps(Functions):
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """If no vertex is active, open the next bucket, or call `idle` and `wake`."""
+        """Open the next bucket if no vertex is active, or call `idle` and `wake`."""
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
         if self.has("bucket") and self.open_next():
@@ -125,7 +125,7 @@ class Steps(Functions):
         return active, looked if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the out-edges of active vertices, if they are needed, and the receivers."""
+        """Return positions of the out-edges of active vertices, if they are needed, and the receivers."""
         receivers, from_active = np.arange(self.own), np.zeros(0, np.int64)
         if self.levels is not None:
             return from_active, np.flatnonzero(self.levels == self.iteration)
@@ -136,7 +136,7 @@ class Steps(Functions):
         return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
     def gathered_over(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
-        """Positions of the edges that some receivers gather over."""
+        """Return positions of the edges that some receivers gather over."""
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
         takes = np.zeros(self.graph.n, bool)

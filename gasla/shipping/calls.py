@@ -77,7 +77,7 @@ def names() -> list[str]:
 
 
 def _takes_graph(function: Any) -> bool:
-    """Whether a function computes on a graph, and can be called with it and with arguments that `arguments` has."""
+    """Return whether a function computes on a graph, and can be called with it and with what `arguments` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
     if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
@@ -118,7 +118,7 @@ def wanted(function: Callable[..., Any]) -> set[str]:
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """Arguments for calls of a function, besides the graph: the required ones, then each option alone."""
+    """Return arguments for calls of a function, besides the graph: the required ones, then each option alone."""
     known, hints = arguments(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in wanted(function)}
@@ -145,7 +145,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
 
 
 def arguments(graph: Graph) -> dict[str, Any]:
-    """Arguments by name."""
+    """Return arguments by name."""
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
     return {
@@ -205,7 +205,7 @@ def small() -> list[Kind]:
 
 
 def _matrices() -> list[Any]:
-    """Small matrices, on the first four of which more types are tried.
+    """Return small matrices, on the first four of which more types are tried.
 
     They are symmetric, acyclic, with loops, and with parallel edges in several strong components; then one in CSC
     format, a directed path, an undirected path, and a bipartite graph.

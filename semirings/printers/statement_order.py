@@ -18,7 +18,7 @@ INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are pri
 
 
 def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
-    """Distinct identifiers close to `names`, avoiding reserved words."""
+    """Return distinct identifiers close to `names`, avoiding reserved words."""
     taken = set(reserved)
     result = []
     for name in names:

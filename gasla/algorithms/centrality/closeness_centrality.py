@@ -109,7 +109,7 @@ def closeness_centrality(
 
 
 def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
-    """Closeness from the number of sources that reach a vertex, the sum of their distances, and how many there are."""
+    """Return closeness from the number of sources that reach a vertex, the sum of their distances, and all sources."""
     xp: Any = array_module(count)
     with np.errstate(over="ignore"):  # the inverse of the smallest subnormal distances is inf
         mean = xp.where(total > 0, count / xp.where(total > 0, total, 1), 0.0)

@@ -156,7 +156,7 @@ def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
 
 
 def count_others(graph: Graph, sources: Iterable[int]) -> Any:
-    """For each vertex the number of sources other than itself."""
+    """Return for each vertex the number of sources other than itself."""
     xp: Any = module_of(graph.device)
     chosen = np.fromiter(sources, np.int64)
     count = xp.full(graph.n, len(chosen))

@@ -58,7 +58,7 @@ class PersonalizedPageRank(Spread):
 
 
 def _share_factor(vertex: Any) -> Any:
-    """Share / rank."""
+    """Return share / rank."""
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
 
 

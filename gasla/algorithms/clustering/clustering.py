@@ -147,7 +147,7 @@ def _directed(graph: Graph) -> tuple[Array, Array]:
 
 
 def _triangle_sums(sides: Graph) -> Array:
-    """For each vertex, the sum over its triangles of the product of the values of the three sides."""
+    """Return for each vertex the sum over its triangles of the product of the values of the three sides."""
     forward = _forward(sides, orient(sides))
     one: Any = forward.out_values
     outer = one * mxm(forward, forward, mask=forward).data

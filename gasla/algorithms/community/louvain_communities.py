@@ -191,7 +191,7 @@ DETAILS = """
 
 
 def _documented(**parts: str) -> Callable[[Function], Function]:
-    """Decorator that appends the common sections to the docstring of a function."""
+    """Return a decorator that appends the common sections to the docstring of a function."""
 
     def complete(function: Function) -> Function:
         text = DETAILS.format(name=function.__name__, **parts)

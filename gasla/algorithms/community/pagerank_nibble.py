@@ -246,7 +246,7 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
 
 
 def _after(values: Any) -> Any:
-    """For each value the sum of the values after it, added from the last one on."""
+    """Return for each value the sum of the values after it added from the last one on."""
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums

@@ -61,7 +61,7 @@ def articulation_points(graph: Any) -> np.ndarray:
 
 
 def _by_low_points(forest: DepthFirst) -> Any:
-    """Articulation points: no edge leads from the subtree of a child past the vertex."""
+    """Return the articulation points: no edge leads from the subtree of a child past the vertex."""
     parents, numbers, low = forest
     n = len(parents)
     v = np.flatnonzero(parents != np.arange(n))
@@ -73,7 +73,7 @@ def _by_low_points(forest: DepthFirst) -> Any:
 
 
 def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
-    """For each vertex other than roots, a label of the biconnected component of the edge from its parent.
+    """Return for each vertex other than roots a label of the biconnected component of the edge from its parent.
 
     Labels are vertices. That of a root is the root, which is the label of no other vertex.
     """

@@ -113,7 +113,7 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
 
 
 def _tree(of: Array, parents: Array, count: int) -> Array:
-    """Each articulation point with each component that it is in, ascending.
+    """Return each articulation point with each component that it is in, ascending.
 
     A component has the vertices v of which `of[v]` is its number, and the parent that those of a smallest level share.
     """

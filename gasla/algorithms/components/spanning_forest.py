@@ -139,7 +139,7 @@ class Forest:
         return self.trees.numbers
 
     def leaves_subtree(self, of: Array | None = None) -> Array:
-        """Whether a non-tree edge leads from the subtree of each vertex to outside of it, or of that of `of[v]`."""
+        """Return whether a non-tree edge leads from each vertex's subtree to outside of it, or of that of `of[v]`."""
         first, size = self.trees.numbers, self.trees.sizes
         if of is not None:
             first, size = first[of], size[of]
@@ -190,7 +190,9 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
 
 
 def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
-    """Levels and parents in breadth-first trees from the smallest vertex of each component. Return None if one is deep.
+    """Return levels and parents in breadth-first trees from each component's smallest vertex.
+
+    If one is deep, return None.
 
     The first component that has an edge is searched before the others: mostly, it is the largest, and shows the depth.
     """
@@ -217,7 +219,7 @@ def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array
 
 
 def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
-    """Offset of each vertex's number from that of its parent, after the subtrees of earlier siblings."""
+    """Return the offset of each vertex's number from that of its parent, after the subtrees of earlier siblings."""
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
     indptr, child = tree.in_.indptr, tree.in_.indices

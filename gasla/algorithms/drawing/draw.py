@@ -229,7 +229,7 @@ def _norm(bands: Any, colors: Any, mapping: Any) -> Any:
 
 
 def _importance(graph: Graph, colors: Any) -> Array:
-    """By which vertices without sizes are labeled."""
+    """Return by what vertices without sizes are labeled."""
     if not isinstance(colors, str) and colors.dtype.kind == "f":
         return np.where(np.isfinite(colors), colors, -np.inf)
     return np.asarray(moved(graph.out_degrees, "cpu") + moved(graph.in_degrees, "cpu"), np.float64)
@@ -351,7 +351,7 @@ def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, rand
 
 
 def _portions(counts: Array) -> Iterator[slice]:
-    """Slices of edges with about `AT_ONCE` points each."""
+    """Return slices of edges with about `AT_ONCE` points each."""
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(AT_ONCE, int(ends[-1]) if len(ends) else 0, AT_ONCE))
     bounds = np.unique(np.concatenate([[0], cuts, [len(counts)]]))

@@ -202,7 +202,7 @@ def _first(graph: Graph, draw: np.random.Generator) -> Array:
 
 
 def _balanced(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
-    """Positions after the iterations of a level."""
+    """Return positions after the iterations of a level."""
     graph, mass, xp = level.graph, level.mass.astype(np.float64), array_module(level.mass)
     n, total = graph.n, float(mass.sum())
     src, dst = graph.edges()

@@ -76,7 +76,9 @@ class Medians(VertexProgram):
         return {"position": position, "located": True, "move": move}
 
     def leap(self, last, move, weight):
-        """How many moves to make at once: in some iterations, the sum of all to come, if they shrink by one factor.
+        """Return how many moves to make at once.
+
+        In some iterations it is the sum of all to come, if they shrink by one factor.
 
         That leads to a nearby neighbor, but no further than the distance to it: 1 over the sum of inverse distances.
         """
@@ -221,14 +223,14 @@ def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
 
 
 def _on_sphere(degrees: Array, xp: Any) -> Array:
-    """Unit vectors of latitudes and longitudes."""
+    """Return unit vectors of latitudes and longitudes."""
     latitude, longitude = xp.radians(degrees[:, 0]), xp.radians(degrees[:, 1])
     flat = xp.cos(latitude)
     return xp.stack([flat * xp.cos(longitude), flat * xp.sin(longitude), xp.sin(latitude)], axis=1)
 
 
 def _degrees(units: Array, xp: Any) -> Array:
-    """Latitudes and longitudes of unit vectors."""
+    """Return latitudes and longitudes of unit vectors."""
     x, y, z = units.T
     return xp.degrees(xp.stack([xp.arctan2(z, xp.hypot(x, y)), xp.arctan2(y, x)], axis=1))
 

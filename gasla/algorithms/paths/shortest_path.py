@@ -293,7 +293,10 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
 
 
 def _width(graph: Graph) -> float:
-    """Bucket width: mean length over mean degree, and several times that on sparse graphs, to avoid tiny iterations."""
+    """Return the bucket width: mean length over mean degree, and several times that on sparse graphs.
+
+    Tiny iterations are avoided.
+    """
     values = graph.valued.each
     some = None if values is None or graph.m == 0 else values[:: max(1, graph.m // SAMPLE)]
     mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # this sum cannot overflow

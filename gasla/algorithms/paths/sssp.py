@@ -324,7 +324,7 @@ def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtyp
 
 
 def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
-    """Options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
+    """Return options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
     return {"real": dtype, "lengths": dtype if graph.value_type is None else graph.value_type}
 
 

@@ -105,7 +105,7 @@ def _maps(graphs: _Graphs, tree: Pattern) -> int:
 
 
 def _below(graphs: _Graphs, tree: Pattern, v: int, parent: int) -> Array:
-    """For each place of the parent, the number of maps of the branch that begins with v."""
+    """Return for each place of the parent the number of maps of the branch that begins with v."""
     kinds = {(True, True): "both", (True, False): "out", (False, True): "in"}
     kind = kinds[(parent, v) in tree.edges, (v, parent) in tree.edges]
     beyond = [_below(graphs, tree, w, v) for w in range(tree.size) if w != parent and tree.has(v, w)]

@@ -202,7 +202,10 @@ class EdgeMatching:
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
     def _fits(self, step: _Step, vertices: Array, which: Any, new: Array) -> Array:
-        """Whether new vertices fit at the other end of an edge of some matches, besides conditions between edges."""
+        """Return whether new vertices fit at the other end of an edge of some matches.
+
+        Conditions between edges are not tested.
+        """
         keep: Array = self._has_label(step.vertex, new)
         for place, matched in enumerate(vertices):
             keep &= matched[which] < new if place in step.above else matched[which] != new

@@ -79,31 +79,31 @@ class Sums:
         return count_common_neighbors(orient(self.simple), per_vertex=True)[1]
 
     def stars(self, leaves: int) -> int:
-        """Vertices with some of their neighbors."""
+        """Count vertices with some of their neighbors."""
         return sum_of_choices(self.degrees, leaves)
 
     def cliques(self, k: int) -> int:
-        """Sets of k vertices that are all adjacent."""
+        """Count sets of k vertices that are all adjacent."""
         return count_cliques(self.simple, k)
 
     def paths(self) -> int:
-        """Paths of four vertices, by their middle edges."""
+        """Count paths of four vertices, by their middle edges."""
         others, lists = (self.degrees - 1).clip(min=0), self.simple.out
         sums = running_sums(others[lists.indices])
         beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
         return sum_of_products(others, beyond) // 2 - int(self.triangles.sum())
 
     def paws(self) -> int:
-        """Triangles with a neighbor of a corner."""
+        """Count triangles with a neighbor of a corner."""
         return sum_of_products((self.degrees - 2).clip(min=0), self.triangles)
 
     def diamonds(self) -> int:
-        """Edges with two of their triangles."""
+        """Count edges with two of their triangles."""
         _, triangles = count_common_neighbors(orient(self.simple), per_edge=True)
         return sum_of_choices(triangles, 2) // 2  # each edge is stored twice
 
     def cycles(self) -> int:
-        """Cycles of four vertices."""
+        """Count cycles of four vertices."""
         return _cycles(self.simple) if self.simple.m else 0
 
 
@@ -136,7 +136,7 @@ def five_cycles(simple: Graph) -> int:
 
 
 def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
-    """For blocks of vertices, yield the first one, their earlier neighbors, and how many paths lead over these.
+    """Yield for blocks of vertices the first one, their earlier neighbors, and how many paths lead over these.
 
     The paths have two edges and lead to earlier vertices.
     """

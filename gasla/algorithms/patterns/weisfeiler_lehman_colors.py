@@ -153,7 +153,7 @@ def _sums(lists: Any, values: Array) -> Array:
 
 
 def _mixed(x: Array) -> Array:
-    """Hash each number: the finalizer of splitmix64."""
+    """Hash each number by the finalizer of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

@@ -138,7 +138,7 @@ def _numbers(result: Any) -> np.ndarray[Any, Any]:
 
 
 def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
-    """Values in the form of the observed result."""
+    """Return values in the form of the observed result."""
     if isinstance(observed, Mapping):
         return dict(zip(observed, values.tolist(), strict=True))
     return values if values.ndim else float(values)

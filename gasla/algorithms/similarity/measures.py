@@ -85,7 +85,7 @@ Examples
 
 
 def _documented(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
-    """Decorator that appends the common sections to a measure's docstring, which is one line."""
+    """Return a decorator that appends the common sections to a measure's docstring, which is one line."""
 
     def complete(function: F) -> F:
         details = DETAILS.format(returns=returns, see=see, reference=reference, examples=examples, kept=kept)
@@ -210,7 +210,7 @@ def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
-    """Score pairs by a formula."""
+    """Return the scores of pairs by a formula."""
     u, v = chosen_pairs(graph, pairs)
     a, b = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)

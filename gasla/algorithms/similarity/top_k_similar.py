@@ -119,7 +119,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
 
 
 def _first_with_equal_neighbors(simple: Graph) -> Array:
-    """For each vertex the first one with equal neighbors, usually itself."""
+    """Return for each vertex the first one with equal neighbors usually itself."""
     xp: Any = module_of(simple.device)
     lists, n = simple.sorted_out, simple.n
     draws = moved(np.random.default_rng(0).integers(2**63, size=n), simple.device)

@@ -113,7 +113,7 @@ def spectral_clustering(
 
 
 def _directions(vectors: np.ndarray, tol: float) -> np.ndarray:
-    """Rows of length 1, or 0 where a row is no larger than its errors, as those of vertices without edges."""
+    """Return rows of length 1, or 0 where a row is no larger than its errors, as those of vertices without edges."""
     sizes = np.linalg.norm(vectors, axis=1)[:, None]
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)
 

@@ -90,7 +90,7 @@ def _by_bounds(graph: Graph) -> Any:
     rank[order] = xp.arange(graph.n)
 
     def first_of_each(vertices: Any, key: Any) -> Any:
-        """Of each component's vertices, the one with the smallest key."""
+        """Return of each component's vertices the one with the smallest key."""
         smallest = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
         return order[smallest[smallest < np.iinfo(np.int64).max] % graph.n]
 

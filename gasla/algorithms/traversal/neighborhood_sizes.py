@@ -135,5 +135,8 @@ def estimates(counters: Any) -> Any:
 
 
 def _negative_powers(exponents: Any) -> Any:
-    """2 to the power of minus each uint8, as float64: its bits are the exponent, plus 1023, above 52 bits of 0."""
+    """Return 2 to the power of minus each uint8, as float64.
+
+    Its bits are the exponent, plus 1023, above 52 bits of 0.
+    """
     return ((np.int64(1023) - exponents) << np.int64(52)).view(np.float64)

@@ -54,7 +54,7 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
 
 @register(DIRECTED, least=NEVER)
 def topological_sort(G: Converted) -> Iterator[Any]:
-    """Nodes in an order in which every edge leads forward: NetworkX's, by generations."""
+    """Return nodes in an order in which every edge leads forward: NetworkX's, by generations."""
     return chain.from_iterable(topological_generations(G))
 
 

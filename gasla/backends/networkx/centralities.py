@@ -92,7 +92,7 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
 
 @register(by_name("distance"), least=2_000)
 def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
-    """Closeness of every node, or of one."""
+    """Return closeness of every node, or of one."""
     if u is not None and u not in G:
         raise NotImplementedError("a node that isn't there")
     graph = lengths(G, distance).to(G.device)
@@ -106,7 +106,7 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
 def harmonic_centrality(
     G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    """Harmonic centrality of some or all nodes, from some or all sources."""
+    """Return harmonic centrality of some or all nodes, from some or all sources."""
     asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
     origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
     if not origins or not asked:

@@ -87,7 +87,7 @@ MOVES = "NetworkX moves nodes in a random order"
 def louvain_partitions(
     G: Converted, weight: Any = "weight", resolution: float = 1, threshold: float = 1e-7, seed: Any = None
 ) -> Iterator[list[set[Any]]]:
-    """Communities by Louvain's method, level by level, while modularity grows by more than a threshold."""
+    """Yield communities by Louvain's method, level by level, while modularity grows by more than a threshold."""
     if not len(G.plain().out.indices):
         yield [{name} for name in G.names]
         return
@@ -124,7 +124,7 @@ def leiden_partitions(
     metric: str = METRICS[0] if METRIC is None else METRIC.default,
     theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
-    """Communities by Leiden's method, level by level."""
+    """Yield communities by Leiden's method, level by level."""
     for labels in _levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
         yield list(sets(G, labels))
 

@@ -307,7 +307,7 @@ class Converted:
         return made
 
     def backwards(self) -> Array:
-        """For each entry of the in-lists, its position in the out-lists."""
+        """Return for each entry of the in-lists its position in the out-lists."""
 
         def make() -> Array:
             out, back = self.edges.graph.out, self._back.graph.out
@@ -325,7 +325,10 @@ class Converted:
         return name is None or self.values(name, combine).dtype.kind in "bi"
 
     def degrees(self, reverse: bool = False) -> Array:
-        """Numbers of edges at each node: of undirected ones loops count twice, of directed ones those out of it."""
+        """Return the number of edges at each node.
+
+        Of undirected graphs loops count twice, of directed ones those out of it.
+        """
         edges = self._back if reverse else self.edges
         if self.edges.copies is None:
             counts = edges.graph.out_degrees.astype(np.int64)
@@ -335,11 +338,11 @@ class Converted:
         return counts if self._directed else counts + self._loops()
 
     def all_degrees(self) -> Array:
-        """Numbers of edges at each node, in both directions."""
+        """Return the number of edges at each node, in both directions."""
         return self.degrees() + self.degrees(reverse=True) if self._directed else self.degrees()
 
     def _loops(self) -> Array:
-        """Numbers of loops at each node."""
+        """Return numbers of loops at each node."""
         out = self.edges.graph.out
         owners = out.owners()
         are = owners == out.indices

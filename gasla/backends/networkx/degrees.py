@@ -153,7 +153,7 @@ def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
 
 
 def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -> float:
-    """M. E. J. Newman's coefficient (2003, equation 21), with NetworkX's operations in the same order."""
+    """Return M. E. J. Newman's coefficient (2003, equation 21), with NetworkX's operations in the same order."""
     M = _mixing(G, sides, len(numbers))
     M = M / M.sum() if M.sum() != 1.0 else M
     x = np.array(list(numbers))
@@ -224,7 +224,7 @@ def overall_reciprocity(G: Converted) -> float:
 
 
 def mutual(G: Converted) -> Array:
-    """For each edge of a directed graph, whether its reverse is an edge, too."""
+    """Return for each edge of a directed graph whether its reverse is an edge, too."""
     out = G.plain().out
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     return (tails != heads) & np.isin(tails * len(G) + heads, heads * len(G) + tails)

@@ -59,7 +59,9 @@ warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'ga
 def register(
     *conditions: Condition, least: int, choice: str | None = None, name: str | None = None
 ) -> Callable[[Function], Function]:
-    """Decorator that registers a function, by default it runs for graphs of at least `least` nodes and edges.
+    """Return a decorator that registers a function.
+
+    By default the function runs for graphs of at least `least` nodes and edges.
 
     `name` is NetworkX's, if it is not the function's.
     """
@@ -205,7 +207,7 @@ def _is_converted(G: Any) -> bool:
 
 
 def _size(G: Any, enough: int) -> int:
-    """Nodes + adjacency entries, counted until there are enough."""
+    """Count nodes and adjacency entries until there are enough."""
     size = len(G)
     rows = iter(G._adj.values())
     while size < enough and (some := list(islice(rows, 1000))):
@@ -223,7 +225,7 @@ def by_name(parameter: str) -> Condition:
 
 
 def number(parameter: str) -> Condition:
-    """Condition: a number or None."""
+    """Require a number or None."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         value = given[parameter]
@@ -234,7 +236,7 @@ def number(parameter: str) -> Condition:
 
 
 def only(parameter: str, *values: Any) -> Condition:
-    """Condition: one of some values."""
+    """Require one of some values."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         argument = given[parameter]
@@ -248,7 +250,7 @@ def only(parameter: str, *values: Any) -> Condition:
 
 
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
-    """Condition that rejects a call, with this reason, if `holds` is true of its arguments."""
+    """Return a condition that rejects a call, with this reason, if `holds` is true of its arguments."""
     return lambda given: reason if holds(given) else None
 
 

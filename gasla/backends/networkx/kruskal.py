@@ -67,7 +67,7 @@ def _raise(error: Exception) -> Any:
 
 
 def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
-    """Edges as NetworkX gives them."""
+    """Return edges as NetworkX gives them."""
     columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
     if G.is_multigraph() and keys:
         columns.append(G.keys_of(taken))

@@ -21,7 +21,7 @@ Scored = Iterator[tuple[Any, Any, Any]]
 
 
 def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
-    """Pairs with gasla's scores, converted to NetworkX's types."""
+    """Return pairs with gasla's scores, converted to NetworkX's types."""
     if G.has_loops():
         raise NotImplementedError("a loop, which NetworkX counts in a node's degree")
     pairs: Iterable[Any] = _apart(G)
@@ -44,7 +44,7 @@ def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoke
 
 
 def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
-    """Pairs without an edge, in NetworkX's order, which is that of sets."""
+    """Yield pairs without an edge, in NetworkX's order, which is that of sets."""
     out = G.plain().out
     rest = set(G.names)
     while rest:
@@ -64,7 +64,7 @@ def _sums(scores: Any, ends: Any) -> Iterable[Any]:
 
 @register(*CONDITIONS, least=20_000)
 def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
-    """Common neighbors over all neighbors of a pair."""
+    """Return common neighbors over all neighbors of a pair."""
     degrees = G.degrees()
 
     def spoken(scores: Any, ends: Any) -> Iterable[Any]:

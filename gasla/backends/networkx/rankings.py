@@ -68,7 +68,7 @@ def pagerank(
     *,
     dtype: Any = None,
 ) -> dict[Any, float]:
-    """PageRank of every node."""
+    """Return PageRank of every node."""
     if not len(G):
         return {}
     given = {"personalization": personalization, "nstart": nstart, "dangling": dangling}
@@ -97,7 +97,7 @@ def hits(
     *,
     dtype: Any = None,
 ) -> tuple[dict[Any, float], dict[Any, float]]:
-    """Hub and authority scores of every node.
+    """Return hub and authority scores of every node.
 
     If several solutions exist, as in a graph of several equal parts, they may differ from NetworkX's.
     """
@@ -128,7 +128,7 @@ def hits(
 def eigenvector_centrality(
     G: Converted, max_iter: int = 100, tol: float = 1e-6, nstart: Any = None, weight: Any = None, *, dtype: Any = None
 ) -> dict[Any, float]:
-    """Eigenvector centrality of every node."""
+    """Return eigenvector centrality of every node."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("cannot compute centrality for the null graph")
     if nstart is not None and all(x == 0 for x in nstart.values()):
@@ -168,7 +168,7 @@ def katz_centrality(
     *,
     dtype: Any = None,
 ) -> dict[Any, float]:
-    """Katz centrality of every node."""
+    """Return Katz centrality of every node."""
     if not len(G):
         return {}
     if nstart is not None and (not isinstance(nstart, Mapping) or set(nstart) != set(G.names)):

@@ -41,7 +41,7 @@ def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
 
 
 def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, Array, Array]:
-    """Tails and heads of edges, and the difference of their levels."""
+    """Return tails and heads of edges, and the difference of their levels."""
     levels, _ = _levels(G, weight, loops)
     out = G.plain().out
     tails, heads = out.owners(), out.indices

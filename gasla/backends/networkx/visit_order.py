@@ -107,7 +107,7 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
 
 
 def _arrived(tails: Array, heads: Array, places: Array, ranks: Array, latest: bool) -> Array:
-    """Vertices in the order of the first edges that reach them, or of the last."""
+    """Return vertices in the order of the first edges that reach them, or of the last."""
     rows = np.lexsort((places, ranks[tails]))
     once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
     settled = once[np.argsort(at)]

@@ -43,7 +43,7 @@ class Ceilings:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Ceilings:
-        """Ceilings from a JSON object."""
+        """Return ceilings from a JSON object."""
         rates = {kind: {int(s): r for s, r in saved[kind].items()} for kind in ("copy", "gather", "atomics")}
         return cls(**{**saved, **rates})
 

@@ -89,7 +89,7 @@ def gathered(
 
 
 def times(count: float, once: Count) -> Count:
-    """`count` repetitions."""
+    """Return the count of `count` repetitions."""
 
     def repeated(work: Work, reaches: list[Reach]) -> Floor:
         floor = once(work, reaches)
@@ -131,7 +131,10 @@ def relaxed(work: Work, reaches: list[Reach]) -> Floor:
 
 
 def dependencies(work: Work, reaches: list[Reach]) -> Floor:
-    """Betweenness: from every source, a search and two passes over all edges with 8-byte values at their ends."""
+    """Return the floor of betweenness.
+
+    From every source, a search and two passes read all edges with 8-byte values at their ends.
+    """
     total, cause = 0.0, ""
     for reach in reaches:
         sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * reach.depth, vector=8 * work.n)
@@ -151,12 +154,12 @@ def features(work: Work, _: list[Reach]) -> Floor:
 
 
 def walks(work: Work, _: list[Reach]) -> Floor:
-    """Each step reads a list offset and one entry, both at random, and writes a vertex."""
+    """Return the floor of walks. Each step reads a list offset and one entry, both at random, and writes a vertex."""
     return work.floor(4 * STEPS * work.n, 2 * STEPS * work.n, 0, vector=4 * (work.n + work.m))
 
 
 def samples(work: Work, _: list[Reach]) -> Floor:
-    """Each vertex reads its list offset and `DRAWN` entries, all at random."""
+    """Return the floor of samples. Each vertex reads its list offset and `DRAWN` entries, all at random."""
     return work.floor(4 * DRAWN * work.n, (1 + min(DRAWN, work.m / work.n)) * work.n, 0, vector=4 * work.m)
 
 

@@ -118,7 +118,7 @@ class Products:
 
 
 def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
-    """Parents from each source, by one search per source."""
+    """Return parents from each source, by one search per source."""
     return [(source, peer.bfs(source)) for source in sources]
 
 
@@ -143,7 +143,7 @@ def depths(parents: Any, source: int) -> Any:
 
 
 def upper_places(matrix: Any) -> np.ndarray[Any, Any]:
-    """For each stored entry, the position of its edge among the entries above the diagonal, by rows."""
+    """Return for each stored entry the position of its edge among the entries above the diagonal, by rows."""
     n, rows = matrix.shape[0], np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     keys = np.minimum(rows, matrix.indices) * n + np.maximum(rows, matrix.indices)
     return np.searchsorted(np.sort(keys[rows < matrix.indices]), keys)

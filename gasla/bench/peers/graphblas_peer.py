@@ -98,7 +98,10 @@ class GraphBLAS:
         return parents
 
     def sssp(self, source: int) -> Vector:
-        """LAGr_SingleSourceShortestPath: delta-stepping, light edges until the bucket is settled, then the heavy."""
+        """Run LAGr_SingleSourceShortestPath: delta-stepping.
+
+        Light edges go until the bucket is settled, then the heavy.
+        """
         light, heavy, delta = self.light_and_heavy
         distances = Vector.from_dense(np.full(self.n, np.inf, np.float32))
         distances[source] = 0
@@ -136,7 +139,7 @@ class GraphBLAS:
         return ranks
 
     def hits(self) -> np.ndarray:
-        """Hubs and authorities: plus_second over the scores at the other ends."""
+        """Return hubs and authorities: plus_second over the scores at the other ends."""
         A, hubs = self.pattern, Vector.from_dense(np.full(self.n, 1 / self.n, np.float32))
         for _ in range(PAGERANK_ITERATIONS):
             authorities = PLUS_SECOND(A @ hubs).new()
@@ -146,7 +149,7 @@ class GraphBLAS:
         return hubs.to_dense(fill_value=0)  # vertices without edges
 
     def maximal_independent_set(self) -> np.ndarray:
-        """LAGraph_MaximalIndependentSet: Luby's algorithm, with random scores that decrease with the degree."""
+        """Run LAGraph_MaximalIndependentSet: Luby's algorithm, with random scores that decrease with the degree."""
         A, n, degrees = self.pattern, self.n, np.diff(self.graph.matrix.indptr)
         draws = np.random.default_rng(0).random(n, np.float32)
         score = Vector.from_dense((0.0001 + draws) / (1 + 2 * degrees).astype(np.float32))
@@ -167,7 +170,10 @@ class GraphBLAS:
         return members
 
     def components(self) -> np.ndarray:
-        """LG_CC_FastSV6: hooking and shortcutting on a few edges per vertex, then on edges outside the largest tree."""
+        """Run LG_CC_FastSV6: hooking and shortcutting.
+
+        It takes a few edges per vertex, then edges outside the largest tree.
+        """
         indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices
         parent = np.arange(self.n, dtype=np.int32)
         if len(indices) > 2 * SAMPLED_EDGES * self.n:
@@ -190,7 +196,7 @@ class GraphBLAS:
         return _fast_sv(indptr, indices, parent, self.pattern)
 
     def triangles(self) -> int:
-        """LAGr_TriangleCount: Sandia LL, sorted by degree if degrees are skewed (LUT takes twice as long then)."""
+        """Run LAGr_TriangleCount: Sandia LL, sorted by degree if degrees are skewed (LUT takes twice as long then)."""
         A, degrees = self.pattern, np.diff(self.graph.matrix.indptr)
         if degrees.mean() > 4 * np.median(degrees):
             order = np.argsort(-degrees, kind="stable")
@@ -207,7 +213,7 @@ class GraphBLAS:
         return counts, self.graph.matrix
 
     def jaccard(self) -> tuple[Matrix, csr_array]:
-        """Common neighbors of both ends of each edge, divided by the size of the union."""
+        """Return common neighbors of both ends of each edge, divided by the size of the union."""
         common = Matrix(FP64, self.n, self.n)
         common(self.pattern.S) << semiring.plus_pair[FP64](self.pattern @ self.pattern.T)
         return self._over_either(common), self.graph.matrix
@@ -224,7 +230,7 @@ class GraphBLAS:
         return best
 
     def _over_either(self, common: Matrix) -> Matrix:
-        """Common neighbors divided by the size of the union of both neighborhoods."""
+        """Return common neighbors divided by the size of the union of both neighborhoods."""
         degrees = self.degrees.dup(FP64).diag()
         either = semiring.plus_second[FP64](common @ degrees).new()
         either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
@@ -232,7 +238,7 @@ class GraphBLAS:
         return common.ewise_mult(either, binary.truediv).new()
 
     def adamic_adar(self) -> tuple[Matrix, csr_array]:
-        """Common neighbors, each weighted by 1 / log(degree)."""
+        """Return common neighbors, each weighted by 1 / log(degree)."""
         weights = 1 / np.log(np.maximum(np.diff(self.graph.matrix.indptr), 2))
         weighed = semiring.plus_second[FP64](self.pattern @ Vector.from_dense(weights).diag()).new()
         sums = Matrix(FP64, self.n, self.n)
@@ -240,7 +246,7 @@ class GraphBLAS:
         return sums, self.graph.matrix
 
     def k_truss(self) -> tuple[Matrix, csr_array]:
-        """LAGraph_KTruss: count triangles at remaining edges, drop edges in too few, until none is dropped."""
+        """Run LAGraph_KTruss: count triangles at remaining edges, drop edges in too few, until none is dropped."""
         left = self.pattern
         while True:
             counts = Matrix(INT64, self.n, self.n)
@@ -274,7 +280,7 @@ class GraphBLAS:
         return PLUS_TIMES(self.weighted @ self.weighted).new()
 
     def mxm_masked(self) -> Matrix:
-        """Triangles at each edge of the lower triangle: L @ L under the mask L."""
+        """Return triangles at each edge of the lower triangle: L @ L under the mask L."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.lower.S) << PLUS_PAIR(self.lower @ self.lower)
         return counts
@@ -284,7 +290,7 @@ class GraphBLAS:
         return PLUS_TIMES(self.weighted @ self.features).new().to_dense(fill_value=0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
-        """LAGr_Betweenness (Brandes): path counts forward, dependencies backward, for all sources at once."""
+        """Run LAGr_Betweenness (Brandes): path counts forward, dependencies backward, for all sources at once."""
         A, k, n = self.pattern, len(sources), self.n
         rows = np.arange(k)
         paths = Matrix.from_coo(rows, sources, np.ones(k), nrows=k, ncols=n)

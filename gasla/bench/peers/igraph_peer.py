@@ -103,7 +103,7 @@ class Igraph:
         return self.native.induced_subgraph(self.native.neighborhood(source, order=RADIUS))
 
     def triangles(self) -> int:
-        """From local clustering coefficients, because listing triangles is far slower."""
+        """Count triangles from local clustering coefficients, because listing triangles is far slower."""
         degrees = np.array(self.native.degree(), dtype=np.float64)
         shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
         return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
@@ -120,7 +120,7 @@ class Igraph:
         return upper_places(self.matrix)
 
     def jaccard(self) -> np.ndarray:
-        """Computed once per undirected edge, then copied to both directions."""
+        """Compute scores once per undirected edge, then copy them to both directions."""
         return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
     @cached_property
@@ -164,21 +164,21 @@ class Igraph:
         return self.native.coreness()
 
     def greedy_color(self) -> list[int]:
-        """Colors next the vertex with the most colored neighbors."""
+        """Color next the vertex with the most colored neighbors."""
         return self.native.vertex_coloring_greedy()
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 
     def edge_betweenness(self, sources: list[int]) -> np.ndarray:
-        """Computed once per undirected edge, then copied to both directions."""
+        """Compute scores once per undirected edge, then copy them to both directions."""
         return np.array(self.native.edge_betweenness(directed=False, sources=sources))[self.places]
 
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
 
     def maximum_flow(self) -> float:
-        """By push-relabel, highest label first."""
+        """Find a flow by push-relabel, highest label first."""
         return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
 
     @cached_property
@@ -188,15 +188,15 @@ class Igraph:
         return graph
 
     def shortest_path(self) -> float:
-        """By Dijkstra's algorithm, which stops at the target."""
+        """Find a path by Dijkstra's algorithm, which stops at the target."""
         path = self.measured.get_shortest_path(*self.graph.ends, weights="length", output="epath")
         return sum(self.weights[e] for e in path)
 
     def minimum_cut(self) -> float:
-        """By the first phase of push-relabel."""
+        """Find a cut by the first phase of push-relabel."""
         return float(self.native.mincut(*self.graph.ends, capacity=self.weights).value)
 
     def longest_path(self) -> np.ndarray:
-        """Shortest paths with negated weights by Bellman-Ford, because igraph has no algorithm for longest paths."""
+        """Find shortest paths with negated weights by Bellman-Ford. igraph has no algorithm for longest paths."""
         start = self.matrix.shape[0]
         return -np.array(self.from_anywhere.distances(start, weights="length", mode="out")[0][:start])

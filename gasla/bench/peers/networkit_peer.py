@@ -66,7 +66,7 @@ class NetworKit:
         return nk.distance.Dijkstra(self.weighted, source, storePaths=False).run().getDistances()
 
     def shortest_path(self) -> float:
-        """By bidirectional Dijkstra."""
+        """Find a path by bidirectional Dijkstra."""
         return float(nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends).run().getDistance())
 
     def pagerank(self) -> list[float]:
@@ -76,7 +76,7 @@ class NetworKit:
         return ranking.run().scores()
 
     def katz(self) -> Any:
-        """Scores in NetworKit's definition, which `dense` converts to the common one."""
+        """Return scores in NetworKit's definition, which `dense` converts to the common one."""
         ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
         return ranking.run().scores(), self.graph
 
@@ -96,7 +96,7 @@ class NetworKit:
         return np.array([self.indexed.edgeId(u, v) for u, v in ends], int)[upper_places(self.matrix)]
 
     def jaccard(self) -> np.ndarray:
-        """Computed once per undirected edge, then copied to both directions."""
+        """Compute scores once per undirected edge, then copy them to both directions."""
         return np.array(nk.sparsification.JaccardSimilaritySparsifier().scores(self.indexed))[self.edge_numbers]
 
     def label_propagation(self) -> list[int]:
@@ -127,7 +127,7 @@ class NetworKit:
         return nk.independentset.Luby().run(self.unweighted)
 
     def maximal_matching(self) -> nk.matching.Matching:
-        """By the suitor algorithm, the faster and better of its two."""
+        """Find a matching by the suitor algorithm, the faster and better of its two."""
         return nk.matching.SuitorMatcher(self.unweighted, False).run().getMatching()
 
     def weighted_matching(self) -> nk.matching.Matching:

@@ -70,7 +70,7 @@ class SciPy(Products):
         return scores
 
     def harmonic(self, sources: list[int]) -> np.ndarray:
-        """From one search per source."""
+        """Compute scores from one search per source."""
         levels = self.dense(searches(self, sources))
         scores: np.ndarray = np.where(levels > 0, 1 / np.maximum(levels, 1), 0).sum(axis=0)
         return scores
@@ -83,7 +83,7 @@ class SciPy(Products):
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
-        """Hubs and authorities by float32 products with the symmetric matrix."""
+        """Return hubs and authorities by float32 products with the symmetric matrix."""
         hubs: np.ndarray = hub_iteration(self.pattern)
         return hubs
 
@@ -96,7 +96,7 @@ class SciPy(Products):
         return self.graph.one_way.astype(np.float64)
 
     def strong_components(self) -> np.ndarray:
-        """By Pearce's variant of Tarjan's algorithm."""
+        """Find components by Pearce's variant of Tarjan's algorithm."""
         return connected_components(self.directed, connection="strong")[1]
 
     def minimum_spanning_forest(self) -> Any:
@@ -104,7 +104,7 @@ class SciPy(Products):
         return minimum_spanning_tree(self.weights).data
 
     def maximum_flow(self) -> int:
-        """By Dinic's algorithm."""
+        """Find a flow by Dinic's algorithm."""
         return int(maximum_flow(self.graph.capacities, *self.graph.ends).flow_value)
 
     def _triangles(self) -> int:

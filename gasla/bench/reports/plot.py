@@ -84,7 +84,7 @@ def shown(cell: Cell) -> list[str]:
 
 
 def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
-    """Groups of bars, GTEPS on a logarithmic scale, the ceiling of each group as a line across it."""
+    """Draw groups of bars, GTEPS on a logarithmic scale, and the ceiling of each group as a line across it."""
     heights = [g for _, cell in bars for name in shown(cell) if (g := cell.gteps(name))]
     ceilings = [c for _, cell in bars if (c := ceiling(cell))]
     top = max([*heights, *ceilings], default=1.0) * 2.2
@@ -103,7 +103,7 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
 
 
 def plain(axes: Any, title: str) -> None:
-    """Title, grid and axes of a panel."""
+    """Set title, grid and axes of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
@@ -149,7 +149,7 @@ def color(cell: Cell, name: str) -> str:
 
 
 def write_around(figure: Any, report: Report, width: float, height: float) -> None:
-    """Title, legend, and the definition of TEPS."""
+    """Write title, legend, and the definition of TEPS."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -57,7 +57,7 @@ class Report(NamedTuple):
         yield from self.watch(graph.name, attempt)
 
     def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
-        """`machine.watch`, with its notes added to the provenance."""
+        """Watch a measurement as `machine.watch` does, and add its notes to the provenance."""
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def disturbed(self) -> dict[str, Disturbance]:

@@ -54,7 +54,7 @@ def number(value: float | None) -> str:
 
 
 def introduction(report: Report) -> Iterator[str]:
-    """Lines on the hardware, the software and the ceilings."""
+    """Yield lines on the hardware, the software and the ceilings."""
     facts = report.provenance
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items() if name != "gasla")
     gasla = facts["versions"].get("gasla", "from a source tree")
@@ -68,7 +68,7 @@ def introduction(report: Report) -> Iterator[str]:
 
 
 def ceilings(measured: Ceilings) -> Iterator[str]:
-    """Lines on the ceilings of the machine, by array size."""
+    """Yield lines on the ceilings of the machine, by array size."""
 
     def rates(kind: str, scale: float) -> str:
         return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(measured, kind).items())
@@ -116,7 +116,7 @@ def show(
 
 
 def explanation() -> Iterator[str]:
-    """Lines that explain the columns."""
+    """Yield lines that explain the columns."""
     yield TEPS
     yield "ms, GTEPS: medians over the sources of searches. ratio: gasla's time divided by the best peer's."
     yield (

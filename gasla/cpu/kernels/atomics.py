@@ -8,7 +8,7 @@ from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordere
 
 @compiled
 def improve(run: Run, key: Constant, field, v, value, shared):
-    """field[v] = combine(field[v], value). Return whether that changed it."""
+    """Set field[v] to combine(field[v], value). Return whether that changed it."""
     while True:
         old = load_unordered(field, v)
         new = run.combine[key](old, value)
@@ -23,7 +23,7 @@ def improve(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def accumulate(run: Run, key: Constant, field, v, value, shared):
-    """field[v] = combine(field[v], value). Return the old value."""
+    """Set field[v] to combine(field[v], value). Return the old value."""
     if not shared:
         old = field[v]
         field[v] = run.combine[key](old, value)

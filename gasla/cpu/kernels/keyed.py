@@ -14,7 +14,7 @@ AHEAD = 16  # edges
 
 
 def clear_tables(run: Pass):
-    """Empty all tables when a run begins."""
+    """Return empty all tables when a run begins."""
     for t in range(run.thread, len(run.table_keys), run.threads):
         run.table_keys[t] = -1
 

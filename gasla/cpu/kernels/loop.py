@@ -274,7 +274,7 @@ def sparse_or_dense(run: Loop):
 
 
 def dense(run: Loop):
-    """Every vertex that the mask admits gathers."""
+    """Let every vertex that the mask admits gather."""
     gather_all(run)
     barrier(run.control, run.threads)
     if plan.two_phases:

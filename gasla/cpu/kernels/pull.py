@@ -60,7 +60,7 @@ def receive(run: Pass, v):
 
 @stage
 def gather_list(run: Pass):
-    """Every receiver reduces over its in-edges, and applies or stores the result."""
+    """Let every receiver reduce over its in-edges, and apply or store the result."""
     variables(run)
     for v in all_receivers(run, 1, "g"):
         gather_edges(run, v, True)
@@ -185,7 +185,7 @@ def fetch_rows(run: Pass, e, distance):
 
 
 def gather_narrow(run: Pass, v, is_receiver):
-    """If no list is long, gather the first few edges in any case, and select those that belong to the list.
+    """Gather the first few edges in any case if no list is long, and select those that belong to the list.
 
     In a pass over all vertices, entries of later lists are prefetched in a loop of its own, so that LLVM can vectorize
     the main one. The hardware prefetcher is late, as the processor waits for neighbors' values.
@@ -219,7 +219,7 @@ def gather_narrow(run: Pass, v, is_receiver):
 
 
 def within(run: Pass, k, value, identity, kind):
-    """Value k, or the identity if the list has no entry k."""
+    """Return value k, or the identity if the list has no entry k."""
     if isinstance(kind, VectorType):
         return tuple(within(run, k, value[i], identity[i], kind.scalar) for i in range(kind.length))
     return select(rank(run.last - run.first, kind) > rank(k, kind), value, identity)

@@ -65,7 +65,7 @@ def admit_edges(run: Pass):
 
 @stage
 def push(run: Pass):
-    """Active vertices send along their out-edges, and targets reduce."""
+    """Let active vertices send along their out-edges, and targets reduce."""
     variables(run)
     for u in active_vertices(run, fetches_targets=bool(plan.fetched)):
         clear_claim(run, u)

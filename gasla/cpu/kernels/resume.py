@@ -14,7 +14,7 @@ from gasla.cpu.runtime.threads import barrier
 
 
 def resume_at_start(run: Loop):
-    """At the start of a run all vertices wait until the lowest bucket opens."""
+    """Let all vertices wait at the start of a run, until the lowest bucket opens."""
     if plan.resumes and run.self_iteration == 0:
         if plan.has_buckets:
             wait_all(run)

@@ -336,7 +336,7 @@ def _improve(level: Level, weights: Array, part: Array, limits: Array, sizes: Ar
 
 
 def _room(part: Array, k: int) -> tuple[Array, ...]:
-    """Arrays in which `_better` works."""
+    """Return arrays in which `_better` works."""
     n, ids = len(part), part.dtype
     loads, members, sums, near = np.empty(k), np.empty(k, np.int64), np.zeros(k), np.empty(k + 1, ids)
     own, total, keys = np.empty(n), np.empty(n), np.empty(n)

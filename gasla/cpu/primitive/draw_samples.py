@@ -58,7 +58,7 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """For each list of d entries and each j below d: the first position whose prefix sum exceeds j / d of the total."""
+    """Return for each list of d entries and each j < d the first position whose sum exceeds j / d of the total."""
     guides, n = np.empty(len(sums), np.uint32), len(lists.indptr) - 1
     work = n + len(sums)
     run(_guide, work, lists.indptr, sums, guides, block_size(n, threads_for(work)), loose=True)
@@ -240,7 +240,7 @@ def _draw(drawn, first, last, weights, replace, state):
 
 @compiled
 def _draw_by_weight(drawn, first, last, weights, replace, state):
-    """As `_draw`, by weight: without replacement each draw is among the edges not drawn yet."""
+    """Draw as `_draw` does, by weight. Without replacement each draw is among the edges not drawn yet."""
     sums, guides = weights
     k, count = np.uint64(len(drawn)), ZERO
     if sums[last - ONE] == 0:

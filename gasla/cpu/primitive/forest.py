@@ -113,7 +113,7 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
-    """Connected components by Afforest, in one run: their number, and the component of each vertex.
+    """Return the number of connected components, and that of each vertex, by Afforest in one run.
 
     Lists of either direction serve. If both are available, the edges of the large tree need not be read.
     """

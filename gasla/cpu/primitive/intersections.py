@@ -48,7 +48,7 @@ _SPARSE = np.uint64(8)  # if the longer list is this many times as long, the sho
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """For each i, the number of common out-neighbors of sources[i] and targets[i], or the sum of their weights.
+    """Return for each i the number of common out-neighbors of sources[i] and targets[i], or the sum of their weights.
 
     Weights are added in ascending order of vertices. A neighbor by parallel edges counts as often as in both.
     """

@@ -175,7 +175,7 @@ def _by_marking(lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, totals, counts, grain, share, shares):
-    """For u, its smaller neighbors v, and its neighbors w smaller than those: is w in v's list?
+    """Count the triangles of u, its smaller neighbors v, and its neighbors w smaller than those: is w in v's list?
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """

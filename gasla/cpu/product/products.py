@@ -98,7 +98,7 @@ class Share:
         self.is_short = self.work <= threads.SHORT
 
     def chunk(self, team: int) -> int:
-        """Rows that a thread takes at once."""
+        """Return rows that a thread takes at once."""
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
@@ -117,7 +117,7 @@ def asks_truth(terms: Terms) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def with_truth(terms: Terms) -> Terms:
-    """Terms that read ``x != 0`` in place of x."""
+    """Return terms that read ``x != 0`` in place of x."""
 
     def answer(e: Expr, _: list[Expr]) -> Expr | None:
         return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None

@@ -352,7 +352,7 @@ class Prepared(Synchronous, Binding):
         return lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
 
     def _skewed(self) -> bool:
-        """Whether degrees differ so much that the number of active vertices is a poor estimate of their edges."""
+        """Return whether degrees differ so much that the number of active vertices is a poor estimate of edges."""
         if not self.plan.sends or self.graph.n == 0:
             return False
         graph = self.graph
@@ -475,7 +475,7 @@ class Prepared(Synchronous, Binding):
         return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations push or pull."""
+        """Return why iterations push or pull."""
         return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:

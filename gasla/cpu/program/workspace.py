@@ -32,7 +32,7 @@ def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
-    """Shapes and types of the scratch arrays that a run needs."""
+    """Return shapes and types of the scratch arrays that a run needs."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
     shapes: dict[str, Layout] = {
         "queues": ((2, team, n), ids),

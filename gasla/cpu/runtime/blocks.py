@@ -56,7 +56,10 @@ def threads_for(work: int) -> int:
 
 
 def block_size(n: int, threads: int) -> np.uint64:
-    """Vertices of a block: few enough to keep all threads busy, enough to be worth an atomic operation."""
+    """Return the number of vertices of a block.
+
+    It is small enough to keep all threads busy, and worth an atomic operation.
+    """
     return np.uint64(min(max(n // (16 * threads), 64), 4096))
 
 

@@ -14,7 +14,7 @@ LARGE = 1 << 26  # bytes; smaller arrays are made without asking for the memory 
 
 
 def available() -> int | None:
-    """Bytes that can be allocated now without swapping, or None if the system does not say.
+    """Return bytes that can be allocated now without swapping, or None if the system does not say.
 
     Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
     because it includes freed memory that allocations use again.

@@ -188,7 +188,7 @@ _limit = [_limit_at_start()]
 
 
 def num_threads() -> int:
-    """`get_num_threads`, with the number of cores counted anew.
+    """Return `get_num_threads`, with the number of cores counted anew.
 
     If more threads run than there are cores, they wait for each other for milliseconds at every barrier.
     """
@@ -203,7 +203,7 @@ def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - comp
 
 
 def number_now() -> int:
-    """`num_threads()` with the number of cores that was last counted."""
+    """Return `num_threads()` with the number of cores that was last counted."""
     return min(_limit[0], pool.item(USABLE))
 
 
@@ -267,7 +267,7 @@ def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """For how many more nanoseconds one thread should work alone, because threads waited for one without a core."""
+    """Return for how many nanoseconds one thread should go on alone, because threads waited for one without a core."""
     pool = words_at(control[POOL], POOL_SIZE)
     until = load_relaxed(pool, APART)
     if until == 0:
@@ -372,7 +372,7 @@ def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no c
 
 
 def least_factor(threads: int) -> float:
-    """By what factor the costs as last measured raise the smallest amount of work that several threads share."""
+    """Return the factor by which the measured costs raise the smallest amount of work that several threads share."""
     if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
         return 1  # the next launch measures them
     return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))

@@ -97,7 +97,7 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
-    """Largest parts of ranks, ascending: those that edges join to the largest part of the first rank with one."""
+    """Return the largest parts of ranks, ascending, that edges join to the largest part of the first rank with one."""
     joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
     parts = set(list(joined)[:1])
     for _ in joined:

@@ -44,7 +44,7 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def unheard(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
-        """Pairs along which no label has been sent yet."""
+        """Return pairs along which no label has been sent yet."""
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":

@@ -30,7 +30,7 @@ class DistributedPrimitives:
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
-        """`graph` itself, because ranks orient their own edges."""
+        """Return `graph` itself, because ranks orient their own edges."""
         return graph
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:

@@ -49,7 +49,10 @@ def exchanges(program: VertexProgram, options: Options) -> bool:
 
 
 def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
-    """Whether kernels of these GPUs can exchange values: each has vertices, and reaches the memory of the others."""
+    """Return whether kernels of these GPUs can exchange values.
+
+    Each must have vertices, and reach the others' memory.
+    """
     sizes = group.gather([np.array([shard.graph.n]) for shard in shards])
     return min(int(n) for (n,) in sizes) > 0 and not group.obstacle()
 
@@ -136,7 +139,7 @@ class CardsRun:
         return run
 
     def _sends(self, i: int) -> list[Any]:
-        """On a rank's GPU, for each rank the vertices that it mirrors."""
+        """Return on a rank's GPU, for each rank the vertices that it mirrors."""
         shard = self._shards[i]
         return [shard.array_on(self._device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
 
@@ -226,7 +229,7 @@ class CardsRun:
             raise
 
     def _watch(self, superstep: int) -> None:
-        """Called while a kernel is waited for: an error of another one, or of another process, is raised here."""
+        """Raise an error of another kernel or process. This is called while a kernel is waited for."""
         self._group.watch(self._meeting.number, superstep)
         self._each(lambda run: run.raise_failure())
 

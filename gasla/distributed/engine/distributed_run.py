@@ -72,7 +72,7 @@ class DistributedRuns:
         self.turn, self.options, self._plan = threading.Lock(), options, plan
 
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
-        """Nothing to do: ranks compile when a run begins."""
+        """Do nothing, because ranks compile when a run begins."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Any) -> None:
         """Return None: the caller lets phases take turns."""

@@ -65,7 +65,7 @@ def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
 
 
 def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
-    """Bounds of the edge numbers per rank, for results: each rank gets an equal range of edge numbers."""
+    """Return bounds of the edge numbers per rank, for results: each rank gets an equal range of edge numbers."""
     return shard.m * np.arange(communicator.size + 1) // communicator.size
 
 

@@ -66,7 +66,7 @@ class InitialState(Binding):
         return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What an engine needs to fill the vertex fields itself: numbers, values of some local vertices, or arrays.
+        """Return what an engine needs to fill the vertex fields: numbers, values of some local vertices, or arrays.
 
         Fields that start with the program's own number are left out.
         """

@@ -34,7 +34,7 @@ class Updates(NamedTuple):
         return sum(array.nbytes for array in arrays)
 
     def on_host(self) -> "Updates":
-        """These updates, with arrays in host memory."""
+        """Return these updates, with arrays in host memory."""
         places: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
         active = None if self.is_active is None else moved(self.is_active, "cpu")
         return Updates(places, active, [moved(array, "cpu") for array in self.values])

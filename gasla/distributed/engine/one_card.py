@@ -170,7 +170,7 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
-    """Sentences for `gasla.explain` on the choice, and whether they say all about the run, as one GPU does it alone."""
+    """Return sentences for `gasla.explain` on the choice, and whether they tell all, as one GPU does the run alone."""
     if not is_free(graph, options):
         return [], False
     chosen = choose(program, graph, options)

@@ -48,7 +48,7 @@ class Edges:
         return Edges(*(None if a is None else a[places] for a in (self.src, self.dst, self.ids, self.values)))  # type: ignore[arg-type]
 
     def on(self, device: Device) -> "Edges":
-        """These edges, with arrays on a device."""
+        """Return these edges, with arrays on a device."""
         columns = (self.src, self.dst, self.ids, self.values)
         return Edges(*(None if column is None else here(column, device) for column in columns))  # type: ignore[arg-type]
 
@@ -226,7 +226,7 @@ def _counted(
 
 
 def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift: int) -> np.ndarray:
-    """Bounds of ranges of vertices with about equal sums of vertices and in-edges.
+    """Return bounds of ranges of vertices with about equal sums of vertices and in-edges.
 
     `held` has the number of this rank's edges into each bin of 2**shift vertices, where ranges end.
     """
@@ -310,7 +310,7 @@ def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -
 
 
 def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
-    """For each rank, the positions of the vertices that it owns."""
+    """Return for each rank the positions of the vertices that it owns."""
     xp, owners, size = array_module(vertices), owners_of(bounds, vertices), len(bounds) - 1
     if size <= FEW or not len(owners):
         return [xp.flatnonzero(xp.equal(owners, rank)) for rank in range(size)]
@@ -341,7 +341,7 @@ def _rows_of(edges: Edges, first: int, own: int) -> Rows:
 
 
 def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
-    """Lists by target, each in the order of `edges`."""
+    """Return lists by target, each in the order of `edges`."""
     lists = Adjacency.grouped(own_targets, edges.src, own)
     places = lists.numbers()
     values = None if edges.values is None else edges.values.take(places)
@@ -360,7 +360,7 @@ def exchange_arrays(communicator: Communicator, parts: Sequence[Array]) -> list[
 
 
 def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array:
-    """As `exchange_arrays`: one array of the parts received, in the order of the ranks."""
+    """Exchange arrays as `exchange_arrays`, and return one array of the parts received, in the order of the ranks."""
     return array_module(parts[0]).concatenate(_exchanged(communicator, parts))
 
 

@@ -204,7 +204,7 @@ class RankRun:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _seen_by_scatter(self) -> dict[str, Any]:
-        """Copies of the fields that `scatter` reads by `self.at`, which are those before the iteration."""
+        """Return copies of the fields that `scatter` reads by `self.at`, which are those before the iteration."""
         scatter = self.traced.functions.get("scatter")
         read = set() if scatter is None else scatter.reads("other")
         return {inner(name): array.copy() for name, array in self.state.items() if inner(name) in read}
@@ -273,7 +273,7 @@ class RankRun:
         return made
 
     def _resume(self) -> None:
-        """If no vertex is active: open the next bucket, or call `idle` and `wake`."""
+        """Open the next bucket if no vertex is active, or call `idle` and `wake`."""
         if self.total or not self.runs.whole.resumes:
             return
         functions = self.traced.functions
@@ -289,7 +289,7 @@ class RankRun:
                 self._exchange(woken, self._total_as_shares(), True)
 
     def _total_as_shares(self) -> dict[str, Any]:
-        """Parts of the aggregates whose total is unchanged: the first rank has all of it."""
+        """Return parts of the aggregates whose total is unchanged: the first rank has all of it."""
         return self.aggregates.copy() if self.communicator.rank == 0 else self.runs.identities
 
     def _open_next(self) -> bool:

@@ -107,7 +107,7 @@ class Shard:
         return {name: column[: self.own] for name, column in self.graph.vertex_attributes.items()}
 
     def with_graph(self, graph: Graph) -> "Shard":
-        """Another shard of the same edges, whose graph shares the lists of this one."""
+        """Return another shard of the same edges, whose graph shares the lists of this one."""
         graph.kept("whole", lambda _: self.graph.known("whole"))
         return replace(self, graph=graph, copy=None, copies={})
 

@@ -61,13 +61,13 @@ def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
 
 
 def _number_placed(rank: Rank, key: Any, places: Sequence[int], n: int | None) -> int:
-    """`number_edges` of the partitions that Dask has placed on this rank."""
+    """Return `number_edges` of the partitions that Dask has placed on this rank."""
     parts = rank.kept.pop(key, {})
     return number_edges(rank, key, [_piece(number, part, places) for number, part in parts.items()], n)
 
 
 def _number_own(rank: Rank, key: Any, parts: Sequence[Any], places: Sequence[int], n: int | None) -> int:
-    """`number_edges` of the partitions that this rank computes."""
+    """Return `number_edges` of the partitions that this rank computes."""
     import dask
 
     size, count = rank.communicator.size, len(parts)

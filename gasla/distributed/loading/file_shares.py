@@ -95,7 +95,7 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
-    """Allgather for objects that JSON can represent."""
+    """Gather objects that JSON can represent from all ranks."""
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 

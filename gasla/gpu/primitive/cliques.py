@@ -58,7 +58,10 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 
 
 def _words(k: int, longest: int) -> int:
-    """Words of memory for a block: rows and, for k > 4, rows in both directions, and each warp's sets and levels."""
+    """Return words of memory for a block.
+
+    These are rows, for k > 4 in both directions, and each warp's sets and levels.
+    """
     words = -(-longest // 32)
     if k == 4:
         return longest * words
@@ -66,7 +69,7 @@ def _words(k: int, longest: int) -> int:
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("cliques.cuh", vertex_size, offset_size)
 
 

@@ -107,7 +107,7 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[Array, Array]:
-    """Connected components by Afforest, in one asynchronous launch: their number, and the component of each vertex.
+    """Return the number of connected components, and that of each vertex, by Afforest in one asynchronous launch.
 
     The stages are those of the CPU with two differences: a vertex's first two neighbors are read together, and roots
     are ranked by a hash of their ids, which keeps trees shallow; the smallest vertex of each tree is found on the way.
@@ -211,10 +211,13 @@ def _blocks(n: int) -> int:
 
 
 def _slice_capacity(m: int) -> int:
-    """Words for the slices of long lists: at most twice as many as there are full slices in m edges."""
+    """Return the words for the slices of long lists.
+
+    They are at most twice as many as there are full slices in m edges.
+    """
     return 3 * (2 * m // _SLICE)
 
 
 def _counters(kernel: compile.Kernel) -> Array:
-    """Memory for `Control` in union_find.cuh."""
+    """Return memory for `Control` in union_find.cuh."""
     return counters(4 + kernel.blocks)

@@ -33,5 +33,5 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 
 def source(vertex_size: int, offset_size: int, weighted: bool) -> str:
-    """CUDA source of the kernel, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the kernel, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("intersections.cuh", vertex_size, offset_size, weighted=weighted)

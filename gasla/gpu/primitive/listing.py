@@ -19,7 +19,7 @@ Array = Any  # CuPy's
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Indices i and vertices of all common out-neighbors of sources[i] and targets[i] larger than above[i]."""
+    """Return indices i and vertices of all common out-neighbors of sources[i] and targets[i] larger than above[i]."""
     lists, n = graph.sorted_out, graph.n
     xp, keys = array_module(lists.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):

@@ -151,7 +151,7 @@ def by_merging(
 
 
 def _lanes(mean_degree: float) -> int:
-    """Threads that merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
+    """Return threads that merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
@@ -207,7 +207,7 @@ def _list_pieces(
 
 
 def _capacity(m: int, busy: int) -> int:
-    """Upper bound of the number of pieces, if vertices with more than `busy` neighbors are cut."""
+    """Return an upper bound of the number of pieces, if vertices with more than `busy` neighbors are cut."""
     return m // PIECE + m // busy + 1
 
 
@@ -229,7 +229,7 @@ def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
 
 
 def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
-    """CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("triangles.cuh", vertex_size, offset_size, per_vertex=per_vertex, per_edge=per_edge)
 
 

@@ -19,7 +19,7 @@ BLOCKS = 8  # per multiprocessor, at most: they fill it
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """Prefix sums of each list's weights, added in order."""
+    """Return prefix sums of each list's weights, added in order."""
     import cupy
 
     sums, n = cupy.empty(len(lists.indices), np.float64), len(lists.indptr) - 1
@@ -30,7 +30,7 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """For each list of d entries and each j < d: the first position whose sum exceeds j / d of the list's total."""
+    """Return for each list of d entries and each j < d the first position whose sum exceeds j / d of the total."""
     import cupy
 
     guides, n = cupy.empty(len(sums), np.uint32), len(lists.indptr) - 1
@@ -139,5 +139,5 @@ def _kernel(function: str, lists: Adjacency) -> gpu.Kernel:
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("sampling.cuh", vertex_size, offset_size)

@@ -140,7 +140,10 @@ class Joined:
 def source(
     plan: JoinPlan, way: str, vertex_size: int, offset_size: int, has_tables: bool = True, threads: int = 256
 ) -> str:
-    """CUDA source of the kernels for a plan and a way ("count", "tally", "write"), for blocks of so many threads."""
+    """Return the CUDA source of the kernels for a plan.
+
+    `way` is "count", "tally" or "write", and blocks have `threads` threads.
+    """
     header = "join_rows.cuh" if way == "write" else "join_counts.cuh"
     types = gpu.source_of("join_plan.cuh", vertex_size, offset_size)
     return f'{types}{constants(plan, way, has_tables, threads)}\n#include "{header}"\n'

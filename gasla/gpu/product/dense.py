@@ -165,7 +165,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """CUDA source of the kernels."""
+    """Return the CUDA source of the kernels."""
     inputs, outs = semiring.inputs(terms, variant.masked), semiring.outputs(terms)
     kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}

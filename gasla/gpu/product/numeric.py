@@ -159,7 +159,7 @@ def multiply(
 
 
 def shared_limits(terms: Terms) -> SharedLimits:
-    """Sizes of a warp's tables and windows in shared memory."""
+    """Return sizes of a warp's tables and windows in shared memory."""
     size = semiring.size_of(terms.type)
     return SharedLimits.of(4 + size, size)
 
@@ -176,7 +176,7 @@ def compiled(terms: Terms, method: str, device: int) -> Kernel:
 
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
-    """CUDA source of the kernels for some methods."""
+    """Return the CUDA source of the kernels for some methods."""
     kinds = semiring.values(terms) | semiring.outputs(terms)
     sizes = {
         "threads": symbolic.THREADS,

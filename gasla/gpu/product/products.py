@@ -129,7 +129,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """CUDA source of the kernels."""
+    """Return the CUDA source of the kernels."""
     kinds = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
@@ -155,7 +155,7 @@ def source(terms: Terms, variant: Variant) -> str:
 
 
 def _term(terms: Terms, variant: Variant) -> list[str]:
-    """Statements that compute the product of the entry at a position."""
+    """Return statements that compute the product of the entry at a position."""
     # otherwise neighboring threads read the same cache line
     once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
     lines = []

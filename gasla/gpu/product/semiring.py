@@ -16,7 +16,7 @@ MONOID = """\
 
 
 def functions(terms: Terms) -> str:
-    """Functions for the product of two values, the combination of two products, and merging a result."""
+    """Return functions for the product of two values, the combination of two products, and merging a result."""
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
     texts = [
         printer.function("product_", terms.symbols, terms.product),
@@ -40,21 +40,21 @@ def monoid(terms: Terms) -> str:
 
 
 def values(terms: Terms) -> dict[str, str]:
-    """Names and C++ types of the arrays of values that the product reads."""
+    """Return names and C++ types of the arrays of values that the product reads."""
     kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     names = {"values": "value", "x": "x"}
     return {array: kinds[name] for array, name in names.items() if name in kinds}
 
 
 def inputs(terms: Terms, masked: bool) -> dict[str, str]:
-    """Names and C++ types of what kernels of a product with a vector or a dense matrix read."""
+    """Return names and C++ types of what kernels of a product with a vector or a dense matrix read."""
     types = values(terms)
     types |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
     return types | ({"mask": "const bool*", "complement": "bool"} if masked else {})
 
 
 def outputs(terms: Terms) -> dict[str, str]:
-    """Names and C++ types of the output arrays, in order."""
+    """Return names and C++ types of the output arrays, in order."""
     return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}
 
 
@@ -67,7 +67,7 @@ def old(terms: Terms, at: str) -> str:
 
 
 def store(terms: Terms, at: str) -> str:
-    """Statements that store `total`, or its merge with the `old` value."""
+    """Return statements that store `total`, or its merge with the `old` value."""
     lines = [f"const auto result = {result(terms)};"]
     lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
     return "\n".join(f"        {line}" for line in lines)
@@ -86,7 +86,7 @@ def items(terms: Terms) -> list[str]:
 
 
 def size_of(kind: Any) -> int:
-    """Upper bound of the size of the C++ struct of this type, in bytes."""
+    """Return an upper bound of the size of the C++ struct of this type, in bytes."""
     return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
 
 

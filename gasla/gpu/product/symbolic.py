@@ -382,7 +382,7 @@ def threads_of(function: str) -> int:
 
 
 def source() -> str:
-    """CUDA source of the kernels."""
+    """Return the CUDA source of the kernels."""
     return SOURCE.format(
         warps=WARPS,
         threads=THREADS,

@@ -311,11 +311,11 @@ class Run(Binding):
         return np.asarray(self._arrays["log"][:rows].get())
 
     def reasons(self) -> Mapping[int, str]:
-        """Reasons for pushing and for pulling."""
+        """Return reasons for pushing and for pulling."""
         return self.plan.ways(self._way)
 
     def outcome(self) -> Outcome:
-        """Everything that the run has computed so far."""
+        """Return everything that the run has computed so far."""
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
@@ -372,7 +372,7 @@ class Fields(Mapping[str, Any]):
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """Upper bound of the bytes that a run needs besides the graph and its fields."""
+    """Return an upper bound of the bytes that a run needs besides the graph and its fields."""
     return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
 
 

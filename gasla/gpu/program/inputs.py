@@ -11,7 +11,7 @@ from gasla.program.program import VertexProgram
 
 
 def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
-    """Type of offsets: int64 if there are 2**31 or more entries, or if the graph came with int64 offsets."""
+    """Return the type of offsets: int64 if there are 2**31 or more entries, or if the graph came with int64 offsets."""
     entries = graph.m * (2 if program.direction == "all" else 1)
     given = graph.lists.rows or graph.lists.columns
     wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
@@ -19,7 +19,10 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
 
 
 def graph_arrays(binding: Binding) -> dict[str, Any]:
-    """Arrays by argument name: `g` prefixes the lists gathered over, `s` those that active vertices send along."""
+    """Return arrays by argument name.
+
+    `g` prefixes the lists gathered over, `s` those that active vertices send along.
+    """
     plan, graph = binding.plan, binding.graph
     as_type = graph.lists.as_type
     arrays = {}
@@ -46,7 +49,7 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
 
 
 def default_delta(binding: Binding) -> float:
-    """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
+    """Return the default width of a bucket: a small multiple of the mean edge value over the mean degree.
 
     The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
     there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
@@ -63,7 +66,10 @@ def default_delta(binding: Binding) -> float:
 
 
 def _mean_size(values: Any) -> float:
-    """Mean absolute value of about 65,536 array entries: all, or 32 slices, which are copied without a kernel."""
+    """Return the mean absolute value of about 65,536 array entries.
+
+    These are all, or 32 slices, copied without a kernel.
+    """
     slices, entries = 32, 2048
     if len(values) <= slices * entries:
         return mean_size(values.get())

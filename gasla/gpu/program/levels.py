@@ -24,7 +24,7 @@ class SortedSchedule(NamedTuple):
 
 
 def source(vertex_size: int) -> str:
-    """CUDA source of `count_levels` and `place_by_level`, for vertex ids of `vertex_size` bytes."""
+    """Return the CUDA source of `count_levels` and `place_by_level`, for vertex ids of `vertex_size` bytes."""
     return f'typedef {C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
 
 

@@ -146,7 +146,7 @@ class Group(Protocol):
         """
 
     def memory(self, run: Any, size: int) -> Any:
-        """Memory on the current GPU that the kernels of all ranks can reach."""
+        """Return memory on the current GPU that the kernels of all ranks can reach."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
         """Return an object whose `addresses` are where kernels here reach the memories of all ranks.
@@ -222,7 +222,7 @@ class PeerRun(Run):
         return self._cached.meetings
 
     def memory(self, size: int) -> Any:
-        """Memory on this GPU, of some bytes."""
+        """Return memory on this GPU, of some bytes."""
         return self.xp.empty(size, np.uint8)
 
     def join(self, peers: Any, rank: int, ranks: int, rounds: int) -> None:

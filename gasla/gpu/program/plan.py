@@ -368,7 +368,7 @@ def has_wide_values(traced: Traced) -> bool:
 
 
 def bytes_of(kind: Any) -> int:
-    """Bytes of a value of this type."""
+    """Return bytes of a value of this type."""
     if isinstance(kind, VectorType):
         return int(kind.length * kind.scalar.itemsize)
     assert not isinstance(kind, TupleType)

@@ -114,7 +114,7 @@ def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bo
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Bytes of a numbering and of the renumbered lists that a program's kernel reads."""
+    """Return bytes of a numbering and of the renumbered lists that a program's kernel reads."""
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
@@ -131,7 +131,7 @@ def partition_renumbered(indptr: Any, indices: Any) -> rows.RowPartition:
 
 
 def hub_memory(plan: GpuPlan) -> int:
-    """Bytes of shared memory per block for the values of hubs."""
+    """Return bytes of shared memory per block for the values of hubs."""
     import cupy
 
     if not plan.hub_fields:

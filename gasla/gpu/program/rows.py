@@ -207,7 +207,10 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
 
 
 def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
-    """`find_properties` for arrays inspected only once: the host inspects short ones, without compiling a kernel."""
+    """Return `find_properties` for arrays inspected only once.
+
+    The host inspects short ones, without compiling a kernel.
+    """
     if len(indptr) + len(indices) > FEW:
         return find_properties(indptr, indices)
     return properties_of(indptr.get(), indices.get())
@@ -285,7 +288,7 @@ def make_partition(
 
 
 def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
-    """Rows of several pieces, their first pieces, the row of each piece, and the piece's index in its row."""
+    """Return rows of several pieces, their first pieces, the row of each piece, and the piece's index in its row."""
     import cupy
 
     capacity = properties.entries // (limit + 1) + 1
@@ -321,7 +324,7 @@ def _source(source: str, indptr: Any, indices: Any) -> str:
 
 
 def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: bool = False) -> str:
-    """SOURCE or HUB_NEIGHBORS for offsets and ids of these types."""
+    """Return SOURCE or HUB_NEIGHBORS for offsets and ids of these types."""
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 

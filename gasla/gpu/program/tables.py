@@ -35,7 +35,7 @@ def most_for(slots: int) -> int:
 
 
 def slot_bytes(keyed: Keyed) -> int:
-    """Bytes of a slot: a key and the total of its values."""
+    """Return bytes of a slot: a key and the total of its values."""
     return int(keyed.key.itemsize + keyed.total.itemsize)
 
 
@@ -50,7 +50,7 @@ def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
 
 
 def shared_bytes(plan: Plan, slots: int) -> int:
-    """Bytes of shared memory for the tables of a block."""
+    """Return bytes of shared memory for the tables of a block."""
     return 0 if plan.keyed is None else WARPS * slots * slot_bytes(plan.keyed)
 
 
@@ -86,7 +86,7 @@ def _lengths(graph: Graph, side: str) -> np.ndarray:
 
 
 def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
-    """Bytes of the arrays that reducing by key needs, by argument name."""
+    """Return bytes of the arrays that reducing by key needs, by argument name."""
     keyed = plan.keyed
     if keyed is None:
         return {}

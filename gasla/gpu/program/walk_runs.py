@@ -108,7 +108,7 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 
 
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
-    """CUDA source of a program's kernel, for offsets of `offset_size` bytes."""
+    """Return the CUDA source of a program's kernel, for offsets of `offset_size` bytes."""
     functions = plan.functions
     members = [(_ctype(one), one.name) for one in plan.inputs]
     methods = [_method(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
@@ -147,7 +147,7 @@ def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
 
 
 def _pairs(plan: WalkPlan) -> list[str]:
-    """Methods that compute both ends of the edge of each `has_edge` call in `accept`."""
+    """Return methods that compute both ends of the edge of each `has_edge` call in `accept`."""
     return [_method(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
 
 
@@ -167,7 +167,7 @@ def _called(plan: WalkPlan, f: Function) -> str:
 
 
 def _load(role: str, field: str) -> str:
-    """CUDA for the value of a symbol, after the walker has drawn the edge at position `k`."""
+    """Return the CUDA text for the value of a symbol, after the walker has drawn the edge at position `k`."""
     known = {
         ("previous", "id"): "walker.previous",
         ("self", "start"): "walker.start",

@@ -299,18 +299,18 @@ def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
 
 
 def _lanes(degree: float) -> int:
-    """Threads per vertex of a schedule or a small frontier."""
+    """Return threads per vertex of a schedule or a small frontier."""
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
 
 
 def _lanes_of_single_block(n: int, m: int) -> int:
-    """Threads per vertex in a single block: at most as many as have work."""
+    """Return threads per vertex in a single block: at most as many as have work."""
     most = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
     return 1 << most.bit_length() - 1
 
 
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
-    """Bytes before the vertex in a queue entry, and bytes of the whole entry (`Entry` in frontier.cuh)."""
+    """Return bytes before the vertex in a queue entry, and bytes of the whole entry (`Entry` in frontier.cuh)."""
     prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(prefix, vertex)
     return max(prefix, vertex), 2 * widest
@@ -320,7 +320,7 @@ def entry_type(plan: GpuPlan) -> tuple[int, int]:
 
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
-    """Bytes of each array that a run needs besides the graph and its fields."""
+    """Return bytes of each array that a run needs besides the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
     by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
@@ -369,14 +369,14 @@ def _piece_bytes(plan: GpuPlan) -> int:
 
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Bytes of a run's own fields."""
+    """Return bytes of a run's own fields."""
     vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
     edges = [*plan.edge_states, *plan.edges_behind]
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edges)
 
 
 def gathered_bytes(plan: GpuPlan) -> int:
-    """Bytes of one gathered value."""
+    """Return bytes of one gathered value."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)

@@ -108,7 +108,7 @@ def _cubin(source: str, architecture: str) -> bytes:
 
 
 def key(source: str, architecture: str) -> str:
-    """Hash of all that machine code depends on: the source, all headers, the options, the architecture.
+    """Return the hash of all that machine code depends on: the source, all headers, the options, the architecture.
 
     NVRTC's version is left out: every version's code does what the source says.
     """
@@ -216,7 +216,7 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def grid(self, blocks: int | None = None) -> int:
-        """How many of the wanted blocks can be resident together, or 1 where the device has no cooperative launches."""
+        """Return how many of the wanted blocks can be resident together. Without cooperative launches, return 1."""
         most = min(self.blocks, blocks or self.blocks)
         return most if most == 1 or launches_cooperatively() else 1
 

@@ -52,7 +52,7 @@ def unmap(address: int) -> None:
 
 
 def bus_id() -> bytes:
-    """Identifies the current GPU among those of the host, also to processes that number them differently."""
+    """Identify the current GPU among those of the host, also to processes that number them differently."""
     runtime: Any = require_gpu().cuda.runtime
     return str(runtime.deviceGetPCIBusId(runtime.getDevice())).lower().encode()
 

@@ -43,7 +43,7 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
-    """Keys, and functions that compile: first CuPy's kernels, which all functions use, then gasla's own."""
+    """Return keys, and functions that compile: first CuPy's kernels, which all functions use, then gasla's own."""
     kernels: list[tuple[str, Callable[[], bytes]]] = [
         (key_of_cupys(kernel.source, kernel.options, architecture), partial(cupys.compiled, kernel, architecture))
         for kernel, architecture in itertools.product(cupys.kernels(), SHARED)

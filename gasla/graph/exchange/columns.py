@@ -351,7 +351,7 @@ def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
 
 
 def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
-    """Columns of a pyarrow.Table by name, checked to hold numbers or dates, and no nulls."""
+    """Return columns of a pyarrow.Table by name, checked to hold numbers or dates, and no nulls."""
     places = places_of_attributes(table.column_names, attributes)
     titles = [table.column_names[place] for place in places]
     return {_without_type(title): _numbers(title, table.column(place)) for title, place in zip(titles, places)}
@@ -363,7 +363,7 @@ def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | Non
 
 
 def undirected_rows(table: Any) -> Array | bool:
-    """For each row, whether the column "Type" calls the edge undirected. Return False if it holds something else.
+    """Return for each row whether the column "Type" calls the edge undirected, or False if it holds something else.
 
     Examples
     --------
@@ -433,7 +433,7 @@ def are_two_kinds(src: str | None, dst: str | None) -> bool:
 
 
 def _with_kinds(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
-    """Ids as the names of vertices of the kinds that the columns hold, such as "userId 1"."""
+    """Return ids as the names of vertices of the kinds that the columns hold, such as "userId 1"."""
     text, join = arrow().large_string(), arrow("pyarrow.compute").binary_join_element_wise
     begins = [f"{title} " for title in titles]
     if begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]):
@@ -472,7 +472,7 @@ def _with_names(ends: list[Any], values: Array | None) -> Edges:
 
 
 def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
-    """Edges whose ids are vertex numbers."""
+    """Return edges whose ids are vertex numbers."""
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):
         if (least := pc.min(ids).as_py()) < 0:

@@ -101,7 +101,7 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
 
 
 def _records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[dict[str, Any]]:
-    """For each edge or vertex, its attributes by name."""
+    """Return for each edge or vertex its attributes by name."""
     if not columns:
         return ({} for _ in range(count))
     return (dict(zip(columns, row)) for row in zip(*(column.tolist() for column in columns.values())))
@@ -282,7 +282,7 @@ def _array(x: Any) -> Array:
 
 
 def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
-    """Values of edges or vertices as an array. Raise TypeError for the first value that is not a number."""
+    """Convert values of edges or vertices to an array. Raise TypeError for the first value that is not a number."""
     for i, value in enumerate(values):
         if not _is_number(value):
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")

@@ -48,7 +48,7 @@ def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] |
 
 
 def sides(n: int, count: int, xp: Any = np) -> Array:
-    """Side 0 of the first `count` of n vertices, and side 1 of the others."""
+    """Return side 0 of the first `count` of n vertices, and side 1 of the others."""
     return (xp.arange(n) >= count).astype(np.uint8)
 
 

@@ -108,7 +108,10 @@ class Names:
         return meant(name, near) if same is None else f"; did you mean {same!r}?"
 
     def _near(self, name: str) -> Iterator[str]:
-        """Some names to compare with this one: all if there are few, else those that begin with the same letters."""
+        """Return some names to compare with this one.
+
+        These are all if there are few, else those with the same first letters.
+        """
         texts = (each for each in self.each[:_MANY] if isinstance(each, str))
         if len(self.each) > _FEW:
             begin = name[:2].casefold()
@@ -117,7 +120,7 @@ class Names:
 
 
 def _kind(name: Any) -> int:
-    """0 to 2 for a bool, an integer and a float, 3 for everything else."""
+    """Return 0 to 2 for a bool, an integer and a float, 3 for everything else."""
     return next((place for place, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
 
 
@@ -169,7 +172,7 @@ def called(names: Names, ids: Array) -> Array:
 
 
 def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
-    """Ids that the library itself hands to public functions, which must not take them for names."""
+    """Return ids that the library itself hands to public functions, which must not take them for names."""
     return [*map(Number, ids)] if graph.naming is not None and graph.naming.have_integers else ids
 
 

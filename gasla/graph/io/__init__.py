@@ -405,7 +405,7 @@ def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
 
 
 def as_path(path: Any) -> Path:
-    """`path` as a Path. Raise TypeError if it is neither a string nor a path, as if arguments were swapped."""
+    """Return `path` as a Path. Raise TypeError if it is neither a string nor a path, as if arguments were swapped."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path is a {type(path).__name__}; expected a file name as the first argument: "

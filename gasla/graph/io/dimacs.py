@@ -112,7 +112,7 @@ def parts(path: Path) -> Iterator[Part]:
 
 
 def _without_nodes(path: Path, text: str, header: _Header) -> str:
-    """Lines of edges without those of vertices, whose source, sink or colors are left out, with a warning."""
+    """Return lines of edges without those of vertices, whose source, sink or colors are left out, with a warning."""
     nodes = re.findall(r"^[ \t]*n[ \t].*$", text, re.MULTILINE)
     if not nodes:
         return text

@@ -181,7 +181,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _lists(columns: dict[str, Any], count: int) -> Iterator[str]:
-    """For each edge or vertex, its attributes in brackets."""
+    """Return for each edge or vertex its attributes in brackets."""
     if not columns:
         yield from [""] * count
         return

@@ -178,7 +178,7 @@ def _without_edges(table: Any, chosen: Chosen, n: int) -> Graph:
 
 
 def _name_column(path: Path, names: Array) -> Array:
-    """Names as an array of strings, or of integers of 64 bits. Raise ValueError for others."""
+    """Return names as an array of strings, or of integers of 64 bits. Raise ValueError for others."""
     each = names.tolist()
     with suppress(UnicodeEncodeError, OverflowError):
         if all(isinstance(name, str) for name in each):
@@ -775,7 +775,7 @@ def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
 
 
 def _closed(text: bytes, stream: IO[bytes]) -> bytes:
-    """Text extended by the lines up to its closing quote: quoted cells may contain line breaks."""
+    """Return the text extended by the lines up to its closing quote: quoted cells may contain line breaks."""
     lines = [text]
     while text.count(b'"') % 2:
         text = stream.readline()
@@ -851,7 +851,10 @@ def _are_in(given: list[Column], titles: Sequence[str]) -> bool:
 
 
 def _unnamed(count: int, columns: Columns, kinds: Kinds) -> list[str]:
-    """Titles for columns without a header: two or three are called src, dst and weight, where they may be that."""
+    """Return titles for columns without a header.
+
+    Two or three are called src, dst and weight, where they may be that.
+    """
     has_weight = count == 3 and 2 in kinds.numbers
     are_ends = {columns.src, columns.dst} <= {None, 0, 1} and are_first(kinds.without({2} if has_weight else ()))
     titles = ["src", "dst", "weight"][: 2 + has_weight] if count <= 3 and are_ends else []

@@ -221,7 +221,7 @@ def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def warning_filters() -> Iterator[None]:
-    """`warnings.catch_warnings`, for one thread at a time, because all threads of a process share the filters.
+    """Enter `warnings.catch_warnings` for one thread at a time, because all threads of a process share the filters.
 
     Of two threads that change and restore them at once, one would restore those of the other.
     """

@@ -103,7 +103,7 @@ def _description(path: Path) -> Description:
 
 
 def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
-    """Offsets and ids of the lists by rows or by columns. Raise FormatError if any is out of range."""
+    """Return offsets and ids of the lists by rows or by columns. Raise FormatError if any is out of range."""
     offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)

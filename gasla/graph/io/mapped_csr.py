@@ -125,7 +125,7 @@ def _small(archive: zipfile.ZipFile, name: str) -> Array:
 
 
 def how_to_convert(path: Path) -> str:
-    """Advice for an archive that can't be mapped."""
+    """Return advice for an archive that can't be mapped."""
     return (
         "expected a CSR or CSC matrix without compression; gasla.io.convert makes a folder of it in bounded memory, "
         f"which gasla.io.open maps: type gasla convert {path} {path.with_suffix('.gasla')}"

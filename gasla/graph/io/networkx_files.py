@@ -77,7 +77,7 @@ def _edge_list(path: Path, content: bytes) -> Records:
 
 
 def have_names(G: Any) -> bool:
-    """Whether all nodes have a different text as the attribute "name", as igraph writes the names of vertices."""
+    """Return whether all nodes have a different text as the attribute "name", as igraph writes vertices' names."""
     names = [data.get("name") for _, data in G.nodes(data=True)]
     return all(isinstance(name, str) and name for name in names) and 0 < len(names) == len({*names})
 

@@ -67,7 +67,7 @@ def _value(value: Any) -> Any:
 
 
 def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Columns of attributes as lists of Python's numbers, and dates as texts by ISO 8601."""
+    """Return columns of attributes as lists of Python's numbers, and dates as texts by ISO 8601."""
     return {
         name: [*map(iso, column.tolist())] if isinstance(column, TimeColumn) else column.tolist()
         for name, column in columns.items()

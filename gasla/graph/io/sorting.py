@@ -267,7 +267,7 @@ class _Lists:
 
 
 def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
-    """Targets, sources and values of the edges by rows, in blocks."""
+    """Return targets, sources and values of the edges by rows, in blocks."""
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
     values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):

@@ -27,7 +27,7 @@ def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count
 
 
 def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: bool) -> tuple[Adjacency, Array]:
-    """Ascending neighbor lists of the groups, and total weights, added in the order of the input."""
+    """Return ascending neighbor lists of the groups, and total weights, added in the order of the input."""
     starts, _, members = Adjacency.grouped(became, became, count)
     degrees = np.diff(lists.indptr)[members]
     firsts = running_sums(degrees)[starts]
@@ -49,7 +49,7 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """For each group, the target groups in order of first appearance, and total weights."""
+    """Compute for each group the target groups in order of first appearance, and total weights."""
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

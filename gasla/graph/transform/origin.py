@@ -222,7 +222,7 @@ class Origin:
         return self.edge_map.new_ids
 
     def to(self, device: Device) -> Origin:
-        """These maps, with arrays on a device."""
+        """Return these maps, with arrays on a device."""
         return Origin(MovedIdMap(device, self.vertex_map), MovedIdMap(device, self.edge_map))
 
     @property
@@ -252,7 +252,7 @@ def derived(
 
 
 def run_numbers(begins: Array, count: int, dtype: np.dtype) -> Array:
-    """For each of `count` positions, the number of its run, given where runs begin (the first at 0)."""
+    """Return for each of `count` positions the number of its run, given where runs begin (the first at 0)."""
     xp = array_module(begins)
     steps = xp.zeros(count, dtype)
     steps[begins[1:]] = 1

@@ -22,7 +22,7 @@ def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Ar
 
 
 def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
-    """`reverse_edge_ids` after the `missing` edges have been added."""
+    """Return `reverse_edge_ids` after the `missing` edges have been added."""
     xp, m = array_module(partners), len(partners)
     own = xp.arange(m, made.m, dtype=made.offset_dtype)  # numbers of the added edges
     partner_ids: Array = xp.concatenate([partners.astype(made.offset_dtype), own])

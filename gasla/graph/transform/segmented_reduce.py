@@ -76,7 +76,7 @@ def uses_product(monoid: Monoid, parts: Parts) -> bool:
 
 
 def _places(rows: Array) -> Array:
-    """For ascending numbers, the position of each within its run of equal numbers."""
+    """Return for ascending numbers the position of each within its run of equal numbers."""
     xp, count = array_module(rows), len(rows)
     kind = index_dtype(count)
     begins = xp.zeros(count, bool)
@@ -96,7 +96,7 @@ def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
 
 
 def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """Arrays of `count` identities of the monoid, in the types of `parts`."""
+    """Return arrays of `count` identities of the monoid, in the types of `parts`."""
     xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     each = (identity,) if len(types) == 1 else identity

@@ -16,7 +16,7 @@ from gasla.graph.lists_cpu import transpose_pattern
 
 
 def merged(rows: Adjacency) -> Adjacency:
-    """Ascending lists with every edge i -> j of `rows`, which ascend, and its reverse j -> i, each once."""
+    """Return ascending lists with every edge i -> j of `rows`, which ascend, and its reverse j -> i, each once."""
     lists = rows.indptr, rows.indices, *transpose_pattern(rows.indptr, rows.indices)
     n, work = len(rows.indptr) - 1, 2 * len(rows.indices)
     grain = block_size(n, threads_for(work))
@@ -29,7 +29,7 @@ def merged(rows: Adjacency) -> Adjacency:
 
 
 def paired(both: Adjacency, rows: Adjacency) -> tuple[Array, Array]:
-    """For each entry i -> j of `both`, and for each edge of `rows`, the position in `both` of the entry with i <= j.
+    """Return for each entry i -> j of `both` and each edge of `rows` the position in `both` of the entry with i <= j.
 
     Values of both directions are reduced there.
     """

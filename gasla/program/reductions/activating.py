@@ -42,7 +42,10 @@ def _changes(before: Expr, after: Expr) -> list[Any]:
 
 
 def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
-    """Whether a vertex is active exactly if one of the fields improved: by the default, or by comparisons of each."""
+    """Return whether a vertex is active exactly if one of the fields improved.
+
+    It may say so by default, or by comparisons.
+    """
     if "activate" not in traced.functions:
         return True
     asked = set(_either(traced.functions["activate"].result))

@@ -360,7 +360,7 @@ def _largest_flow(
 
 
 def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
-    """Both directions of all pairs of adjacent vertices, and the total capacity of each direction.
+    """Return both directions of all pairs of adjacent vertices, and the total capacity of each direction.
 
     Sums of integers above 2**62 are limited to that.
     """

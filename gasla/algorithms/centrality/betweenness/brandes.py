@@ -301,7 +301,10 @@ def _prepared(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Pre
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:
-    """Whether path counts exceed float64 if every vertex has the mean degree: tried with scaled numbers at once."""
+    """Return whether path counts exceed float64 if every vertex has the mean degree.
+
+    Scaled numbers are then tried at once.
+    """
     return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
 
 

@@ -38,7 +38,7 @@ ORDER = when(
 def shortest_path(
     G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    """Shortest paths from a node, to a node, or both, or between all."""
+    """Return shortest paths from a node, to a node, or both, or between all."""
     _check_method(method)
     by = {} if weight is None else {"weight": weight}
     if source is None and target is None:
@@ -60,7 +60,7 @@ def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any =
 
 
 def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
-    """Paths from every node to one, in the order of a search from it."""
+    """Return paths from every node to one, in the order of a search from it."""
     if weight is None:
         return unweighted._paths(G, unweighted.numbered(G, target, f"Source {target} not in G"), None, True)
     search = weighted._search(G, [target], None, weight, reverse=True)
@@ -92,7 +92,7 @@ def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, 
 def shortest_path_length(
     G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    """Distances from a node, to a node, or both, or between all."""
+    """Return distances from a node, to a node, or both, or between all."""
     _check_method(method)
     by = {} if weight is None else {"weight": weight}
     if source is None and target is None:
@@ -272,7 +272,7 @@ def wiener_index(G: Converted, weight: Any = None) -> Any:
 
 @register(UNDIRECTED, SIMPLE, least=500)
 def hyper_wiener_index(G: Converted, weight: Any = None) -> Any:
-    """Half the sum of the distances of all pairs of nodes and of their squares."""
+    """Return half the sum of the distances of all pairs of nodes and of their squares."""
     return _connected_sum(G, weight, lambda rows, first: rows + rows**2) / 2
 
 
@@ -281,14 +281,14 @@ NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G
 
 @register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
 def schultz_index(G: Converted, weight: Any = None) -> Any:
-    """Half the sum of distances times the sums of both degrees."""
+    """Return half the sum of distances times the sums of both degrees."""
     degrees = G.degrees()
     return _connected_sum(G, weight, lambda rows, first: rows * (degrees[first:][: len(rows), None] + degrees)) / 2
 
 
 @register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
 def gutman_index(G: Converted, weight: Any = None) -> Any:
-    """Half the sum of distances times the product of both degrees."""
+    """Return half the sum of distances times the product of both degrees."""
     degrees = G.degrees()
     return _connected_sum(G, weight, lambda rows, first: rows * degrees[first:][: len(rows), None] * degrees) / 2
 

@@ -25,7 +25,7 @@ def depth(limit: Any) -> int | None:
 
 
 def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) -> Array:
-    """Numbers of edges from a node."""
+    """Return the number of edges from a node."""
     return np.asarray(moved(gasla.bfs(G.plain(reverse).to(G.device), source, depth_limit=limit), "cpu"))
 
 
@@ -63,13 +63,13 @@ def numbered(G: Converted, name: Any, said: str) -> int:
 
 @register(number("cutoff"), least=20_000)
 def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
-    """Numbers of edges from a node to every other."""
+    """Return the number of edges from a node to every other."""
     return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
 
 
 @register(number("cutoff"), least=20_000)
 def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
-    """Numbers of edges from every other node to one."""
+    """Return the number of edges from every other node to one."""
     return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
 
 
@@ -103,7 +103,7 @@ def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = Non
 
 
 def _before(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
-    """For each node of a queue, its predecessors one level nearer, in the order of the queue."""
+    """Return for each node of a queue its predecessors one level nearer, in the order of the queue."""
     out = G.plain().out
     place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
     place[visited.order], level[visited.order] = np.arange(len(visited.order)), far
@@ -185,7 +185,7 @@ compose(
 
 
 def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:
-    """Distances in edges from nodes to all others, in blocks of rows."""
+    """Yield distances in edges from nodes to all others, in blocks of rows."""
     graph = G.plain().to(G.device)
     for first in range(0, len(sources), MANY):
         yield moved(gasla.multi_source_bfs(graph, sources[first : first + MANY]), "cpu")

@@ -33,7 +33,7 @@ class Search:
         self._ranks: Array | None = None
 
     def tight(self) -> tuple[Array, Array]:
-        """Tails and heads of the edges on shortest paths, in the order of the rows."""
+        """Return tails and heads of the edges on shortest paths, in the order of the rows."""
         if self._tight is None:
             out = self.graph.out
             tails, heads, d = out.owners(), out.indices, self.distances
@@ -49,7 +49,7 @@ class Search:
         return self._ranks
 
     def order(self) -> Array:
-        """Nodes in the heap's order."""
+        """Return nodes in the heap's order."""
         ranks = self.ranks()
         reached = np.flatnonzero(ranks >= 0)
         order = np.empty(len(reached), np.int64)
@@ -61,7 +61,7 @@ class Search:
         return int(distance) if self.is_whole else distance
 
     def lengths(self) -> dict[Any, Any]:
-        """Distances by name, in order."""
+        """Return distances by name, in order."""
         order = self.order()
         distances = self.distances[order]
         far = (distances.astype(np.int64) if self.is_whole else distances).tolist()
@@ -78,7 +78,7 @@ class Search:
         return by_vertex
 
     def paths(self) -> dict[Any, list[Any]]:
-        """Paths by the name of their last node: first the sources, then the other nodes in order."""
+        """Return paths by the name of their last node: first the sources, then the other nodes in order."""
         order, before = self.order(), self.parents()
         paths: dict[Any, list[Any]] = {name: [name] for name in self.G.called(self.sources)}
         rest = order[len(self.sources) :]
@@ -115,7 +115,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Lengths and paths from the nearest of some nodes, to one node or to every one."""
+    """Return lengths and paths from the nearest of some nodes, to one node or to every one."""
     search = _search(G, sources, cutoff, weight)
     if target in sources:
         return 0, [target]
@@ -134,7 +134,7 @@ multi_source_dijkstra_path = compose(nx.multi_source_dijkstra_path, number("cuto
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
-    """Distances from the nearest of some nodes."""
+    """Return distances from the nearest of some nodes."""
     return _search(G, sources, cutoff, weight).lengths()
 
 
@@ -242,7 +242,7 @@ def dijkstra_predecessor_and_distance(
 
 
 def _discovered(search: Search) -> Array:
-    """Nodes in the order in which the search first met them, at any distance within the limit."""
+    """Return nodes in the order in which the search first met them, at any distance within the limit."""
     out, d = search.graph.out, search.distances
     tails, heads = out.owners(), out.indices
     long = 1.0 if search.graph.values is None else search.graph.out_values

@@ -116,7 +116,7 @@ def add_entries(run: Rows, count):
 
 
 def reads_far(run: Rows, start, end, stored):
-    """Whether most of some rows' entries point at rows of x that are far away, so that caches do not hold these yet."""
+    """Return whether most of some rows' entries point at far rows of x. Caches do not hold these yet."""
     low, high = np.uint64(run.indptr[start]), min(np.uint64(run.indptr[end]), stored)
     count = np.uint64(0)
     for k in range(np.uint64(SAMPLES)):

@@ -99,7 +99,10 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def each_row(run: Rows):
-    """Rows from `i` on, each with its entries from `e` to `last`. Over a range LLVM would need more registers."""
+    """Yield the rows from `i` on, each with its entries from `e` to `last`.
+
+    Over a range LLVM would need more registers.
+    """
     while run.i < run.end:
         run.e, run.last = run.first, np.uint64(run.indptr[run.i + ONE])
         yield run.i

@@ -29,7 +29,7 @@ def combinations(plan: GpuPlan) -> dict[Expr, int]:
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
-    """Statements that reduce `value` into accumulators, part by part."""
+    """Return statements that reduce `value` into accumulators, part by part."""
     lines = []
     for part, own in _parts_of_value(plan):
         place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
@@ -45,7 +45,7 @@ def accumulated(plan: GpuPlan) -> list[str]:
 
 
 def improves(plan: GpuPlan) -> list[str]:
-    """Statements that return whether `value` would improve a part of the fields, by a plain read."""
+    """Return statements that return whether `value` would improve a part of the fields, by a plain read."""
     lines = ["bool better = false;"]
     for part, own in _parts_of_value(plan):
         lines += ["{", *_load_and_combine(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
@@ -53,7 +53,7 @@ def improves(plan: GpuPlan) -> list[str]:
 
 
 def improved(plan: GpuPlan) -> list[str]:
-    """Statements that reduce `value` into the fields, part by part, and return whether any part improved.
+    """Return statements that reduce `value` into the fields, part by part, and return whether any part improved.
 
     A part of `value` that did not improve becomes the identity if priorities are computed of new values alone, else the
     value that the field holds.
@@ -82,12 +82,12 @@ def improved(plan: GpuPlan) -> list[str]:
 
 
 def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
-    """Each part, and the expression for it in the local `value`."""
+    """Return each part, and the expression for it in the local `value`."""
     return [(part, _member("value", part)) for part in plan.parts]
 
 
 def _load_and_combine(plan: GpuPlan, part: Part, own: str) -> list[str]:
-    """Statements that load a part of a field as `old`, and compute what it would become as `next`."""
+    """Return statements that load a part of a field as `old`, and compute what it would become as `next`."""
     kind = cuda.ctype(part.type)
     place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
     return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]

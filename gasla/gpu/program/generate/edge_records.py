@@ -15,7 +15,7 @@ ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 
 
 def edge_records(plan: GpuPlan) -> list[str]:
-    """Structs and loads of both ends and of the edge itself."""
+    """Return structs and loads of both ends and of the edge itself."""
     source, target, edge = (_record(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
     parts = [source, _loader("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
     parts += [_source_by_level(plan)] if plan.read_by_level else []
@@ -76,7 +76,7 @@ def _source_by_level(plan: GpuPlan) -> str:
 
 
 def _hubs(plan: GpuPlan) -> list[str]:
-    """Functions that copy hubs' fields to shared memory, and load a source from there if it is a hub."""
+    """Return functions that copy hubs' fields to shared memory, and load a source from there if it is a hub."""
     parts, before = [], 0
     stage: list[str] = []
     lines = []

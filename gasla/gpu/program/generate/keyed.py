@@ -13,7 +13,7 @@ EDGE = "const Context& c, const Source& src, const Target& dst, const Edge& edge
 
 
 def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
-    """Functions for keys and values of edges, for combining values of one key, and for the choice."""
+    """Return functions for keys and values of edges, for combining values of one key, and for the choice."""
     key, value = cuda.ctype(keyed.key), cuda.ctype(keyed.total)
     nothing = literal(keyed.nothing, keyed.gathered_type)
     pairs = "".join(f", y.item{i + 2}, x.item{i + 2}" for i in range(len(keyed.scores)))
@@ -33,7 +33,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 
 def _added(keyed: Keyed, monoid: Monoid) -> str:
-    """Statement that reduces `value` into a total atomically."""
+    """Return the statement that reduces `value` into a total atomically."""
     match native(monoid.combination(keyed.total)):
         case "add":
             return "gasla::add(at, value);"
@@ -44,7 +44,10 @@ def _added(keyed: Keyed, monoid: Monoid) -> str:
 
 
 def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
-    """Functions that load the fields of a choosing vertex, and return the gathered value if it chooses a given key."""
+    """Return functions that load the fields of a choosing vertex.
+
+    They return the gathered value if it chooses a given key.
+    """
     fields = read(plan, "vertex", ["choose"])
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in fields]
     own = [local(plan, "vertex", f, f"chooser.f_{f}") for f in fields]

@@ -40,7 +40,7 @@ def reduction(plan: GpuPlan) -> list[str]:
 
 
 def _aside(plan: GpuPlan) -> list[str]:
-    """Functions that store a gathered value and load it again: one array per item of a tuple."""
+    """Return functions that store a gathered value and load it again: one array per item of a tuple."""
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
         stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
@@ -55,7 +55,7 @@ def _aside(plan: GpuPlan) -> list[str]:
 
 
 def _whole(plan: GpuPlan) -> list[str]:
-    """Functions that store and load the partial result of a piece of a row, which another block reads."""
+    """Return functions that store and load the partial result of a piece of a row, which another block reads."""
     items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
     written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
     read = ", ".join(f"gasla::get_fresh(&(*from){item})" for item in items)
@@ -81,7 +81,7 @@ def _accumulate(plan: GpuPlan) -> str:
 
 
 def _improve(plan: GpuPlan) -> list[str]:
-    """Functions that reduce into the fields themselves, and return whether that changes them."""
+    """Return functions that reduce into the fields themselves, and return whether that changes them."""
     signatures = (
         "bool improves(const Context& c, vertex_t v, Gathered value)",
         "bool improve(const Context& c, vertex_t v, Gathered& value)",
@@ -108,7 +108,7 @@ def _improve(plan: GpuPlan) -> list[str]:
 
 
 def aggregates(plan: GpuPlan) -> list[str]:
-    """Functions that combine aggregates, publish their totals, and compute them for the initial state."""
+    """Return functions that combine aggregates, publish their totals, and compute them for the initial state."""
     names = list(plan.traced.aggregates)
     add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
     parts = []

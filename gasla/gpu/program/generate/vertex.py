@@ -30,7 +30,7 @@ def vertex(plan: GpuPlan) -> list[str]:
 
 
 def _revise(plan: GpuPlan) -> list[str]:
-    """Statements that run the functions after apply in turn, each with local variables of its own."""
+    """Return statements that run the functions after apply in turn, each with local variables of its own."""
     lines: list[str] = []
     for name in plan.revising:
         lines += ["__syncwarp();"] if plan.wide and lines else []
@@ -39,7 +39,7 @@ def _revise(plan: GpuPlan) -> list[str]:
 
 
 def peers(plan: GpuPlan) -> list[str]:
-    """Functions that store a vertex's fields in the memory of another GPU, and take what was stored here."""
+    """Return functions that store a vertex's fields in the memory of another GPU, and take what was stored here."""
     if not plan.variant.peers:
         return []
     before, stores, takes = 0, [], []
@@ -56,7 +56,10 @@ def peers(plan: GpuPlan) -> list[str]:
 
 
 def _finish(plan: GpuPlan) -> list[str]:
-    """`finish`: apply a gathered value to a vertex, given the fields already loaded. Return an Outcome."""
+    """Return `finish`, which applies a gathered value to a vertex and returns an Outcome.
+
+    Its fields are loaded before.
+    """
     had = _had(plan)
     asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
@@ -75,7 +78,7 @@ def _finish(plan: GpuPlan) -> list[str]:
 
 
 def _caught_up(plan: GpuPlan) -> list[str]:
-    """Statements that copy a vertex's fields to the copies that other vertices read."""
+    """Return statements that copy a vertex's fields to the copies that other vertices read."""
     return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
@@ -102,7 +105,7 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
 
 
 def _still_open(plan: GpuPlan) -> str:
-    """Condition that the mask still admits the vertex after apply, from the values that apply returned."""
+    """Return the condition that the mask still admits the vertex after apply, from the values that apply returned."""
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
     for s in mask.symbols:
@@ -115,14 +118,17 @@ def _still_open(plan: GpuPlan) -> str:
 
 
 def _turn(plan: GpuPlan) -> str:
-    """Condition that a vertex, after apply, is in the open bucket, otherwise the call marks it as waiting."""
+    """Return the condition that a vertex, after apply, is in the open bucket.
+
+    Otherwise the call marks it as waiting.
+    """
     written = written_by(plan, "apply")
     known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
     return f"takes_turn({', '.join(['c', 'v', *known])})"
 
 
 def _going_on(plan: GpuPlan) -> list[str]:
-    """Functions for iterations with no active vertex: buckets, changing parameters, waking vertices."""
+    """Return functions for iterations with no active vertex: buckets, changing parameters, waking vertices."""
     parts = []
     if plan.has_buckets:
         asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
@@ -151,7 +157,7 @@ def _going_on(plan: GpuPlan) -> list[str]:
 
 
 def _in_turns(plan: GpuPlan) -> list[str]:
-    """Functions of a phase: who is active when it starts, and what passes between it and the other phases."""
+    """Return functions of a phase: who is active when it starts, and what passes between it and the other phases."""
     t, parts = plan.traced, []
     if "start" in plan.functions:
         asked = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
@@ -187,7 +193,7 @@ def _priority(plan: GpuPlan) -> list[str]:
 
 
 def starts(plan: GpuPlan) -> list[str]:
-    """Functions that fill fields with their initial values, and evaluate the mask on them."""
+    """Return functions that fill fields with their initial values, and evaluate the mask on them."""
     parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
