@@ -50,7 +50,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         def compile_ahead(self, program: Any, graph: Any) -> None:
             found.append(type(program))
 
-    monkeypatch.setattr(ahead, "runs_of", lambda program, graph, variant: Runs())
+    monkeypatch.setattr(ahead, "runs_of", lambda program, graph, variant, turn: Runs())
     monkeypatch.setattr(
         ahead, "begin_compiling", lambda phases, graph, variant: found.append([type(each.program) for each in phases])
     )
