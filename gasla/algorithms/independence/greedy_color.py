@@ -23,6 +23,7 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import any_true, module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, whole_graph
+from gasla.operations.ahead import compile_ahead
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import color_in_order, fits_one_card, fits_one_thread
 from gasla.operations.run import run
@@ -236,6 +237,7 @@ def greedy_color(
     seed = whole_number("seed", seed, MOST_SEED)
     xp: Any = module_of(graph.device)
     if priority is None:
+        compile_ahead(graph, Draw)
         sides = two_sides(graph, loops=False)
         if not any_true(sides < 0):
             return sides
