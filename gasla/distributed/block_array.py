@@ -1,6 +1,7 @@
 """Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,20 @@ class _Key:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and other.number == self.number
+
+
+class Placed(dict[str, Any]):
+    """Arrays that a rank keeps for several runs, by name.
+
+    Attributes
+    ----------
+    with_mirrors : mapping
+        From a shard to its local vertices' values, once a run on it has started with them.
+    """
+
+    def __init__(self, values: Any) -> None:
+        super().__init__(values=values)
+        self.with_mirrors: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 class BlockArray:
@@ -134,10 +149,27 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
     setattr(BlockArray, f"__{_name}__", _operator(f"__{_name}__"))
 
 
+class _Blocks(Mapping[str, Any]):
+    """The blocks of a rank in whole arrays, each of which is made when read."""
+
+    def __init__(self, arrays: Mapping[str, tuple[Any, np.ndarray]], rank: int) -> None:
+        self._arrays, self._rank = arrays, rank
+
+    def __getitem__(self, name: str) -> Any:
+        array, cuts = self._arrays[name]
+        return array[int(cuts[self._rank]) : int(cuts[self._rank + 1])]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
 def divide(handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]]) -> dict[str, BlockArray]:
     """Divide whole arrays on a GPU of this process into blocks, which stay there, by the bounds of the blocks."""
     for rank, member in enumerate(handle.ranks.members()):
-        member.kept[handle.key] = {name: array[cuts[rank] : cuts[rank + 1]] for name, (array, cuts) in arrays.items()}
+        member.kept[handle.key] = _Blocks(arrays, rank)
     return {name: BlockArray(handle, name, array.shape, array.dtype) for name, (array, _) in arrays.items()}
 
 
@@ -155,6 +187,8 @@ def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
 def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
     target = rank.kept[to][array]
     target[...] = here(moved(rank.kept[result][name], device_of(target)), device_of(target))
+    if isinstance(rank.kept[to], Placed):
+        rank.kept[to].with_mirrors.clear()
 
 
 def _whole(x: Any) -> Any:

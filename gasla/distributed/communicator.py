@@ -81,28 +81,35 @@ class Member(NamedTuple):
 
 
 class Dropped:
-    """Keys of data on ranks that is no longer needed. Ranks drop it at their next call."""
+    """Keys of data on ranks that is no longer needed, which ranks drop at their next call.
+
+    Attributes
+    ----------
+    keys : list
+    freed : list
+        References to owners of further keys.
+    """
 
     def __init__(self) -> None:
-        self._keys: list[Any] = []
-        self._freed: list[weakref.ref[Any]] = []  # owners
+        self.keys: list[Any] = []
+        self.freed: list[weakref.ref[Any]] = []  # owners
         self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}  # and their keys
 
     def add(self, key: Any) -> None:
         """Add a key."""
-        self._keys.append(key)
+        self.keys.append(key)
 
     def add_with(self, owner: Any, key: Any) -> None:
         """Add a key when its owner is freed, by a built-in method: Ctrl-C in a finalizer in Python would be lost."""
-        reference = weakref.ref(owner, self._freed.append)
+        reference = weakref.ref(owner, self.freed.append)
         self._owners[id(reference)] = reference, key
 
     def taken(self) -> Iterator[Any]:
         """Take the keys out, one after another."""
-        while self._freed:
-            self.add(self._owners.pop(id(self._freed.pop()))[1])
-        while self._keys:
-            yield self._keys.pop()
+        while self.freed:
+            self.add(self._owners.pop(id(self.freed.pop()))[1])
+        while self.keys:
+            yield self.keys.pop()
 
 
 class Ranks(Protocol):

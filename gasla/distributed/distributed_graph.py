@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gasla.arrays import array_module, finish, imported, moved
-from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.block_array import BlockArray, Handle, Placed
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import FREE, SHARE, find_properties, simple_edges
@@ -649,7 +649,7 @@ def _free(rank: Rank) -> int:
 
 def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:
     bounds, here = rank.kept[graph][SHARE].bounds, rank.communicator.rank
-    rank.kept[key] = {"values": moved(values[bounds[here] : bounds[here + 1]].copy(), rank.device)}
+    rank.kept[key] = Placed(moved(values[bounds[here] : bounds[here + 1]].copy(), rank.device))
 
 
 def _degrees(rank: Rank, graph: Any, key: Any, which: str) -> np.dtype:

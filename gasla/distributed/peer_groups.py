@@ -49,6 +49,10 @@ class OneProcess:
         can = peers().are_peers([member.card for member in self.members])
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
+    def told(self, *numbers: int) -> list[list[int]]:
+        """Return the numbers that each process gives."""
+        return [list(numbers)]
+
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks."""
         return list(parts)
@@ -150,6 +154,10 @@ class Processes:
                 with suppress(OSError):
                     self._ranks_of[descriptor := os.pidfd_open(pid)] = rank
                     self._watched.register(descriptor, select.POLLIN)
+
+    def told(self, *numbers: int) -> list[list[int]]:
+        """Return the numbers that each process gives."""
+        return [found.tolist() for found in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks."""

@@ -125,18 +125,22 @@ class ThreadRanks:
         self.size, self.here, self._cards = size, range(size), cards
         self.has_cards = cards is not None
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
+        host = socket.gethostname()
+        self._members = [
+            Member(rank, card, f"card {card} of {host}", kept)
+            for rank, (card, kept) in enumerate(zip(cards or (), self._stores, strict=False))
+        ]
+        self._group = OneProcess(self, self._members)
         self._late: list[threading.Thread] = []  # of ranks that still work for an earlier call
         self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:
         """Return all ranks, if each has a GPU, else none."""
-        _check_not_on_rank(self.members)
-        self._drop()
-        host = socket.gethostname()
-        return [
-            Member(rank, card, f"card {card} of {host}", kept)
-            for rank, (card, kept) in enumerate(zip(self._cards or (), self._stores, strict=False))
-        ]
+        if getattr(_on_rank, "is_here", False):
+            _check_not_on_rank(self.members)
+        if self.dropped.freed or self.dropped.keys:
+            self._drop()
+        return self._members
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)` on each rank. Return the results in the order of the ranks."""
@@ -148,9 +152,12 @@ class ThreadRanks:
         """Call `function(group, *arguments)` in this thread, which drives the GPUs of all ranks. Start no thread."""
         if self._cards is None:
             return None
-        _check_not_on_rank(function)
+        if getattr(_on_rank, "is_here", False):
+            _check_not_on_rank(function)
         with turn_over_cards:
-            return function(OneProcess(self, self.members()), *arguments)
+            if self.dropped.freed or self.dropped.keys:
+                self._drop()
+            return function(self._group, *arguments)
 
     def _drop(self) -> None:
         for key in self.dropped.taken():

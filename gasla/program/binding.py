@@ -72,10 +72,12 @@ class Binding:
     graph: Graph
 
     def __init__(self, program: Declared, graph: Graph) -> None:
+        self.bind(program, graph, module_of(graph.device))
+
+    def bind(self, program: Declared, graph: Graph, xp: Any) -> None:
+        """Set what the arrays of the fields depend on."""
         self.program, self.graph = program, graph
-        self.ids = graph.id_dtype
-        self.traced = self.plan.traced
-        self.xp: Any = module_of(graph.device)
+        self.ids, self.traced, self.xp = graph.id_dtype, self.plan.traced, xp
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Start values by the inner names of fields (see `gasla.names`)."""
@@ -194,6 +196,11 @@ class Binding:
             sent = NeighborLists(self.graph, names[1], False)
             return sent, sent
         return NeighborLists(self.graph, names[0], ordered), NeighborLists(self.graph, names[1], False)
+
+    @property
+    def row_count(self) -> int:
+        """Vertices from this one on have no edge to gather over."""
+        return self.graph.n
 
     @cached_property
     def sends(self) -> "NeighborLists":

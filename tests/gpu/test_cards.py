@@ -455,8 +455,9 @@ def test_a_rank_that_fails_is_named_and_ends_all() -> None:
 
 @pytest.mark.gpu
 def test_renumbered_vertices_are_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On skewed graphs kernels number vertices by use, and mirrors are sent in the order of the receiver's numbers."""
+    """On skewed graphs kernels number vertices by use, and mirrors are sent in the order of their owner's numbers."""
     monkeypatch.setattr(relabel, "is_worthwhile", lambda *_: True)
+    monkeypatch.setattr(relabel, "HOT", 40)
     rng = np.random.default_rng(3)
     graph = gasla.Graph.from_edges(rng.integers(0, 500, 9000), (500 * rng.random(9000) ** 3).astype(int), n=500)
     spread = distributed.Graph.from_graph(graph, ThreadRanks(3, [0, 0, 0]))

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ import gasla
 import semirings
 from gasla import datasets
 from gasla.algorithms.centrality.pagerank import PageRank
-from gasla.gpu.program import relabel, workspace
+from gasla.gpu.program import peers, relabel, workspace
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Variant
-from gasla.gpu.program.relabel import Numbering, RenumberedLists
+from gasla.gpu.program.relabel import RenumberedLists
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighborLists
@@ -27,6 +28,56 @@ from tests.helpers.reference_engine import Reference
 from tests.program.test_runs import graphs
 
 pytestmark = pytest.mark.thorough
+
+
+@pytest.mark.parametrize("hot", [0, 5, 1000])
+def test_own_vertices_of_a_part_come_before_mirrors(hot: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in its own order: own vertices by use, and mirrors as their owners have them."""
+    monkeypatch.setattr(relabel, "HOT", hot)
+    rng, own, n = np.random.default_rng(4), 60, 100
+    graph = Graph.from_edges((n * rng.random(900) ** 2).astype(int), rng.integers(0, own, 900), n=n)
+    places = rng.permutation(n - own)
+    order, rows = relabel.order_of_part(graph, "in", own)
+    before = relabel.inverse_of(order, graph.id_dtype)
+    relabel.number_part(graph, "in", order.copy(), rows, own, places)
+    numbering = relabel.numbering(graph, "in")
+    first, rest = numbering.originals[:rows], numbering.originals[rows:]
+    np.testing.assert_array_equal(np.sort(numbering.originals), np.arange(n))
+    np.testing.assert_array_equal(numbering.inverse[numbering.originals], np.arange(n))
+    np.testing.assert_array_equal(numbering.inverse[:own], before[:own])  # owners tell these before there are mirrors
+    assert numbering.rows == rows == min(n, hot) + (first[hot:] < own).sum()
+    assert (rest >= own).all()
+    assert (np.diff(places[rest - own]) > 0).all()
+    uses = np.bincount(graph.in_.indices, minlength=n)
+    assert (np.diff(uses[first[:hot]]) <= 0).all()
+    assert (np.diff(uses[first[hot:]]) <= 0).all()
+    assert not np.diff(numbering.indptr)[rows:].any()
+
+
+@pytest.mark.parametrize("plain", [0, 1, 7, 30])
+def test_places_of_mirrors_are_read_as_far_as_they_are_not_consecutive(plain: int) -> None:
+    """Those of the last ones follow from the place among what is sent."""
+    inverse = np.arange(40, 80, dtype=np.int32)
+    inverse[10 : 10 + plain] = np.random.default_rng(1).permutation(plain) + 3
+    run: Any = SimpleNamespace(xp=np, numbering=SimpleNamespace(inverse=inverse), graph=None)
+    received = peers._received(run, 10, 40, np.zeros(0, np.int64))
+    places = np.arange(30)
+    np.testing.assert_array_equal(
+        np.where(places < received.plain, received.ids, received.first + places), inverse[10:40]
+    )
+    assert received.plain <= plain
+    assert peers._received(run, 5, 5, np.zeros(0, np.int64)).ids is None
+
+
+def test_every_vertex_of_a_part_is_looked_up() -> None:
+    """Active vertices that are put off may be mirrors, which no peer mirrors."""
+    run: Any = SimpleNamespace(xp=np, graph=SimpleNamespace(n=100))
+    ids = np.array([0, 3, 31, 32, 64])
+    table = peers._mirrored(run, ids)
+    bits = np.unpackbits(np.ascontiguousarray(table[:, 0]).view(np.uint8), bitorder="little")
+    assert len(bits) >= 100
+    np.testing.assert_array_equal(np.flatnonzero(bits), ids)
+    assert table[:, 1].tolist() == [0, 3, 4, 5]
 
 
 class Everything(gasla.VertexProgram):
@@ -65,7 +116,7 @@ class Everything(gasla.VertexProgram):
 def test_renumbered_lists(graph: Graph) -> None:
     for side in ("in", "out", "all"):
         lists = NeighborLists(graph, side, ordered=False)
-        numbering = Numbering(lists)
+        numbering = relabel.numbering(graph, side)
         positions = RenumberedLists(graph, side, numbering)._positions()
         np.testing.assert_array_equal(numbering.inverse[numbering.originals], np.arange(graph.n))
         lengths = np.diff(numbering.indptr)

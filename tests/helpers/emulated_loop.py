@@ -181,7 +181,7 @@ class EmulatedRun(EmulatedLoop):
         for name, array in arrays.items():
             self.arrays.append(self.placed(array))
             shared[name] = self.arrays[-1].ctypes.data
-        shared["offsets"], shared["count"] = self.arguments.gp, self.graph.n
+        shared["offsets"], shared["count"] = self.arguments.gp, self.row_count
         shared["pieces"], shared["cut"], shared["limit"], shared["piece"] = len(numbers), cut.sum(), WHOLE, WHOLE
         self.arguments.rows[:] = shared.reshape(1).view(np.uint64).tolist()
 

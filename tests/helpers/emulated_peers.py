@@ -21,6 +21,7 @@ from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Variant
 from gasla.program.binding import PULL
 from gasla.program.frontier import Frontier
+from gasla.program.part import OWN
 from tests.helpers.emulated_loop import EmulatedRun
 
 BLOCKS = 2
@@ -75,6 +76,11 @@ class EmulatedPeerRun(EmulatedRun):
         self._ended = threading.Event()  # a thread whose `join` is interrupted counts as ended
         self._ended.set()
 
+    @property
+    def row_count(self) -> int:
+        """Vertices from this one on are mirrors."""
+        return int(self.program.values[OWN])
+
     def activate(self, frontier: Frontier, delta: float | None) -> None:
         """Set the initial active set."""
         arguments = self.arguments
@@ -87,10 +93,12 @@ class EmulatedPeerRun(EmulatedRun):
         """Memory, not zero at first."""
         return np.full(size, 0xAB, np.uint8)
 
-    def join(self, known: np.ndarray, rank: int, ranks: int, rounds: int) -> None:
+    def join(self, place: peers.Place, rounds: int) -> None:
         """Set what the kernel knows of the others."""
-        self.put("peers", known)
-        self.arguments.rank, self.arguments.ranks, self.arguments.met = rank, ranks, rounds
+        self._place = place
+        for name, value in place.arguments(self.plan.sends_at_once).items():
+            setattr(self.arguments, name, value)
+        self.arguments.met = rounds
 
     @property
     def rounds(self) -> int:
@@ -190,4 +198,6 @@ def emulate_kernels(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(distributed_run, "exchanges", exchanges)
     patch.setattr(peers, "on", lambda *_: nullcontext())
+    patch.setattr(peers, "card_of", lambda *_: nullcontext)
+    patch.setattr(peers, "number", lambda *_: None)
     patch.setattr(peers, "PeerRun", EmulatedPeerRun)

@@ -6,12 +6,13 @@ one process, or of several processes of one host, each of which drives its own.
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gasla.arrays import finish, module_of, moved
+from gasla.distributed.block_array import Placed
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
 from gasla.distributed.engine.run_options import Options
@@ -21,6 +22,7 @@ from gasla.distributed.links import PeerFailed
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.engines import peers
 from gasla.names import given as given_name
+from gasla.program.binding import Layout, layout
 from gasla.program.frontier import Frontier
 from gasla.program.part import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, in_part
 from gasla.program.plan import Plan
@@ -53,8 +55,11 @@ def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
 
     Each must have vertices, and reach the others' memory.
     """
-    sizes = group.gather([np.array([shard.graph.n]) for shard in shards])
-    return min(int(n) for (n,) in sizes) > 0 and not group.obstacle()
+    least = min(n for (n,) in group.told(min(shard.graph.n for shard in shards)))
+    return least > 0 and not group.obstacle()
+
+
+_OF_A_GPU = (MemoryError, RuntimeError, OSError)  # errors that are not of what the caller gave
 
 
 class Reference(NamedTuple):
@@ -64,8 +69,30 @@ class Reference(NamedTuple):
     name: str
 
 
-class CardsRun:
-    """A run. Fields and aggregates have the names of the user's program.
+class OwnFields(Mapping[str, Any]):
+    """The fields of a rank's own vertices, as a run has left them. Arrays are made when first read."""
+
+    def __init__(self, run: Any, own: int, on: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._run, self._own, self._on = run, own, on
+
+    @functools.cached_property
+    def _state(self) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = self._run.state()
+        return state
+
+    def __getitem__(self, name: str) -> Any:
+        with self._on():  # where renumbered fields are put in order
+            return self._state[name][: self._own]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._state)
+
+    def __len__(self) -> int:
+        return len(self._state)
+
+
+class Parts:
+    """What the runs of a program over the GPUs of this process share. The first of its ranks keeps it with the graph.
 
     Parameters
     ----------
@@ -76,10 +103,8 @@ class CardsRun:
     degrees : sequence of mapping
         The global degrees of each shard's vertices that the program reads.
     program : VertexProgram
+        With any parameters.
     options : Options
-    values : mapping
-        Start values; of blocks on the ranks their key and name (`Reference`).
-    active : Frontier
     """
 
     def __init__(
@@ -89,103 +114,158 @@ class CardsRun:
         degrees: Sequence[Mapping[str, np.ndarray]],
         program: VertexProgram,
         options: Options,
+    ) -> None:
+        kind: Any = type(program)
+        self.choices, self.shards, self.options = choices(kind, options.id_type, options.deterministic), shards, options
+        kinds = self.choices.plan.traced.vertex_types
+        self.layouts = {given_name(name): layout(kinds[name], shards[0].n) for name in kinds}  # of all vertices
+        cards = [member.card for member in group.members]
+        self.shares = [cards.count(card) for card in cards]  # how many ranks here have the GPU of each
+        self.on = [
+            peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
+        ]
+        self._program: VertexProgram | None = None  # that `locals` are made for
+        self._locals: list[VertexProgram] = []
+        self.starts: list[InitialState] = []
+        self._fixed: list[dict[str, Any]] = []  # start values that all runs have
+        local, device = self.choices.local, options.device
+        declared = local.vertex_fields.keys() | local.edge_fields.keys()
+        self.mirrors: list[Any] = []
+        for i, shard in enumerate(shards):
+            with self.on[i]():
+                peers().enable(cards)
+                start = InitialState(program, self.choices.plan, shard, options.id_type, degrees[i], device)
+                fixed = {EDGE_ID: shard.edge_ids, LEAVES: shard.leaves}
+                fields = {n: shard.array_on(device, n, x) for n, x in fixed.items() if n in declared and x is not None}
+                self._fixed.append(fields | start.global_fields(local))
+                self.starts.append(start)
+                sends = [shard.array_on(device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
+                self.mirrors.append(peers().Mirrors(sends, [int(cut) for cut in shard.cuts]))
+        self._graphs = [shard.graph_on(device) for shard in shards]
+        peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
+
+    def locals(self, program: VertexProgram) -> list[VertexProgram]:
+        """Return the programs that the GPUs run. Those of the last program are kept, as algorithms keep theirs."""
+        if program is not self._program:
+            for start in self.starts:
+                start.program = program
+            self._locals = [
+                self.choices.local(
+                    **{**start.parameters_of(), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
+                )
+                for start, shard in zip(self.starts, self.shards, strict=True)
+            ]
+            # values of other types may be written to before the next run
+            is_fixed = all(type(value) in (int, float, bool) for value in program.values.values())
+            self._program = program if is_fixed else None
+        return self._locals
+
+    def run(self, i: int, local: VertexProgram, values: Mapping[str, Any], active: Frontier) -> Any:
+        """Return a run on one GPU, which is the current one."""
+        options, shard, graph = self.options, self.shards[i], self._graphs[i]
+        fields = dict(self._fixed[i])
+        for name, one in self.starts[i].starting_fields(values).items():
+            fields[name] = moved(one, options.device) if isinstance(one, np.ndarray) else one
+        run = peers().PeerRun(local, graph, fields, options.way, options.deterministic, self.shares[i])
+        run.activate(Frontier.all(graph.n, graph.device) if active.is_all else local_frontier(shard, active), None)
+        return run
+
+
+class CardsRun:
+    """A run. Fields and aggregates have the names of the user's program.
+
+    Parameters
+    ----------
+    group : OneProcess or Processes
+        The ranks here, and what they share with those of other processes.
+    parts : Parts
+    program : VertexProgram
+    values : mapping
+        Start values; of blocks on the ranks their key and name (`Reference`).
+    active : Frontier
+    """
+
+    def __init__(
+        self,
+        group: OneProcess | Processes,
+        parts: Parts,
+        program: VertexProgram,
         values: Mapping[str, Any],
         active: Frontier,
     ) -> None:
-        self._group, self._members, self._shards, self._device = group, group.members, shards, options.device
-        kind: Any = type(program)
-        self._choices = choices(kind, options.id_type, options.deterministic)
-        self._names = list(program.vertex_fields)
+        self._group, self._parts, self._on = group, parts, parts.on
+        self._plan = parts.choices.plan
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-        given = self._with_mirrors({name: x for name, x in values.items() if isinstance(x, Reference)})
+        references = {name: x for name, x in values.items() if isinstance(x, Reference)}
+        given = self._with_mirrors(references) if references else None
         self._runs: list[Any] = []
-        for i, shard in enumerate(shards):
-            with self._on(i), self._naming(i):
-                here = {**values, **given[i]}
-                self._runs.append(self._part(i, shard, degrees[i], program, options, here, active))
-        self._meeting: Any = peers().meet(self._runs, self._mirrors, self._on, group)
-
-    def _on(self, i: int) -> AbstractContextManager[Any]:
-        """Return the GPU of a rank here, and the stream of its kernels."""
-        return peers().on(self._members[i].card, i, self._share(i) > 1)
-
-    def _share(self, i: int) -> int:
-        """Return how many ranks here have the GPU of this one."""
-        return sum(member.card == self._members[i].card for member in self._members)
-
-    def _part(
-        self,
-        i: int,
-        shard: Shard,
-        degrees: Mapping[str, np.ndarray],
-        program: VertexProgram,
-        options: Options,
-        values: Mapping[str, Any],
-        active: Frontier,
-    ) -> Any:
-        """Return the run on one GPU."""
-        (base, _, local), device = self._choices, self._device
-        start = InitialState(program, base, shard, options.id_type, degrees, device)
-        numbers = {**start.parameters_of(), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
-        graph, constant = shard.graph_on(device), {EDGE_ID: shard.edge_ids, LEAVES: shard.leaves}
-        declared = local.vertex_fields.keys() | local.edge_fields.keys()
-        fields = {n: shard.array_on(device, n, x) for n, x in constant.items() if n in declared and x is not None}
-        fields |= start.global_fields(local)
-        for name, one in start.starting_fields(values).items():
-            fields[name] = moved(one, device) if isinstance(one, np.ndarray) else one
-        run = peers().PeerRun(local(**numbers), graph, fields, options.way, options.deterministic, self._share(i))
-        active = base.first_active(active)
-        run.activate(Frontier.all(graph.n, device) if active.is_all else local_frontier(shard, active), None)
-        return run
-
-    def _sends(self, i: int) -> list[Any]:
-        """Return on a rank's GPU, for each rank the vertices that it mirrors."""
-        shard = self._shards[i]
-        return [shard.array_on(self._device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
-
-    def _mirrors(self, i: int) -> Any:
-        """Return what a rank needs to exchange values, with its GPU able to reach the memory of the others."""
-        peers().enable([member.card for member in self._members])
-        return peers().Mirrors(self._sends(i), [int(cut) for cut in self._shards[i].cuts])
+        locals, active = parts.locals(program), self._plan.first_active(active)
+        for i, local in enumerate(locals):
+            try:
+                with self._on[i]():
+                    here = values if given is None else {**values, **given[i]}
+                    self._runs.append(parts.run(i, local, here, active))
+            except _OF_A_GPU as error:
+                self._name(error, i)
+                raise
+        self._meeting: Any = peers().meet(self._runs, parts.mirrors, self._on, group)
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
         """Start values of each rank here from blocks on all of them."""
-        arrays: list[dict[str, LocalArray]] = [{} for _ in self._members]
-        xp: Any = module_of(self._device)
+        members, mirrors, device = self._group.members, self._parts.mirrors, self._parts.options.device
+        shards = self._parts.shards
+        starts: list[dict[str, LocalArray]] = [{} for _ in members]
+        xp: Any = module_of(device)
         for name, (key, block) in references.items():
-            pieces, own = [], []
-            for i, member in enumerate(self._members):
-                with self._on(i):
-                    own.append(moved(member.kept[key][block], self._device))
-                    pieces.append([own[i][ids] for ids in self._sends(i)])
-                    finish(self._device)
-            for i, parts in enumerate(self._group.exchange(pieces)):
-                with self._on(i):
-                    received = [xp.array(part) for part in parts]  # copied from the GPU that has it
-                    arrays[i][name] = LocalArray(xp.concatenate([own[i], *received]))
-                    finish(self._device)  # before another GPU reuses the memory of the pieces
-        return arrays
+            placed = [member.kept[key] for member in members]
+            known: list[Any] = [
+                x.with_mirrors.get(shard) if isinstance(x, Placed) else None
+                for x, shard in zip(placed, shards, strict=True)
+            ]
+            if not all(is_known for (is_known,) in self._group.told(all(x is not None for x in known))):
+                pieces, own = [], []
+                for i in range(len(members)):
+                    with self._on[i]():
+                        own.append(moved(placed[i][block], device))
+                        pieces.append([own[i][ids] for ids in mirrors[i].sends])
+                        finish(device)
+                for i, parts in enumerate(self._group.exchange(pieces)):
+                    with self._on[i]():
+                        received = [xp.array(part) for part in parts]  # copied from the GPU that has it
+                        known[i] = xp.concatenate([own[i], *received])
+                        finish(device)  # before another GPU reuses the memory of the pieces
+                    if isinstance(placed[i], Placed):
+                        placed[i].with_mirrors[shards[i]] = known[i]
+            for i, array in enumerate(known):
+                starts[i][name] = LocalArray(array)
+        return starts
 
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
         if self._meeting is None:
             raise RuntimeError("this run has failed before; expected another run to be begun in its place")
         try:
-            limits = [limit.tolist() for limit in self._group.gather([np.array([self.iteration, until], np.int64)])]
+            limits = self._group.told(self.iteration, until)
             if limits.count(limits[0]) < len(limits):
                 raise ValueError(
                     f"processes were asked to run from and to the supersteps {limits}; expected the same on all: under "
                     "mpiexec every process makes the same calls"
                 )
-            self._each(lambda run: run.launch(until))
+            for i, run in enumerate(self._runs):
+                try:
+                    with self._on[i]():
+                        run.launch(until)
+                except _OF_A_GPU as error:
+                    self._name(error, i)
+                    raise
             self._each(self._finish)
-            edges = self._group.gather([np.array([run.edges], np.int64) for run in self._runs])
+            edges = sum([run.edges for run in self._runs])
+            self.edges = sum([one for (one,) in self._group.told(edges)])
         except BaseException as error:
             self._fail(error)
             raise
         first = self._runs[0]
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
-        self.edges = int(np.sum(edges))
 
     def _finish(self, run: Any) -> None:
         """Wait for a kernel. If it has ended too early, that of another process that has failed may have ended it."""
@@ -207,26 +287,26 @@ class CardsRun:
     def _hear(self) -> None:
         """Raise the RankError by which another process says why it has failed."""
         try:
-            self._group.gather([np.zeros(1, np.int64)])
+            self._group.told(0)
         except RankError as error:
             raise error from None
 
     def _each(self, step: Callable[[Any], None]) -> None:
         """Do a step for each GPU here."""
         for i, run in enumerate(self._runs):
-            with self._on(i), self._naming(i):
-                step(run)
+            try:
+                with self._on[i]():
+                    step(run)
+            except _OF_A_GPU as error:
+                self._name(error, i)
+                raise
 
-    @contextmanager
-    def _naming(self, i: int) -> Iterator[None]:
+    def _name(self, error: BaseException, i: int) -> None:
         """Add to an error of a GPU where it was raised."""
-        try:
-            yield
-        except (MemoryError, RuntimeError, OSError) as error:  # not one of what the caller gave
-            if not hasattr(error, "__notes__"):  # while another GPU is waited for
-                superstep = self._runs[i].superstep if i < len(self._runs) else 0
-                note(error, place(self._members[i].rank, self._group.size, self._members[i].host, superstep))
-            raise
+        if not hasattr(error, "__notes__"):  # while another GPU is waited for
+            superstep = self._runs[i].superstep if i < len(self._runs) else 0
+            member = self._group.members[i]
+            note(error, place(member.rank, self._group.size, member.host, superstep))
 
     def _watch(self, superstep: int) -> None:
         """Raise an error of another kernel or process. This is called while a kernel is waited for."""
@@ -237,35 +317,30 @@ class CardsRun:
         """Ask all kernels here to end, and wait until they have."""
         for stop in ("ask_to_stop", "wait_for_end"):
             for i, run in enumerate(self._runs):
-                with suppress(Exception), self._on(i):  # a GPU that has failed refuses this, too
+                with suppress(Exception), self._on[i]():  # a GPU that has failed refuses this, too
                     getattr(run, stop)()
 
     @property
     def aggregates(self) -> dict[str, Any]:
         """The aggregates of the last iteration, of all ranks."""
-        totals = self._runs[0].aggregates()
-        return {name: totals[name] for name in map(given_name, self._choices.plan.traced.aggregate_types)}
+        found = self._runs[0].aggregates()
+        return {name: found[name] for name in map(given_name, self._plan.traced.aggregate_types)}
 
-    def leave(self, key: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
-        """Leave the fields on the ranks, under a key. Return the shape and the type of each."""
-        fields = {}
-        for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
-            with peers().on(member.card):
-                state = run.state()
-                left = {name: state[name][: shard.own].copy() for name in self._names}
-                member.kept[key] = left
-                fields = {name: ((shard.n, *array.shape[1:]), array.dtype) for name, array in left.items()}
-        return fields
+    def leave(self, key: Any) -> Mapping[str, Layout]:
+        """Leave the fields on the ranks, under a key, without a copy. Return the shape and the type of each."""
+        for i, (member, run) in enumerate(zip(self._group.members, self._runs, strict=True)):
+            member.kept[key] = OwnFields(run, self._parts.shards[i].own, self._on[i])
+        return self._parts.layouts
 
     def active(self) -> np.ndarray | None:
         """Return the active vertices, by global ids, or None for all."""
         if self.ended and not self.stopped:
             return np.zeros(0, np.int64)
-        if not self._choices.plan.keeps_active:
+        if not self._plan.keeps_active:
             return None
         blocks = []
-        for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
-            with peers().on(member.card):
+        for on, shard, run in zip(self._on, self._parts.shards, self._runs, strict=True):
+            with on():
                 ids = run.frontier().ids
                 blocks.append(moved(ids[ids < shard.own], "cpu").astype(np.int64) + shard.first)
         return np.concatenate(self._group.gather(blocks))

@@ -1,5 +1,6 @@
 """Runs of the distributed engine, as `gasla.engines` defines them: the calling process controls `RankRun`s on ranks."""
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine import one_card
-from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, exchanges
+from gasla.distributed.engine.cards_run import CardsRun, Parts, Reference, can_meet, exchanges
 from gasla.distributed.engine.edge_fields import attributes_read, from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
 from gasla.distributed.engine.rank_run import RankRun, on_host
@@ -107,7 +108,8 @@ class _Given(Binding):
         """Refuse start values, and arrays of `out`, of other types or shapes."""
         fields = self.by_inner_name(fields)
         self.check(fields)
-        self.check_out(out, fields)
+        if out:
+            self.check_out(out, fields)
         for name, given in fields.items():
             is_of_edges = name in self.traced.edge_types
             if given is not None and (is_of_edges or not isinstance(given, FEW)):
@@ -145,7 +147,7 @@ class DistributedRun(Synchronous):
         out: Mapping[str, Any],
     ) -> None:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-        self._graph, self._handle = graph, Handle(graph.ranks)
+        self._graph = graph
         self._out, fields = out, {**out, **fields}
         sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
@@ -153,6 +155,11 @@ class DistributedRun(Synchronous):
         self._together: CardsRun | None = None  # where kernels exchange values themselves
         self._is_together = False  # whether that is so, also if the run could not begin
         self._saver = Saver.of_run(out)
+
+    @functools.cached_property
+    def _handle(self) -> Handle:
+        """The owner of the key under which ranks keep the run."""
+        return Handle(self._graph.ranks)
 
     def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
         if self._beginning is None:
@@ -180,7 +187,7 @@ class DistributedRun(Synchronous):
         """Begin a run whose kernels exchange values themselves, if they can."""
         parts = _parts_together(group, self._graph.handle.key, program, options)
         if parts is not None:
-            self._together = CardsRun(group, *parts, program, options, values, frontier)
+            self._together = CardsRun(group, parts, program, values, frontier)
             self._advance_together(group, until)
 
     def _advance_together(self, _: OneProcess | Processes, until: int) -> None:
@@ -218,7 +225,8 @@ class DistributedRun(Synchronous):
                 self._graph.ranks.each(_save, self._handle.key, self._saver)
             if progress is not None:
                 progress(self.iteration)
-        self._rows = np.concatenate(rows)
+        if self._together is None:
+            self._rows = np.concatenate(rows)
 
     def log(self, rows: int) -> np.ndarray:
         """Return the first rows of the trace: active vertices, edges, way, exchanges, bytes."""
@@ -264,20 +272,19 @@ class DistributedRun(Synchronous):
         self._beginning = ()
 
 
-def _parts_together(
-    group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options
-) -> tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None:
+def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options) -> Parts | None:
     """Return the parts of the graph that the ranks here have, if all kernels can exchange the program's values.
 
     Otherwise return None.
 
     They are kept by a rank, so that the memory of GPUs is free when the cluster is closed.
     """
-    kept, name = group.members[0].kept[key], (TOGETHER, type(program))
-    if not np.all(group.gather([np.array([name in kept])])):
+    kept, name = group.members[0].kept[key], (TOGETHER, type(program), options)
+    parts: Parts | bool | None = kept.get(name, False)
+    if [True] in group.told(parts is False):
         shards, known = zip(*group.call(_part_on, key, program, options), strict=True)
-        kept[name] = (shards, known) if can_meet(group, shards) else None
-    parts: tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None = kept[name]
+        parts = kept[name] = Parts(group, shards, known, program, options) if can_meet(group, shards) else None
+    assert not isinstance(parts, bool)
     return parts
 
 

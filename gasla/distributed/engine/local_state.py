@@ -48,6 +48,8 @@ class InitialState(Binding):
         plan.doubled = set()  # one copy of each field; the engine on this rank makes second copies
         super().__init__(program, shard.graph_on(device))
         self.ids = id_type
+        fields = program.vertex_fields
+        self._fields = [(n, given_name(n), callable(fields[given_name(n)].init)) for n in self.traced.vertex_types]
         known = {"id": shard.ids_as(id_type), **degrees}
         # Values of local vertices besides fields, on the device on which start values are computed.
         self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
@@ -71,14 +73,14 @@ class InitialState(Binding):
         Fields that start with the program's own number are left out.
         """
         fields = {}
-        for name in self.traced.vertex_types:
-            given = self._here(name, values.get(given_name(name)))
-            if callable(self.program.vertex_fields[given_name(name)].init) and (
-                given is None or isinstance(given, FEW)
-            ):
+        for name, own_name, is_computed in self._fields:
+            given = values.get(own_name)
+            if given is not None:
+                given = self._here(name, given)
+            if is_computed and (given is None or isinstance(given, FEW)):
                 given = self._start_array(name, given)
             if given is not None:
-                fields[given_name(name)] = given
+                fields[own_name] = given
         return fields
 
     def _here(self, name: str, given: Any) -> Any:
@@ -87,8 +89,7 @@ class InitialState(Binding):
         if isinstance(given, LocalArray):
             return given.array
         if isinstance(given, FEW):
-            places = ((shard.local_of(int(v)), x) for v, x in given.items())
-            return {place: x for place, x in places if place is not None}
+            return {place: x for v, x in given.items() if (place := shard.local_of(int(v))) is not None}
         if given is None or np.shape(given) != layout(self.traced.vertex_types[name], shard.n)[0]:
             return given  # one value for all
         values = np.asarray(given)

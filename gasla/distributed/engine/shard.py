@@ -119,11 +119,17 @@ class Shard:
             held += self.attributes.arrays()
         return sum(int(part.nbytes) for part in held if part is not None)
 
+    @cached_property
+    def _mirrors_on_host(self) -> np.ndarray:
+        """The global ids of the mirrors, in host memory."""
+        found: np.ndarray = self.array_on("cpu", "mirrors", self.mirrors)
+        return found
+
     def local_of(self, vertex: int) -> int | None:
         """Return the local number of a global vertex, or None if it is not in this shard."""
         if 0 <= vertex - self.first < self.own:
             return vertex - self.first
-        mirrors = self.array_on("cpu", "mirrors", self.mirrors)
+        mirrors = self._mirrors_on_host
         place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # of another type, all would be converted
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 

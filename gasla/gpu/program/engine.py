@@ -79,11 +79,14 @@ class Run(Binding):
     ) -> None:
         self._cached, self.plan, self._way = cached, cached.plan, way
         super().__init__(program, graph)
-        by_use = self.plan.variant.peers
-        self.numbering = relabel.numbering(graph, program.direction, by_use) if self.plan.relabelled else None
+        self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
         self.check(fields)
         self._caller_arrays = self.check_out(out, fields) if out else {}
+        self._take_memory(fields, schedule)
+
+    def _take_memory(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
+        """Allocate all arrays, if needed in place of what earlier runs have cached."""
         self._fresh = True
         if not self._fits(fields, schedule):
             finish("gpu")  # wait for runs that are under way
@@ -108,8 +111,10 @@ class Run(Binding):
         try:
             self._workspace = self._cached.take_workspace(self, self.numbering)
             self._arguments = self._workspace.arguments
-            for name, argument, kind in self.plan.parameters:
-                setattr(self._arguments, argument, self._number(name, kind))
+            if self._workspace.program is not self.program:
+                for name, argument, kind in self.plan.parameters:
+                    setattr(self._arguments, argument, self._number(name, kind))
+                self._workspace.keep_parameters(self.program)
             self._set_fields(fields)
             self._levels = 0 if schedule is None else self._set_schedule(schedule)
         except MemoryError:
@@ -278,6 +283,12 @@ class Run(Binding):
 
     def launch(self, until: int, trace: bool = False) -> None:
         """Launch asynchronously. `finish` must be called before `iteration` and the other results are read."""
+        self._launch(until, trace)
+        if self._fresh:
+            self._wrap_memory()  # while the kernel runs
+
+    def _launch(self, until: int, trace: bool = False) -> None:
+        """Launch the kernel."""
         arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
@@ -290,11 +301,14 @@ class Run(Binding):
         except BaseException:
             self._stop()
             raise
-        if self._fresh:
-            self._wrap_memory()  # while the kernel runs
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
         """Wait for the kernel to end, and read where the run stands."""
+        self._wait(progress)
+        self._read_control()
+
+    def _wait(self, progress: Callable[[int], Any] | None) -> None:
+        """Wait for the kernel to end."""
         page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
@@ -303,6 +317,9 @@ class Run(Binding):
         except BaseException:
             self._stop()
             raise
+
+    def _read_control(self) -> None:
+        """Read where the run stands."""
         self._fresh, now = False, self._workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gasla.arrays import address, current_device, finish, require_gpu
+from gasla.arrays import address, finish, module_of, require_gpu
+from gasla.gpu.program import relabel
 from gasla.gpu.program.engine import Run
 from gasla.gpu.program.inputs import offset_type
-from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
+from gasla.gpu.program.plan import STORES, GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
 from gasla.gpu.runtime import joint_memory, nccl, shared_memory
@@ -25,6 +26,7 @@ from gasla.gpu.runtime.waiting import is_idle, yielding
 from gasla.graph.graph import Graph
 from gasla.program import Frontier, VertexProgram
 from gasla.program.hooks import TOGETHER
+from gasla.program.part import OWN
 from gasla.program.plan import Plan
 
 __all__ = [
@@ -33,10 +35,12 @@ __all__ = [
     "PeerRun",
     "are_peers",
     "can_exchange",
+    "card_of",
     "enable",
     "joint_memory",
     "meet",
     "nccl",
+    "number",
     "on",
     "part",
     "shared_memory",
@@ -46,7 +50,7 @@ __all__ = [
 MOST = 32  # GPUs: each is served by one lane of a warp
 KINDS = ("notice", "bits", "values")
 PEER = np.dtype(  # gasla::Peer
-    [(name, np.uint64) for name in ("sends", "receives", "sent", "first", "received")]
+    [(name, np.uint64) for name in ("sends", "mirrored", "receives", "plain", "first", "sent", "received")]
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
 ALIGNMENT = 256  # bytes
@@ -95,15 +99,24 @@ def _stream(card: int, rank: int) -> Any:
     return require_gpu().cuda.Stream(non_blocking=True)
 
 
-def on(card: int, rank: int = 0, shares_card: bool = False) -> AbstractContextManager[Any]:
-    """Make a GPU the current one. If ranks share it, each has a stream of its own, as kernels of one run in turn."""
-    device: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
-    return _both(device, _stream(card, rank)) if shares_card else device
+def on(card: int) -> AbstractContextManager[Any]:
+    """Make a GPU the current one."""
+    found: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
+    return found
+
+
+def card_of(card: int, rank: int, shares_card: bool) -> "Card":
+    """Return a function that makes the GPU of a rank the current one.
+
+    If ranks share it, each has a stream of its own, as the kernels of one stream run in turn.
+    """
+    device = require_gpu().cuda.Device
+    return functools.partial(_on_stream, card, rank) if shares_card else functools.partial(device, card)
 
 
 @contextmanager
-def _both(one: AbstractContextManager[Any], other: AbstractContextManager[Any]) -> Iterator[None]:
-    with one, other:
+def _on_stream(card: int, rank: int) -> Iterator[None]:
+    with on(card), _stream(card, rank):
         yield
 
 
@@ -117,13 +130,13 @@ class Mirrors:
         `sends[r]`: own vertices that rank r mirrors, in the order of its mirrors; arrays on the GPU.
     cuts : sequence of int
         Vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r.
-    receives : list of array, optional
-        `receives[r]`: the same mirrors, where vertices are renumbered.
     """
 
     sends: list[Any]
     cuts: Sequence[int]
-    receives: list[Any] | None = None
+
+
+Card = Callable[[], AbstractContextManager[Any]]  # makes the GPU of a rank the current one
 
 
 class Group(Protocol):
@@ -135,6 +148,9 @@ class Group(Protocol):
 
     here: Sequence[int]
     size: int
+
+    def told(self, *numbers: int) -> list[list[int]]:
+        """Return the numbers that each process gives."""
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks, which have one type, and one shape but for the first axis."""
@@ -162,26 +178,32 @@ class Buffers:
         per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
-        each = [np.full(len(counts), 24 + sums), -(-counts // 32) * 4, -(-counts // 16) * 16 * per_vertex]
+        each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, -(-counts // 16) * 16 * per_vertex]
         sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # of kind and half, for each rank
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # no notice has come yet
         self.offsets = (ends - sizes).T.astype(np.uint64)  # (rank, kind and half)
 
-    def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
+    def peers(
+        self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray
+    ) -> Any:
         """Return the structs for the kernel. `there[r]` are the addresses that rank r has for this rank."""
         table = np.zeros(len(self.offsets), PEER)
         here = self.offsets + np.uint64(address(self.memory))
-        cuts = np.asarray(mirrors.cuts, np.int64)
-        table["first"], table["received"] = cuts[:-1], np.diff(cuts)
-        for rank, ids in enumerate(mirrors.sends):
-            table[rank]["sends"], table[rank]["sent"] = (address(ids) if len(ids) else 0), len(ids)
-        for rank, ids in enumerate(mirrors.receives or []):
-            table[rank]["receives"] = address(ids) if len(ids) else 0
+        table["received"] = np.diff(cuts)
+        for struct, out, into in zip(table, sent, receives, strict=True):
+            struct["sent"], struct["sends"] = len(out.ids), _address(out.ids)
+            struct["mirrored"], struct["receives"] = _address(out.mirrored), _address(into.ids)
+            struct["plain"], struct["first"] = into.plain, into.first % (1 << 64)
         for i, kind in enumerate(KINDS):
             table[f"{kind}_here"], table[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (here, there))
         return table
+
+
+def _address(array: Any) -> int:
+    """Return the address of an array, or 0 if it is empty or None."""
+    return 0 if array is None or not len(array) else address(array)
 
 
 class PeerRun(Run):
@@ -213,8 +235,19 @@ class PeerRun(Run):
         deterministic: bool,
         share: int,
     ) -> None:
-        super().__init__(_find_cached(program, graph, deterministic), program, graph, fields, way, None, None)
+        self._cached = _find_cached(program, graph, deterministic)
+        self.plan, self._way = self._cached.plan, way
+        self.bind(program, graph, self._cached.xp)
+        self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
+        self._caller_arrays = {}
+        # whoever begins a run over ranks has checked the fields
+        self._take_memory(self.by_inner_name(fields) if self.traced.renames else fields, None)
         self._workspace.blocks = max(1, min(self._workspace.blocks, self._workspace.kernel.blocks // share))
+
+    @property
+    def row_count(self) -> int:
+        """Vertices from this one on are mirrors."""
+        return int(self.program.values[OWN]) if self.numbering is None else self.numbering.rows
 
     @property
     def meetings(self) -> deque[Any]:
@@ -225,20 +258,41 @@ class PeerRun(Run):
         """Return memory on this GPU, of some bytes."""
         return self.xp.empty(size, np.uint8)
 
-    def join(self, peers: Any, rank: int, ranks: int, rounds: int) -> None:
+    def join(self, place: "Place", rounds: int) -> None:
         """Pass the structs of the other GPUs to the kernel, the rank of this one, and the number of meetings so far."""
-        self._set("peers", peers)
-        self._arguments.rank, self._arguments.ranks, self._arguments.met = rank, ranks, rounds
+        self._place = place  # the structs are used as long
+        if self._workspace.place is not place:
+            self._workspace.place = place
+            for name, value in place.arguments(self.plan.sends_at_once).items():
+                self._workspace.keep(name, value)
+        self._arguments.met = rounds
 
     @property
     def rounds(self) -> int:
         """How often this kernel and its predecessors have met the others."""
         return int(self._workspace.control.round)
 
+    def launch(self, until: int, trace: bool = False) -> None:
+        """Launch asynchronously, as the other GPUs are launched next."""
+        arguments, workspace = self._arguments, self._workspace
+        arguments.limit, arguments.fresh = until, self._fresh
+        workspace.page.progress = self.iteration
+        workspace.launch()
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the current fields, by their names in the program."""
+        if "_fields" not in self.__dict__:
+            self._wrap_memory()
+        return super().state()
+
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
         """Wait for the kernel to end, and read where the run stands."""
-        super().finish(progress)
-        self.ended = self.stopped or self.plan.is_over(self._workspace.control.everywhere, 1)
+        workspace = self._workspace
+        if workspace.page.ended != self._arguments.launch:  # kernels end together: most have when the first one has
+            self._wait(progress)
+        self._fresh, now = False, workspace.control
+        self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
+        self.ended = self.stopped or self.plan.is_over(now.everywhere, 1)
         if not self.ended and self.iteration < self._arguments.limit:
             raise TimeoutError(
                 f"the kernel waited {WAIT} s for that of another GPU, in superstep {self.iteration + 1}; expected all "
@@ -269,6 +323,41 @@ class PeerRun(Run):
         return Frontier.none(self.graph.n) if self.ended else Frontier.all(self.graph.n)
 
 
+class Place(NamedTuple):
+    """What the kernel of a rank knows of the others at a meeting.
+
+    Attributes
+    ----------
+    peers : array
+        The structs, on the GPU.
+    structs : array
+        The same, in host memory.
+    rank, ranks : int
+    arrays : tuple
+        To which the structs point.
+    """
+
+    peers: Any
+    structs: np.ndarray
+    rank: int
+    ranks: int
+    arrays: Any
+
+    def arguments(self, sends_at_once: bool) -> dict[str, Any]:
+        """Return the kernel's arguments, by name."""
+        arguments: dict[str, Any] = {"peers": address(self.peers), "rank": self.rank, "ranks": self.ranks}
+        if sends_at_once:
+            stores = np.zeros((), STORES)
+            for i in range(self.ranks - 1):
+                peer = self.structs[(self.rank + 1 + i) % self.ranks]
+                entries = (int(peer["sent"]) + 15) // 16 * 16
+                of_peer = dict(zip(("even", "odd"), peer["values_there"], strict=True), entries=entries)
+                for name, value in {"mirrored": peer["mirrored"], **of_peer}.items():
+                    stores[f"of_{i}_{name}"] = value
+            arguments["stores"] = tuple(stores.reshape(1).view(np.uint64).tolist())
+        return arguments
+
+
 class Meeting:
     """What the kernels of all GPUs share, for one run of a program at a time: the part of it that a process has.
 
@@ -279,70 +368,147 @@ class Meeting:
         self,
         number: int,
         runs: Sequence[Any],
-        mirrors: Callable[[int], Mirrors],
-        on: Callable[[int], AbstractContextManager[Any]],
+        mirrors: Sequence[Mirrors],
+        on: Sequence[Card],
         group: Group,
     ) -> None:
         self.number, self.rounds = number, 0
         self._buffers: list[Buffers] = []
-        known: list[Mirrors] = []
-        orders = []
+        sent: list[list[_Sent]] = []
         for i, run in enumerate(runs):
-            with on(i):
-                renumbered, order = _renumber(run, mirrors(i))
-                known.append(renumbered)
-                orders.append(order)
-                self._buffers.append(Buffers(run.plan, renumbered.cuts, functools.partial(group.memory, run)))
+            with on[i]():
+                sent.append([_sent(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
+                self._buffers.append(Buffers(run.plan, mirrors[i].cuts, functools.partial(group.memory, run)))
                 finish(run.graph.device)  # notices are zero before another GPU writes one
         self._shared = group.share(number, [buffers.memory for buffers in self._buffers])
-        offsets, asked = group.gather([buffers.offsets for buffers in self._buffers]), group.exchange(orders)
-        self.peers: list[Any] = []
-        self._mirrors: list[Mirrors] = []
+        offsets = group.gather([buffers.offsets for buffers in self._buffers])
+        orders = group.exchange([[each.order for each in of_run] for of_run in sent])
+        self.places: list[Place] = []
         for i, run in enumerate(runs):
-            with on(i):
-                sends = [_sent(run, r, ids, asked[i][r]) for r, ids in enumerate(known[i].sends)]
-                self._mirrors.append(replace(known[i], sends=sends))
+            with on[i]():
+                cuts = mirrors[i].cuts
+                receives = [_received(run, *ends, order) for ends, order in zip(pairwise(cuts), orders[i], strict=True)]
                 rank = group.here[i]
                 there = [offsets[r][rank] + np.uint64(at) for r, at in enumerate(self._shared.addresses)]
-                structs = self._buffers[i].peers(self._mirrors[i], np.array(there, np.uint64))
-                self.peers.append(run.xp.asarray(structs.view(np.uint8)))
+                structs = self._buffers[i].peers(cuts, sent[i], receives, np.array(there, np.uint64))
+                peers = run.xp.asarray(structs.view(np.uint8))
+                self.places.append(Place(peers, structs, rank, group.size, (sent[i], receives)))
                 finish(run.graph.device)
 
 
-def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
-    """Return the mirrors by their new numbers, ascending, and the order in which each rank sends them.
+class _Sent(NamedTuple):
+    """The own vertices that a peer mirrors.
 
-    Without one, it is the rank's own.
+    Attributes
+    ----------
+    ids : array
+        Their numbers here, ascending: the order in which their values are sent.
+    order : array
+        The order that this is of the mirrors; empty if it is their own.
+    mirrored : array
+        `gasla::Mirrored` of each 32 vertices, mirrors among them.
     """
-    if run.numbering is None:
-        return mirrors, [run.xp.empty(0, np.int64)] * len(mirrors.sends)
 
-    def make(graph: Graph) -> list[tuple[Any, Any]]:
-        orders = []
-        for first, last in pairwise(mirrors.cuts):
-            new = run.numbering.inverse[first:last]
-            order = run.xp.argsort(new)
-            orders.append((order, new[order]))
-        return orders
-
-    made = run.graph.kept(("mirrors", run.program.direction), make)
-    return replace(mirrors, receives=[new for _, new in made]), [order for order, _ in made]
+    ids: Any
+    order: Any
+    mirrored: Any
 
 
-def _sent(run: Any, rank: int, ids: Any, order: Any) -> Any:
-    """Return the vertices to send to a rank, by their numbers here, in the order that it asks for.
+def _sent(run: Any, rank: int, ids: Any) -> _Sent:
+    """Return what is sent to a rank, kept for later runs. `ids` are the mirrored vertices in the order of mirrors."""
 
-    They are kept for later runs.
-    """
-    if len(order) == 0 and run.numbering is None:
-        return ids
+    def ordered(_: Graph) -> tuple[Any, Any]:
+        if run.numbering is None:
+            return ids, run.xp.empty(0, np.int64)
+        new = run.numbering.inverse[ids]
+        order = run.xp.argsort(new).astype(np.int64)
+        return new[order], order
+
     key = "sent", run.program.direction, rank, run.numbering is not None
-    known = run.graph.known(key)
-    if known is None or known[0] is not order:
-        here = ids[run.xp.array(order)] if len(order) else ids
-        known = order, here if run.numbering is None else run.numbering.inverse[here]
-        run.graph.kept(key, lambda _: known)
-    return known[1]
+    ids, order = run.graph.kept(key, ordered)
+    return _Sent(ids, order, run.graph.kept(("mirrored", *key), lambda _: _mirrored(run, ids)))
+
+
+def _mirrored(run: Any, ids: Any) -> Any:
+    """Return `gasla::Mirrored` of each 32 vertices: which of them are among the ids, and how many of those before."""
+    xp, words = run.xp, -(-run.graph.n // 32)
+    flags = xp.zeros(32 * words, np.uint8)
+    flags[ids] = 1
+    table = xp.empty((words, 2), np.uint32)
+    table[:, 0] = xp.packbits(flags, bitorder="little").view(np.uint32)
+    counts = flags.reshape(words, 32).sum(axis=1, dtype=np.int64)
+    table[:, 1] = xp.cumsum(counts) - counts
+    return table
+
+
+class _Received(NamedTuple):
+    """The mirrors of a peer's vertices by their numbers here, in the order in which it sends them.
+
+    Attributes
+    ----------
+    ids : array or None
+        Their numbers, of which those before `plain` are read.
+    plain, first : int
+        The number of any other is `first` plus its place.
+    """
+
+    ids: Any
+    plain: int
+    first: int
+
+
+def _received(run: Any, first: int, last: int, order: Any) -> _Received:
+    """Return what a rank sends, whose mirrors are `first` to `last` - 1 before vertices are numbered anew."""
+    xp, numbering = run.xp, run.numbering
+    if first == last or (numbering is None and not len(order)):
+        return _Received(None, 0, first)
+    ids = xp.arange(first, last, dtype=run.graph.id_dtype) if numbering is None else numbering.inverse[first:last]
+    ids = ids[xp.array(order)] if len(order) else ids
+    base = int(ids[-1]) - len(ids) + 1
+    others = xp.flatnonzero(ids != xp.arange(base, base + len(ids), dtype=ids.dtype))
+    return _Received(ids, int(others[-1]) + 1 if len(others) else 0, base)
+
+
+def number(
+    programs: Sequence[Any],
+    graphs: Sequence[Graph],
+    deterministic: bool,
+    mirrors: Sequence[Mirrors],
+    on: Sequence[Card],
+    group: Group,
+) -> None:
+    """Number the vertices of parts where programs gain by it, once, with mirrors in the order of their owners."""
+    orders: list[Any] = []  # of parts that are to be numbered, with their numbers of rows
+    for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
+        with on[i]():
+            is_new = _find_cached(program, graph, deterministic).plan.relabelled and not _numbering(program, graph)
+            own = program.values[OWN]
+            orders.append(relabel.order_of_part(graph, program.direction, own) if is_new else None)
+    if not np.any(group.gather([np.array([order is not None]) for order in orders])):
+        return
+    places = []
+    for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
+        with on[i]():
+            known, xp = _numbering(program, graph), module_of(graph.device)
+            inverse = None if known is None else known.inverse
+            if orders[i] is not None:
+                inverse = relabel.inverse_of(orders[i][0], graph.id_dtype)
+            sends = mirrors[i].sends
+            places.append([(ids if inverse is None else inverse[ids]).astype(np.int64) for ids in sends])
+            finish(graph.device)
+    received = group.exchange(places)
+    for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
+        if orders[i] is not None:
+            with on[i]():
+                parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
+                (order, rows), own = orders[i], program.values[OWN]
+                relabel.number_part(graph, program.direction, order, rows, own, xp.concatenate(parts))
+                finish(graph.device)  # before another GPU reuses the memory of the places
+
+
+def _numbering(program: Any, graph: Graph) -> Any:
+    """Return the numbering that a part has already, or None."""
+    return graph.known(("numbering", program.direction))
 
 
 _counter = itertools.count(1)
@@ -350,19 +516,18 @@ _counter = itertools.count(1)
 
 def meet(
     runs: Sequence[Any],
-    mirrors: Callable[[int], Mirrors],
-    on: Callable[[int], AbstractContextManager[Any]],
+    mirrors: Sequence[Mirrors],
+    on: Sequence[Card],
     group: Group,
 ) -> Meeting:
     """Take a meeting that no run uses, the same in all processes, or make one, and let all runs join it."""
     kept: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
-    next_number = next(_counter)
-    mine = [next_number, -1, -1] if kept is None else [next_number, kept.number, kept.rounds]
-    of_all = np.stack(group.gather([np.array(mine, np.int64)]))
-    if kept is None or not (of_all[:, 1:] == of_all[0, 1:]).all():
-        kept = Meeting(int(of_all[:, 0].max()), runs, mirrors, on, group)
-    for run, peers, rank in zip(runs, kept.peers, group.here, strict=True):
-        run.join(peers, rank, group.size, kept.rounds)
+    mine = (-1, -1) if kept is None else (kept.number, kept.rounds)
+    of_all = group.told(next(_counter), *mine)
+    if kept is None or [theirs for theirs in of_all if theirs[1:] != of_all[0][1:]]:
+        kept = Meeting(max([number for number, *_ in of_all]), runs, mirrors, on, group)
+    for run, place in zip(runs, kept.places, strict=True):
+        run.join(place, kept.rounds)
     return kept
 
 
@@ -388,8 +553,8 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         )
         return Cached(kind, graph, peers_variant(variant))
 
-    cached: Cached = graph.kept(("peers", kind, deterministic, current_device()), make)
-    return cached
+    found: Cached = graph.kept(("peers", kind, deterministic), make)  # a part is on one GPU only
+    return found
 
 
 def peers_variant(variant: Variant) -> Variant:

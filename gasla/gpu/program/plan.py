@@ -40,6 +40,8 @@ _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
+STORES = np.dtype([(f"of_{i}_{name}", np.uint64) for i in range(31) for name in ("mirrored", "even", "odd", "entries")])
+"""The struct `gasla::Stores`."""
 _IDS = "ids_t"  # a pointer, or a struct of one (packed_ids.cuh)
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
@@ -180,11 +182,16 @@ class GpuPlan(Plan):
         return plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
     @property
+    def sends_at_once(self) -> bool:
+        """Whether vertices store their values in the memory of other GPUs as soon as they have applied."""
+        return self.variant.peers and self.rows
+
+    @property
     def partitions_rows(self) -> bool:
         """Whether rows are divided among warps, and long rows cut into pieces, once per graph."""
         return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
-    @property
+    @functools.cached_property
     def only_pulls(self) -> bool:
         """Whether no iteration pushes or lists receivers."""
         return self.variant.small or self.variant.deterministic
@@ -335,6 +342,8 @@ class GpuPlan(Plan):
         if self.variant.peers:
             result += [(name, "unsigned int", np.uint32) for name in ("rank", "ranks")]
             result += [("met", "unsigned long long", np.uint64)]
+        if self.sends_at_once:
+            result.append(("stores", "gasla::Stores", STORES))
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.partitions_rows else [])
 
     @functools.cached_property

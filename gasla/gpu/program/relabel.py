@@ -1,8 +1,11 @@
 """Renumbers vertices by descending degree, so that hubs, where most edges start, share cache lines.
 
 A numbering is made once for a graph and the lists that a program gathers over. Users never see it: fields are permuted
-on their way in and back on their way out; ids and degrees are looked up under the user's numbers. Where a GPU has a
-part of a graph, whose mirrors have no lists, vertices are numbered by how often they occur in lists.
+on their way in and back on their way out; ids and degrees are looked up under the user's numbers.
+
+Where a GPU has a part of a graph, vertices are numbered by how often they occur in lists, because mirrors have no
+lists. Only the first `HOT` are numbered without distinction, and after them own vertices come before mirrors: so few
+rows are empty. Mirrors have the order in which their owner has them, which stores their values in this order.
 """
 
 import threading
@@ -10,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_bits, module_of
+from gasla.arrays import array_module, as_bits, module_of
 from gasla.gpu.program import rows
 from gasla.gpu.program.plan import GpuPlan
 from gasla.graph import lists_gpu
@@ -22,6 +25,7 @@ LEAST_EDGES = 1 << 22  # below this, gathered values fit the cache in any order
 SKEW = 16  # minimum ratio of the longest list to the mean
 WHOLE = 64  # longest list that is not cut; shorter than elsewhere, as lists of similar length are adjacent
 HUBS = 180 << 10  # bytes of shared memory for values of hubs; the rest serves as L1 cache
+HOT = 1 << 16  # vertices of a part that are numbered first, whoever owns them: more than shared memory holds
 OTHER_SHARED = 20 << 10  # bytes of shared memory that a block needs for other purposes
 FREE_PER_EDGE = 40  # bytes of device memory per edge that must be free
 
@@ -29,7 +33,7 @@ _lock = threading.Lock()  # one numbering at a time: two may not fit in memory
 
 
 class Numbering:
-    """Vertices numbered by descending length of their lists, or by how often they occur in lists (`by_use`).
+    """Vertices in another order.
 
     Attributes
     ----------
@@ -37,17 +41,14 @@ class Numbering:
         The user's id of each renumbered vertex.
     inverse : array
         The new id of each of the user's vertices.
+    rows : int
+        Vertices from this one on are mirrors.
     """
 
-    def __init__(self, base: NeighborLists, by_use: bool = False) -> None:
-        xp: Any = module_of(base.graph.device)
-        indptr, indices = base.indptr(), base.indices()
-        less = -xp.bincount(indices, minlength=base.graph.n) if by_use else indptr[:-1] - indptr[1:]
-        order = xp.argsort(less)  # a stable radix sort
-        self.originals = order.astype(base.graph.id_dtype)
-        self.inverse = xp.empty_like(self.originals)
-        self.inverse[order] = xp.arange(len(order), dtype=self.originals.dtype)
-        self.indptr, self.indices = lists_gpu.renumbered(indptr, indices, self.inverse)
+    def __init__(self, base: NeighborLists, order: Any, rows: int) -> None:
+        self.originals, self.rows = order.astype(base.graph.id_dtype), rows
+        self.inverse = inverse_of(order, self.originals.dtype)
+        self.indptr, self.indices = lists_gpu.renumbered(base.indptr(), base.indices(), self.inverse)
 
     def renumber(self, array: Any) -> Any:
         """Permute a field from the user's order to this one."""
@@ -95,12 +96,50 @@ class RenumberedLists(NeighborLists):
         )
 
 
-def numbering(graph: Graph, side: str, by_use: bool = False) -> Numbering:
-    """Return the numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
+def numbering(graph: Graph, side: str) -> Numbering:
+    """Return the numbering for lists of a graph ("in", "out" or "all"), made when first asked for.
+
+    It is by descending length of lists, unless `number_part` has made another one.
+    """
+
+    def make(graph: Graph) -> Numbering:
+        base = NeighborLists(graph, side, ordered=False)
+        indptr = base.indptr()
+        order = module_of(graph.device).argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
+        return Numbering(base, order, graph.n)
+
     with _lock:
-        return graph.kept(
-            ("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False), by_use)
-        )
+        return graph.kept(("numbering", side), make)
+
+
+def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
+    """Return the vertices of a part by use, and from which on they are mirrors. Those before have these numbers."""
+    xp: Any = module_of(graph.device)
+    uses = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
+    order = xp.argsort(-uses)
+    hot, rest = order[:HOT], order[HOT:]
+    is_own = xp.less(rest, own)
+    return xp.concatenate([hot, rest[is_own], rest[xp.logical_not(is_own)]]), len(hot) + int(is_own.sum())
+
+
+def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places: Any) -> None:
+    """Number the vertices of a part by `order_of_part`, and mirrors after the first `rows` by their owners' order.
+
+    `places` has a number for each mirror, ascending in the order of its owner.
+    """
+    xp: Any = module_of(graph.device)
+    mirrors = xp.sort(order[rows:])
+    order[rows:] = mirrors[xp.argsort(places[mirrors - own])]
+    with _lock:
+        graph.kept(("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False), order, rows))
+
+
+def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the place of each entry of a permutation."""
+    xp: Any = array_module(order)
+    places = xp.empty(len(order), dtype)
+    places[order] = xp.arange(len(order), dtype=dtype)
+    return places
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:

@@ -65,6 +65,7 @@ class Cached:
         self.layouts = {name: layout(kind, graph.n) for name, kind in self.plan.traced.vertex_types.items()}
         self.field_layouts = field_layouts(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
+        self.xp: Any = require_gpu()
         self.workspaces: deque[Workspace] = deque()
         self.meetings: deque[Any] = deque()  # of runs over several GPUs, whose parts this is the first of (peers.py)
         self.delta: float | None = None  # default width of a bucket, computed once
@@ -113,7 +114,7 @@ class Workspace:
             blocks = kernel.grid(blocks_for(plan, graph, kernel.blocks))
         self.kernel, self.blocks = kernel, blocks
         self.arguments: Any = plan.struct()
-        self._packed = (compile.struct(self.arguments),)
+        self._pointers = compile.Pointers(self.arguments)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
         self.arrays |= lists
         if numbering is not None:
@@ -140,7 +141,7 @@ class Workspace:
         self._deposits = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.partitions_rows:
-            self._partition_rows(plan, numbering)
+            self._partition_rows(plan, numbering, binding.row_count)
         if plan.hub_first:
             rows.find_hub_neighbors(self.arrays["gp"], self.arrays["gi"], self.arrays["hub_neighbors"])
         self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
@@ -161,19 +162,35 @@ class Workspace:
             if start.number is not None:
                 setattr(self.arguments, start.value, start.number)
         self._bytes = memoryview(self.arguments).cast("B")
-        self._at_start = bytes(self._bytes)
+        self._at_start = bytearray(self._bytes)
+        self.program: Any = None  # whose parameters are among the defaults of the arguments
+        self.place: Any = None  # of a run over several GPUs, whose arguments are among them (peers.py)
 
     @property
     def launched(self) -> int:
         """The number of the last launch."""
         return self._memory.launched
 
+    def keep(self, name: str, value: Any) -> None:
+        """Set an argument, now and by default."""
+        setattr(self.arguments, name, value)
+        member = getattr(type(self.arguments), name)
+        span = slice(member.offset, member.offset + member.size)
+        self._at_start[span] = self._bytes[span]
+
+    def keep_parameters(self, program: Any) -> None:
+        """Make the parameters of a program, which have been set just after a reset, defaults for its next run."""
+        if all(type(value) in (int, float, bool) for value in program.values.values()):  # others may be written to
+            self._at_start[:], self.program = self._bytes, program
+        else:
+            self.program = None
+
     def reset(self) -> None:
         """Reset the arguments to their defaults."""
         self._bytes[:] = self._at_start
 
-    def _partition_rows(self, plan: GpuPlan, numbering: Any) -> None:
-        """Divide all rows among warps."""
+    def _partition_rows(self, plan: GpuPlan, numbering: Any, count: int) -> None:
+        """Divide the first `count` rows among warps, as those after them are empty."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = (
             rows.partition_rows(*lists, WHOLE if plan.wide else None)
@@ -183,7 +200,8 @@ class Workspace:
         self.arrays["partials"] = self._rows.partials(
             (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
         )  # plus one byte per piece: whether its row receives
-        argument = self._rows.argument(self.arrays["partials"])
+        argument = self._rows.argument(self.arrays["partials"]).copy()
+        argument["count"] = count
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
     @property
@@ -194,7 +212,7 @@ class Workspace:
     def launch(self) -> None:
         """Launch the kernel with the current arguments."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
-        self.kernel.launch(self.blocks, self._packed, cooperative=True)
+        self.kernel.launch_prepared(self.blocks, self._pointers)
         self._memory.launched = self._number
 
     def next_launch(self) -> int:

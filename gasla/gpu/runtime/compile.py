@@ -228,11 +228,29 @@ class Kernel:
         """Launch an ordinary grid on the current stream."""
         self.launch(blocks, arguments)
 
+    def launch_prepared(self, blocks: int, arguments: "Pointers") -> None:
+        """Launch on the current stream with all blocks resident at once, without CuPy's conversion of arguments."""
+        from cupy.cuda import driver, get_current_stream
+
+        stream, size = get_current_stream().ptr, (blocks, 1, 1, self.threads, 1, 1, self.shared)
+        if blocks > 1:
+            driver.launchCooperativeKernel(self.function.ptr, *size, stream, arguments.address)
+        else:
+            driver.launchKernel(self.function.ptr, *size, stream, arguments.address, 0)
+
     def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
         """Launch on the current stream. Arguments are arrays, NumPy scalars and structs (`struct`)."""
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
+
+
+class Pointers:
+    """A struct of ctypes, which is the only argument of a launch, as the driver takes it. A launch copies it."""
+
+    def __init__(self, struct: ctypes.Structure) -> None:
+        self._kept = struct, (ctypes.c_void_p * 1)(ctypes.addressof(struct))
+        self.address = ctypes.addressof(self._kept[1])
 
 
 def blocks_for(items: int, threads: int) -> int:

@@ -8,6 +8,7 @@
 #include "priorities.cuh"
 #include "frontier.cuh"
 #include "gather.cuh"
+#include "peer.cuh"
 #include "keyed_rows.cuh"
 #include "rows.cuh"
 #include "runtime.cuh"
@@ -283,9 +284,14 @@ template <class P> struct Loop {
     // Supersteps over several GPUs (peers.cuh).
     __device__ void exchange(bool begins);
     __device__ void pass();
+    __device__ bool lists_for(const Peer& peer) const;
+    __device__ bool lists_for_all() const;
     __device__ void send();
     __device__ void meet();
+    __device__ u64 listed_by(u32 rank) const;
     __device__ void take_in();
+    __device__ void append_mirrors();
+    __device__ void count_roused(u32 form);
     __device__ void hear();
 
     // Bookkeeping (end_iteration.cuh).

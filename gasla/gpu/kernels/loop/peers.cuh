@@ -4,40 +4,38 @@
 // Each GPU runs this loop on its own part of the graph: its own vertices, with all edges over which they gather, and
 // mirrors of the neighbors that other GPUs own. Buffers and notices have two halves, used in turn: a GPU that is a
 // superstep ahead writes to the other half, so one meeting per superstep suffices.
+//
+// Where every vertex reduces its row and applies (`SENDS_AT_ONCE`), values are stored there as they are computed, while
+// other rows are still read. Otherwise `send` stores them afterwards.
 #pragma once
 #include "loop.cuh"
+#include "peer.cuh"
 
 namespace gasla {
 
-// One of the GPUs, as another sees it: `PEER` in peers.py. `there` is in its memory, `here` in the memory of the GPU
-// that has this struct.
-struct Peer {
-    const vertex_t* sends;      // vertices that it mirrors, in the order in which it takes them
-    const vertex_t* receives;   // mirrors of its own vertices here; null if they are consecutive, from `first` on
-    u64 sent, first, received;  // the numbers of both, and that first mirror
-    void *notice_there[2], *notice_here[2];
-    u32 *bits_there[2], *bits_here[2];       // which of these vertices are active
-    char *values_there[2], *values_here[2];  // their values, one field after the other
-};
-
-// What a GPU reports to each peer once per superstep. `round` is written last.
+// What a GPU reports to each peer once per superstep. `round` is written last. If few vertices are active, their places
+// among those that the peer mirrors are in a list of `listed` entries, some of which are ALL, and their values have the
+// order of the list; else `listed` is NOT_LISTED, and a bitmap says which are active.
+constexpr u64 NOT_LISTED = ~(u64)0;
 template <class P> struct Notice {
-    u64 round, active, stops;
+    u64 round, active, stops, listed;
     typename P::Sums sums;
 };
-
-// Entries of each field in a buffer of values: such that every field is aligned.
-__device__ __forceinline__ u64 entries_of(u64 count) { return (count + 15) / 16 * 16; }
 
 // Exchange values after an iteration; at the begin of a launch only the numbers of active vertices and aggregates.
 template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins) {
     if constexpr (P::PEERS) {
         by_one_thread([&] { ++now.round; });
-        if (!begins) send();
+        if (begins || !P::SENDS_AT_ONCE) {  // else values were stored before blocks last met
+            if constexpr (!P::SENDS_AT_ONCE)
+                if (!begins) send();
+            barrier.wait();
+        }
         meet();
         if (!begins) take_in();
         by_one_thread([&] {
             hear();
+            if constexpr (P::SENDS_AT_ONCE) c.u.half = (now.round + 1) & 1;
             if constexpr (P::HAS_STOP)
                 if (!begins) {  // evaluated as at the end of the iteration
                     --c.u.self_iteration;
@@ -65,15 +63,39 @@ template <class P> __device__ __forceinline__ void Loop<P>::pass() {
     }
 }
 
+// Whether a peer is told the active vertices in a list.
+template <class P> __device__ __forceinline__ bool Loop<P>::lists_for(const Peer& peer) const {
+    return now.form == LIST && (peer.sent == 0 || now.size <= list_room(peer.sent));
+}
+
+// Whether all are, so that the active vertices need not be in a bitmap.
+template <class P> __device__ __forceinline__ bool Loop<P>::lists_for_all() const {
+    bool all = true;
+    for (u32 rank = 0; rank < c.a.ranks; ++rank) all = all && (rank == c.a.rank || lists_for(c.a.peers[rank]));
+    return all;
+}
+
 // Store the values of active vertices, and which are active, at the peers that mirror them; if every vertex takes part,
 // all values. Each GPU begins with the one after itself, so that they do not all store into the same at once.
 template <class P> __device__ __forceinline__ void Loop<P>::send() {
     constexpr int AT_ONCE = 8;  // vertices per lane whose loads overlap
     if constexpr (P::KEEPS_ACTIVE)
-        if (now.form == LIST) to_bits();
+        if (now.form == LIST && !lists_for_all()) to_bits();
     const u32 half = now.round & 1;
     for (u32 step = 1; step < c.a.ranks; ++step) {
         const Peer& peer = c.a.peers[(c.a.rank + step) % c.a.ranks];
+        if (peer.sent == 0) continue;
+        if constexpr (P::KEEPS_ACTIVE)
+            if (lists_for(peer)) {
+                const Entry* active = queue(parity());
+                for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) {
+                    const vertex_t v = active[i].vertex;
+                    const u32 place = place_of(peer.mirrored[v / WARP], v);
+                    peer.bits_there[half][i] = place;
+                    if (place != ALL) P::send(c, v, peer.values_there[half], i, entries_of(peer.sent));
+                }
+                continue;
+            }
         const vertex_t* sends = peer.sends;
         const u64 count = peer.sent, entries = entries_of(count);
         char* values = peer.values_there[half];
@@ -105,19 +127,20 @@ template <class P> __device__ __forceinline__ void Loop<P>::send() {
 }
 
 // Tell all peers that this GPU has ended the superstep, and wait until they have. The first warp does so, a lane for
-// each peer. If a peer fails, its notice never comes: then the host, which learns of the failure, asks this kernel to
-// stop. If a peer's kernel cannot start, this one gives up after WAIT.
+// each peer, after all blocks have met. If a peer fails, its notice never comes: then the host, which learns of the
+// failure, asks this kernel to stop. If a peer's kernel cannot start, this one gives up after WAIT.
 template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     constexpr u32 POLLS = 1 << 10;  // polls between looks at the host's page
     constexpr u64 WAIT = 60000000000;  // nanoseconds, as in peers.py
     const u32 half = now.round & 1;
-    barrier.wait();
+    if (thread_of_grid() == 0) *counter(ROUSED) = (u64)now.edges << c.a.shift | now.size;
     if (blockIdx.x == 0 && threadIdx.x < c.a.ranks) {
         const Peer& peer = c.a.peers[threadIdx.x];
         Notice<P>* there = (Notice<P>*)peer.notice_there[half];
         const Notice<P>* here = (const Notice<P>*)peer.notice_here[half];
         there->active = now.size + now.far;
         there->stops = count_now(STOPPED);
+        there->listed = !P::KEEPS_ACTIVE || !lists_for(peer) ? NOT_LISTED : peer.sent ? now.size : 0;
         there->sums = s.sums[0];
         store_release_to_peer(&there->round, now.round);
         const u64 began = nanoseconds();
@@ -134,29 +157,44 @@ template <class P> __device__ __forceinline__ void Loop<P>::meet() {
 // Update the mirrors, and make those that are active part of the active set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     const u32 half = now.round & 1;
+    if constexpr (P::KEEPS_ACTIVE) {
+        bool lists = now.form == LIST;  // of all GPUs: then the active set stays a list
+        for (u32 rank = 0; rank < c.a.ranks; ++rank) lists = lists && (rank == c.a.rank || listed_by(rank) != NOT_LISTED);
+        if (lists) return append_mirrors();
+        if (now.form == LIST && lists_for_all()) to_bits();  // else `send` has done so
+    }
     u64 taken = 0;
     for (u32 rank = 0; rank < c.a.ranks; ++rank) {
+        if (rank == c.a.rank) continue;
         const Peer& peer = c.a.peers[rank];
-        const u64 first = peer.first, count = peer.received, entries = entries_of(count);
+        const u64 first = peer.first, plain = peer.plain, count = peer.received, entries = entries_of(count);
         const char* values = peer.values_here[half];
         if constexpr (!P::KEEPS_ACTIVE) {
-#pragma unroll 4
+#pragma unroll 8
             for (u64 i = thread_of_grid(); i < count; i += threads_of_grid())
-                P::receive(c, peer.receives ? peer.receives[i] : (vertex_t)(first + i), values, i, entries);
+                P::receive(c, i < plain ? peer.receives[i] : (vertex_t)(first + i), values, i, entries);
         } else {
+            const auto take = [&](u64 place, u64 at) {
+                const vertex_t v = (vertex_t)(first + place);
+                P::receive(c, v, values, at, entries);
+                atomicOr(c.active() + v / WARP, bit_of(v));
+                taken += 1;
+                if constexpr (P::SENDS) taken += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
+            };
+            const u32* bits = peer.bits_here[half];
+            if (const u64 listed = listed_by(rank); listed != NOT_LISTED) {
+                for (u64 i = thread_of_grid(); i < listed; i += threads_of_grid())
+                    if (bits[i] != ALL) take(bits[i], i);
+                continue;
+            }
             const u64 words = (count + WARP - 1) / WARP;
             for (u64 base = this_warp_of_grid(); base < words; base += WARP * warps_of_grid()) {
                 const u64 own = base + lane() * warps_of_grid();
-                const u32 mine = own < words ? peer.bits_here[half][own] : 0;
+                const u32 mine = own < words ? bits[own] : 0;
                 for (u32 rest = __ballot_sync(ALL, mine); rest; rest &= rest - 1) {
                     const u32 k = __ffs(rest) - 1, word = __shfl_sync(ALL, mine, k);
                     const u64 i = (base + k * warps_of_grid()) * WARP + lane();
-                    if (!(word >> lane() & 1)) continue;
-                    const vertex_t v = (vertex_t)(first + i);
-                    P::receive(c, v, values, i, entries);
-                    atomicOr(c.active() + v / WARP, bit_of(v));
-                    taken += 1;
-                    if constexpr (P::SENDS) taken += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
+                    if (word >> lane() & 1) take(i, i);
                 }
             }
         }
@@ -164,12 +202,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     if constexpr (P::KEEPS_ACTIVE) add_to(ROUSED, taken);
     barrier.wait();
     if constexpr (P::KEEPS_ACTIVE) {
-        by_one_thread([&] {
-            const u64 more = count_now(ROUSED);
-            now.size += count_of(more);
-            now.edges += edges_of(more);
-            now.form = BITS;
-        });
+        count_roused(BITS);
         if constexpr (P::PRIORITISED && !P::ONLY_PULLS) {  // with priorities the active set is always a list
             to_list(c.active(), parity());
             by_one_thread([&] {
@@ -178,6 +211,44 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
             });
         }
     }
+}
+
+// Entries of the list of active vertices that a GPU has stored here.
+template <class P> __device__ __forceinline__ u64 Loop<P>::listed_by(u32 rank) const {
+    return fresh(&((const Notice<P>*)c.a.peers[rank].notice_here[now.round & 1])->listed);
+}
+
+// Update the active mirrors, and append them to the list of active vertices.
+template <class P> __device__ __forceinline__ void Loop<P>::append_mirrors() {
+    if constexpr (P::KEEPS_ACTIVE) {
+        const u32 half = now.round & 1;
+        auto active = to_queue(parity(), ROUSED);
+        for (u32 rank = 0; rank < c.a.ranks; ++rank) {
+            if (rank == c.a.rank) continue;
+            const Peer& peer = c.a.peers[rank];
+            const u64 listed = listed_by(rank), entries = entries_of(peer.received);
+            for (u64 base = this_warp_of_grid() * WARP; base < listed; base += threads_of_grid()) {
+                const u64 i = base + lane();
+                const u32 place = i < listed ? peer.bits_here[half][i] : ALL;
+                const vertex_t v = place != ALL ? (vertex_t)(peer.first + place) : 0;
+                if (place != ALL) P::receive(c, v, peer.values_here[half], i, entries);
+                active.add(place != ALL, v);
+            }
+        }
+        active.flush_block();
+        barrier.wait();
+        count_roused(LIST);
+    }
+}
+
+// Take over the numbers of active vertices and of their edges, mirrors among them.
+template <class P> __device__ __forceinline__ void Loop<P>::count_roused(u32 form) {
+    by_one_thread([&] {
+        const u64 all = count_now(ROUSED);
+        now.size = count_of(all);
+        now.edges = edges_of(all);
+        now.form = form;
+    });
 }
 
 // Sum the counts of all GPUs. One thread of each block calls this, so that all blocks take the same decisions.

@@ -33,7 +33,7 @@ struct Body {{  // of a reduction over rows (rows.cuh)
     __device__ __forceinline__ bool wanted(row_t v) {{
         if (admits(c, (vertex_t)v)) return true;
         carry_over(c, (vertex_t)v);
-        return false;
+{send}        return false;
     }}
 {bring}    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
         return term_of(v, e, {load}(c, {id}));
@@ -94,6 +94,7 @@ def flags(plan: GpuPlan) -> str:
         "REVISES": bool(plan.revising),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,
         "PEERS": plan.variant.peers,
+        "SENDS_AT_ONCE": plan.sends_at_once,
         "IN_TURNS": plan.in_turns,
         "STARTS": has("start"),
         "SUMS_LOOK_UP": plan.sums_look_up,
@@ -139,6 +140,7 @@ def types(plan: GpuPlan) -> str:
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
+    uniform += [("gasla::u32", "half")] if plan.sends_at_once else []
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
     uniform += [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.shared]
     changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]
@@ -169,5 +171,6 @@ def body(plan: GpuPlan) -> str:
         load=load,
         id="c.a.gi.get(e, near)" if near else "c.a.gi[e]",
         near="    gasla::NearWords near{};\n" if near else "",
+        send="        send_again(c, (vertex_t)v);\n" if plan.sends_at_once else "",
         bring=BRING if near else "",
     )

@@ -42,17 +42,29 @@ def peers(plan: GpuPlan) -> list[str]:
     """Return functions that store a vertex's fields in the memory of another GPU, and take what was stored here."""
     if not plan.variant.peers:
         return []
-    before, stores, takes = 0, [], []
+    before, given, values, stores, takes = 0, "", [], [], []
     for name in plan.traced.seen_by_neighbors:
         kind = cuda.ctype(kind_of(plan, name))
-        stores.append(f"(({kind}*)(to + {before} * entries))[i] = {load(plan, name)};")
+        given += f", const {kind}& {name}"
+        values.append(load(plan, name))
+        stores.append(f"(({kind}*)(to + {before} * entries))[i] = {name};")
         takes += put(plan, place(plan, name), f"((const {kind}*)(from + {before} * entries))[i]")
         before += bytes_of(kind_of(plan, name))
     at = "gasla::u64 i, gasla::u64 entries"
-    return [
-        function(f"void send(const Context& c, vertex_t v, char* to, {at})", stores),
+    call = ", ".join(["to, i, entries", *values])
+    functions = [
+        function(f"void send(char* to, {at}{given})", stores),
+        function(f"void send(const Context& c, vertex_t v, char* to, {at})", [f"send({call});"]),
         function(f"void receive(const Context& c, vertex_t v, const char* from, {at})", takes),
     ]
+    if plan.sends_at_once:
+        send = f"[&](char* to, {at}) {{ send({', '.join(['to, i, entries', *plan.traced.seen_by_neighbors])}); }}"
+        body = f"c.a.stores.at_mirrors(c.a.ranks, c.u.half, v, mirrored, {send});"
+        first = "const gasla::Mirrored& mirrored"
+        functions.append(function(f"void send_at_once(const Context& c, vertex_t v, {first}{given})", [body]))
+        again = ", ".join(["c, v, c.a.stores.load(v)", *values])
+        functions.append(function(f"void send_again{AT_VERTEX}", [f"send_at_once({again});"]))
+    return functions
 
 
 def _finish(plan: GpuPlan) -> list[str]:
@@ -67,12 +79,16 @@ def _finish(plan: GpuPlan) -> list[str]:
     outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
     result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
+    loaded += ["r.mirrored = c.a.stores.load(v);"] if plan.sends_at_once else []
+    mirrored = [("gasla::Mirrored", "mirrored")] if plan.sends_at_once else []
+    sent = [f"after_{f}" for f in plan.traced.seen_by_neighbors]
+    sends = [f"send_at_once({', '.join(['c, v, had.mirrored', *sent])});"] if plan.sends_at_once else []
     arguments = "Context& c, vertex_t v, const Gathered& gathered"
     return [
-        struct("Had", [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in had]),
+        struct("Had", [*[(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in had], *mirrored]),
         function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
         function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in asked]),
-        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), result]),
+        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), *sends, result]),
         function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
     ]
 
