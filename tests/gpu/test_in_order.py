@@ -1,4 +1,4 @@
-"""Kernels of the GPU alone, against loops over vertices and the CPU's programs: `gasla.operations.one_card`."""
+"""Kernels of the GPU alone, against loops over vertices and the CPU's programs: `gasla.operations.in_order`."""
 
 from typing import Any
 

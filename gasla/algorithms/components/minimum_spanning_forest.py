@@ -189,7 +189,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     themselves; SciPy's omits those of weight 0. At most log2(n) rounds.
 
     Needs up to 60 bytes per vertex and 16 per edge. Unless the matrix is symmetric with sorted rows, the edges are
-    sorted first, which needs up to 52 bytes per edge; on a GPU, lists of both directions are stored instead.
+    sorted first, which needs up to 52 bytes per edge; on a GPU, lists of both directions are stored instead for weights
+    of more than 32 bits.
 
     References
     ----------
@@ -211,10 +212,11 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
         return _result(graph, lightest_forest(graph))
     graph.notice_values()
     check_weights(graph)
+    xp: Any = module_of(graph.device)
     if graph.is_whole and graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
         taken = _taken(graph, "out")
-        return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first one
-    return _result(graph, _taken(graph, "all"))
+        return _result(graph, xp.sort(xp.minimum(taken, graph.in_edge_ids[taken])))  # the first one of both
+    return _result(graph, xp.sort(_taken(graph, "all")))
 
 
 def _taken(graph: Graph, direction: str) -> Any:
@@ -232,15 +234,9 @@ def _taken(graph: Graph, direction: str) -> Any:
     return taken[taken >= 0]
 
 
-def _result(graph: Graph, taken: Any) -> ForestResult:
-    """Return the result for the selected edges."""
+def _result(graph: Graph, edges: Any) -> ForestResult:
+    """Return the result for the selected edges, in ascending order."""
     xp: Any = module_of(graph.device)
-    if graph.device == "gpu":
-        edges = xp.sort(taken)  # in less time than a pass over all edges
-    else:
-        is_taken = xp.zeros(graph.m, bool)
-        is_taken[taken] = True
-        edges = xp.flatnonzero(is_taken)
     values: Any = graph.valued.each
     weights = xp.ones(len(edges), np.int64) if values is None else values[edges]
     check_total("minimum_spanning_forest", weights)

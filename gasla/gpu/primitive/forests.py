@@ -21,13 +21,13 @@ _TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
 _MOST_LANES = 2  # of a list: rounds with more took up to 15% longer
 
 
-def _name(kind: np.dtype) -> str:
-    return f"{kind.kind}{kind.itemsize}"
+def _name(dtype: np.dtype) -> str:
+    return f"{dtype.kind}{dtype.itemsize}"
 
 
-def source(vertex_size: int, offset_size: int, kind: np.dtype | None) -> str:
-    """CUDA source of the kernel; the sizes are bytes of ids and of offsets, `kind` the type of the weights."""
-    weight = "float" if kind is None else _TYPES[_name(kind)]
+def source(vertex_size: int, offset_size: int, dtype: np.dtype | None) -> str:
+    """Return CUDA source of the kernel for so many bytes of ids and of offsets, and weights of a type."""
+    weight = "float" if dtype is None else _TYPES[_name(dtype)]
     return f"typedef {weight} weight_t;\n{compile.source_of('lightest_forest.cuh', vertex_size, offset_size)}"
 
 
