@@ -39,7 +39,8 @@ rm -rf "$packages" "$system/gasla"
 platforms=()
 for glibc in 17 24 26 27 28 34; do platforms+=(--platform "manylinux_2_${glibc}_aarch64"); done
 python3 -m pip install --quiet --target "$packages" --only-binary=:all: --python-version "$version" \
-    --implementation cp "${platforms[@]}" --platform manylinux2014_aarch64 "$wheel" pytest pytest-timeout hypothesis networkx
+    --implementation cp "${platforms[@]}" --platform manylinux2014_aarch64 "$wheel" pytest pytest-timeout hypothesis networkx \
+    pandas polars pyarrow
 
 emulated() { # run Python there, beside the installed wheel
     chroot "$system" env PYTHONPATH=/packages:/gasla GASLA_CACHE_DIR=/tmp/gasla GASLA_QUIET=1 PYTHONSAFEPATH=1 \
@@ -47,7 +48,7 @@ emulated() { # run Python there, beside the installed wheel
 }
 rm -rf "$system/tmp/gasla"
 mkdir "$system/gasla"
-cp -r tests tools pyproject.toml README.md docs examples "$system/gasla"
+cp -r tests tools benchmarks pyproject.toml README.md docs examples "$system/gasla"
 emulated /gasla/tools/answers.py /there.npz --no-compiler
 if [ -e "$system/tmp/gasla/kernels" ]; then
     echo "kernels were compiled, although the wheel should have them" >&2
