@@ -6,6 +6,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ from tests.helpers import ROOT
 # Before gasla counts threads: what two threads do is tested on one core, too.
 os.environ.setdefault("GASLA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
+
+# Benchmarks that are tested need not see that tests run beside them. No fixture does this: with one that changes a
+# module, no test could run in several threads at once.
+machine.spin = wraps(machine.spin)(lambda: machine.Spin(0.0, 1.0))
+machine.STAT = Path(os.devnull)
 
 GARBAGE = 0xA5  # negative as a whole number, true as a bool, and no 0 of any type
 
@@ -129,13 +135,6 @@ def poison_memory() -> None:
         return memory
 
     cupy.cuda.set_allocator(poisoned)
-
-
-@pytest.fixture(autouse=True)
-def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Benchmarks that are tested need not see that tests run beside them."""
-    monkeypatch.setattr(machine, "spin", lambda: machine.Spin(0.0, 1.0))
-    monkeypatch.setattr(machine, "STAT", Path(os.devnull))
 
 
 @pytest.fixture
