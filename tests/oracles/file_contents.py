@@ -218,8 +218,11 @@ def _edges(path: Path) -> Iterator[Contents]:
 
 
 def _by_titles(titles: list[str]) -> tuple[tuple[int, int], int | None]:
-    """The positions of the ends and of the weight, by titles in small letters."""
-    usual = [(titles.index(u), titles.index(v)) for u, v in ENDS if titles.count(u) == titles.count(v) == 1]
+    """The positions of the ends and of the weight, by titles in small letters; signs in titles of ends don't count."""
+    for called in (titles, [re.sub(r"\(.*|[\W_]", "", title) for title in titles]):
+        usual = [(called.index(u), called.index(v)) for u, v in ENDS if called.count(u) == called.count(v) == 1]
+        if usual:
+            break
     return (usual or [(0, 1)])[0], titles.index("weight") if titles.count("weight") == 1 else None
 
 
