@@ -42,6 +42,16 @@ def test_colors_are_those_of_a_loop(name: str, device: Any) -> None:
         np.testing.assert_array_equal(given, kept)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.uint64])
+def test_ranks_of_any_integers_and_signs(dtype: Any) -> None:
+    graph, most = Graph.from_edges(*np.random.default_rng(2).integers(0, 300, (2, 900)), n=300), np.iinfo(dtype)
+    ranks = np.random.default_rng(3).integers(most.min, most.max, graph.n, dtype, endpoint=True)
+    for given in (ranks, ranks // 4 * 3, np.full(graph.n, most.min, dtype)):
+        order = np.lexsort((np.arange(graph.n), given))[::-1]
+        expected = one_by_one(graph, order, np.full(graph.n, -1))
+        np.testing.assert_array_equal(primitives.color_in_order(graph, given), expected)
+
+
 def test_colors_that_are_larger_than_all_others_need_no_memory() -> None:
     path = Graph.from_edges([0, 1], [1, 2])
     given = np.array([2**31 - 1, -1, -5])

@@ -14,12 +14,15 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import run
+from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+_NEAR, _FAR = np.uint64(8), np.uint64(24)  # vertices between the current one and those whose lists are prefetched
+_LINE = np.uint64(16)  # ids in a cache line
 _LOOKS = 16  # rough work per edge, in units of the work to read one edge
 
 
@@ -34,9 +37,13 @@ def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
 def _color(thread, threads, control, lists, order, colors, taken):
     """Give each vertex the least color that no neighbor has. `taken[c + 1]` is 1 + the last vertex beside color c."""
     indptr, indices = lists
-    most = np.int64(len(order))
-    for i in range(np.uint64(len(order))):
+    most, n = np.int64(len(order)), np.uint64(len(order))
+    for i in range(n):
         v = np.uint64(order[i])
+        prefetch(indptr, np.uint64(order[min(i + _FAR, n - _ONE)]))
+        start = np.uint64(indptr[np.uint64(order[min(i + _NEAR, n - _ONE)])])
+        prefetch(indices, start)
+        prefetch(indices, start + _LINE)
         if colors[v] < 0:
             for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
                 color = min(np.int64(colors[np.uint64(indices[k])]), most)  # larger ones leave enough others

@@ -16,6 +16,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import inlined, run
+from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import is_stopped
 from gasla.graph.adjacency import Adjacency
 
@@ -26,6 +27,7 @@ _HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)  # u ^ v is above, v below
 _DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # of the numbers that are sorted
 _SAMPLES, _SHARE = np.uint64(256), np.uint64(8)  # the share of a large degree's edges that is matched first
 _LARGE = np.uint64(1 << 10)  # number of vertices of one degree from which their edges are matched in two steps
+_NEAR, _FAR = np.uint64(8), np.uint64(24)  # vertices between the current one and those whose lists are prefetched
 _NONE_ABOVE = np.uint64(2**63)  # exceeds all u ^ v
 _LOOKS = 16  # rough work per edge, in units of the work to read one edge
 
@@ -60,6 +62,9 @@ def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
             left = first
             for i in range(first, last):
                 v = np.uint64(order[i])
+                prefetch(outgoing[0], np.uint64(order[min(i + _FAR, last - _ONE)]))
+                start = np.uint64(outgoing[0][np.uint64(order[min(i + _NEAR, last - _ONE)])])
+                prefetch(outgoing[1], start)
                 if np.uint64(degrees[v]) == degree:
                     order[left] = v
                     left += _ONE
