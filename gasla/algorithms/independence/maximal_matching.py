@@ -6,7 +6,8 @@ find all its neighbors taken; then by u ^ v, where u and v are the ids of the en
 equal. The best remaining edge is always matched, so the matching is that of a sequential loop over the edges from best
 to worst. Most graphs need few rounds; a path of increasing weights needs n / 2. So after `ROUNDS` rounds the remaining
 edges are sorted, and matched one by one.
-In host memory the same matching is found by a kernel that reads fewer lists (`primitives.match_heaviest`).
+In host memory the same matching is found by a kernel that reads fewer lists (`primitives.match_heaviest`), but without
+weights on large graphs without hubs, where rounds are few and run on all threads.
 
 Each edge is at most as heavy as a matched edge at one of its ends, so the matching has at least half the weight of the
 heaviest.
@@ -31,6 +32,7 @@ from gasla.rows import Row, Task, matching
 FEW = 255  # degrees up to this are distinguished
 BITS = 48  # bits of u ^ v; the degree is stored above
 NONE = 2**63 - 1  # no edge to a free neighbor
+FLAT, ONE_THREAD = 16, 1 << 18  # most neighbors of a flat graph, and most of its vertices and edges for one thread
 ROUNDS = 64  # rounds before the remaining edges are sorted
 
 
@@ -149,7 +151,8 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     weighted = weighted and graph.value_type is not None
-    if fits_one_thread(graph):
+    is_flat = not weighted and max(graph.max_out_degree, graph.max_in_degree) <= FLAT
+    if fits_one_thread(graph, ONE_THREAD if is_flat else None):
         return match_heaviest(graph, weighted=weighted)
     form: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
     if weighted:
