@@ -190,7 +190,7 @@ def _functions_of_graphs() -> list[str]:
 
 
 def run_warm(options: Namespace) -> int:
-    """`gasla warm`."""
+    """Run `gasla warm`."""
     if options.functions or options.gpu:
         import gasla
 

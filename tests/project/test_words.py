@@ -42,10 +42,7 @@ def patterns(tree: ast.Module) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.ClassDef):
             continue
         is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
-        if (
-            re.match(r"(The|An?|These|Whether|Why|For each|Bytes|Sentences|Statements|CUDA source|As)\b|`", text)
-            and not is_property
-        ):
+        if not is_property and NOUN.match(text):
             yield noun, node.lineno
         given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         given = [one for one in given if one.arg not in ("self", "cls")]

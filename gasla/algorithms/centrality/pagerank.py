@@ -370,7 +370,7 @@ def _shared(
     dtype: np.dtype,
     find: Callable[[Graph, dict[str, Any]], Ranked],
 ) -> Ranked:
-    """Return what `find` does. Ranks share the batches of personalizations, if each has room for the graph."""
+    """Find ranks as `find` does. Ranks share the batches of personalizations, if each has room for the whole graph."""
     count = len(chosen["personalization"])
     if not graph.sharers(-(-count // BATCH)):
         return find(graph, chosen)

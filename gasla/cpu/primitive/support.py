@@ -6,6 +6,31 @@ lists are short, the lists of both ends of each edge are merged instead.
 
 The weights of the vertices opposite to an edge are summed as integers, so that the sums do not depend on the order in
 which threads find triangles.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks, meet and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (2m,) sorted adjacency lists
+ranks :
+    (n,) ids, the rank of each vertex by degree
+starts, heads, rest_starts, rests :
+    the fields of a `ByDegree`, which describes them
+tallies, tally :
+    (threads, n) ids and this thread's row: 1 + triangles found at the edge to each vertex, or 0
+counters :
+    (counting threads, m) ids, triangles at each edge that each thread has found; or one row
+weighing :
+    a tuple of the vertices by rank and their weights, or None to count
+counts :
+    (2m,) int64, the triangles of each list entry's edge, or the sum of weights
+grain :
+    number of vertices in a block
+v, low, high, first, last :
+    a vertex or a rank, and the ranges of its list and of its remainders
 """
 
 # mypy: disable-error-code="no-untyped-def"
