@@ -128,7 +128,7 @@ class Prefix(NamedTuple):
     name: str
 
     def of(self, parts: Any) -> Any:
-        """Return the name for a key of several parts. If the last part is a list, return a tuple of names."""
+        """Return the variable's name for a key of several parts, or a tuple of names if the last part is a list."""
         given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if given and isinstance(given[-1], list):
             return tuple(self.of((*given[:-1], each)) for each in given[-1])

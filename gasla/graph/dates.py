@@ -481,10 +481,10 @@ def _in_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
 class Clock(NamedTuple):
     """The common unit of the times of edges and of their durations."""
 
-    type: TimeType  # of times
-    per_time: int  # units in one of the column of times
-    per_duration: int  # units in one of the column of durations
-    duration: int  # units that every edge takes, if there is no such column
+    type: TimeType  # of the times, in the common unit
+    per_time: int  # common units in one unit of the column of times
+    per_duration: int  # common units in one unit of the column of durations
+    duration: int  # common units that every edge takes, if there is no column of durations
 
     @property
     def lengths(self) -> TimeType:

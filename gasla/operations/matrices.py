@@ -136,7 +136,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     """Return the product by rows, without the positions of `left_out`: entries are counted, then computed."""
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
-    there = available(device_of(A.indptr))  # before the count is waited for on a GPU
+    there = available(device_of(A.indptr))  # asked while a GPU still counts the entries
     shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
     each = sum(t.itemsize for t in types)  # bytes of an entry, besides its column
     most = np.iinfo(np.int64).max if there is None else there // (each + index_dtype(max(shape)).itemsize)

@@ -185,7 +185,9 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     reached = xp.full(graph.n, edges is None)
     if edges is not None:
         if isinstance(edges, EdgeFrontier) and edges.n != graph.n:
-            raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
+            raise ValueError(
+                f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}; pass edges of this one"
+            )
         reached[ends_of(graph, edges)[1]] = True
     if isinstance(on, State) and "mask" in on.has:
         ids = xp.flatnonzero(reached)

@@ -81,7 +81,7 @@ def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     first = _singles(graph) if start is None else numbered(start).astype(graph.id_dtype)
     if partitions and search.quality(partitions[-1]) >= search.quality(first):
         return partitions
-    return [first]  # possible, since several vertices move at once
+    return [first]  # several vertices move at once, so a run may end with a lower quality than it began with
 
 
 def _singles(graph: Graph) -> Array:

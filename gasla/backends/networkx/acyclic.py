@@ -43,7 +43,7 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
         return iter(())
     generations = _generations(G)
     if generations is None:
-        raise NotImplementedError("a cycle, before which NetworkX gives the generations that there are")
+        raise NotImplementedError("the graph has a cycle, and NetworkX yields the generations before it")
     levels = np.asarray(moved(generations.levels, "cpu"), np.int64)
     out = G.plain().out
     order = ranks(levels, lambda: (out.owners(), out.indices), np.flatnonzero(levels == 0), latest=True)

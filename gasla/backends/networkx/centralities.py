@@ -94,7 +94,7 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
 def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
     """Return closeness of every node, or of one."""
     if u is not None and u not in G:
-        raise NotImplementedError("a node that isn't there")
+        raise NotImplementedError("a node is not in the graph")
     graph = lengths(G, distance).to(G.device)
     asked = {"distance": None if graph.values is None else "weight", "wf_improved": bool(wf_improved)}
     if u is not None:

@@ -44,7 +44,7 @@ def hopcroft_karp_matching(G: Converted, top_nodes: Any = None) -> dict[Any, Any
     """Return a maximum matching of a bipartite graph, from the nodes of one side to the other and back."""
     graph = G.plain().to(G.device)
     if not len(G) or not gasla.is_bipartite(graph):
-        raise NotImplementedError("a graph that is not bipartite, or without nodes")
+        raise NotImplementedError("the graph is not bipartite, or has no nodes")
     first = _side(G, graph, top_nodes)
     mates = np.asarray(moved(gasla.maximum_bipartite_matching(graph), "cpu"), np.int64)
     matched = mates >= 0
@@ -62,7 +62,7 @@ def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
     first[G.numbered(name for name in top_nodes if name in G)] = True
     out = G.plain().out
     if (first[out.owners()] == first[out.indices]).any():
-        raise NotImplementedError("an edge between two nodes of one side")
+        raise NotImplementedError("an edge joins two nodes of one side")
     return first
 
 

@@ -53,7 +53,7 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
     """Return the modularity of a partition of the nodes."""
     parts = communities if isinstance(communities, list) else list(communities)
     if not all(hasattr(part, "__len__") for part in parts):
-        raise NotImplementedError("a community that is read once")
+        raise NotImplementedError("a community is an iterator, which can be read only once")
     labels = np.full(len(G), -1, np.int64)
     sizes = list(map(len, parts))
     names = [name for part in parts for name in part]

@@ -300,7 +300,7 @@ class Converted:
 
         if callable(name):
             if reverse and self._directed:
-                raise NotImplementedError("a function of weights, of edges the other way")
+                raise NotImplementedError("a function of weights would be called for edges the other way")
             return make()
 
         made: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)

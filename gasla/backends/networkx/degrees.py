@@ -144,9 +144,9 @@ def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
     """
     _, tails, heads = each_edge(G, None)
     if not len(tails):
-        raise NotImplementedError("no edges, and the coefficient is NaN")
+        raise NotImplementedError("the graph has no edges, and the coefficient is NaN")
     if count > 4096:
-        raise NotImplementedError(f"{count} different values, of whose pairs NetworkX makes a dense matrix")
+        raise NotImplementedError(f"{count} different values, and NetworkX makes a dense matrix of their pairs")
     kinds = sides[0][tails] * count + sides[1][heads]
     counts = np.bincount(kinds, minlength=count * count).reshape(count, count).astype(np.float64)
     return counts / counts.sum()
@@ -171,7 +171,7 @@ def degree_pearson_correlation_coefficient(
 
     _, tails, heads = each_edge(G, None)
     if len(tails) < 2:
-        raise NotImplementedError("fewer than two edges, which have no correlation")
+        raise NotImplementedError("the graph has fewer than two edges, which have no correlation")
     places = np.argsort(np.array(G.numbered(set(G.names))))  # the order of NetworkX's set of nodes
     order = np.argsort(places[tails], kind="stable")
     sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]

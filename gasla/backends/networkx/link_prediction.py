@@ -23,7 +23,7 @@ Scored = Iterator[tuple[Any, Any, Any]]
 def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
     """Return pairs with gasla's scores, converted to NetworkX's types."""
     if G.has_loops():
-        raise NotImplementedError("a loop, which NetworkX counts in a node's degree")
+        raise NotImplementedError("the graph has a loop, which NetworkX counts in a node's degree")
     pairs: Iterable[Any] = _apart(G)
     if ebunch is not None:
         pairs = ebunch

@@ -107,11 +107,11 @@ def hits(
         raise nx.PowerIterationFailedConvergence(max_iter)
     graph = _weights(G, "weight")
     if len(G) < 3 or graph.m == 0:
-        raise NotImplementedError("a graph too small for ARPACK, which NetworkX asks")
+        raise NotImplementedError("the graph is too small for ARPACK, which NetworkX calls")
     with unwarned(gasla.ConvergenceWarning):
         result = gasla.hits(graph, max_iter=KRYLOV * max_iter, tol=tol, dtype=dtype)
     if not result.converged:
-        raise NotImplementedError(f"scores that have not settled after {max_iter} iterations")
+        raise NotImplementedError(f"scores have not settled after {max_iter} iterations")
     return G.by_name(result.hubs), G.by_name(result.authorities)
 
 

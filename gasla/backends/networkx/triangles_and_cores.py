@@ -149,7 +149,7 @@ def core_number(G: Converted) -> dict[Any, int]:
         raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
     graph = G.plain().to(G.device)
     if G.is_directed() and mutual(G).any():
-        raise NotImplementedError("edges both ways between two nodes, which NetworkX counts as two")
+        raise NotImplementedError("two nodes have edges both ways, which NetworkX counts as two")
     return G.by_name(gasla.core_number(graph)) if len(G) else {}
 
 

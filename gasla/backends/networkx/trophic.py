@@ -70,5 +70,5 @@ def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibal
     """Return the standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
     differences = _differences(G, weight, bool(cannibalism))[2]
     if not len(differences):
-        raise NotImplementedError("no edges, of which NumPy has no standard deviation")
+        raise NotImplementedError("the graph has no edges, and NumPy has no standard deviation of none")
     return float(np.std(differences))

@@ -91,7 +91,7 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     if not tied.any():
         return rank_of
     tails, heads = edges()
-    by_head = np.argsort(rank_of[heads], kind="stable")  # groups the edges by head, in the order of the rows
+    by_head = np.argsort(rank_of[heads], kind="stable")  # grouped by head, each group in row order
     tails, heads = tails[by_head], heads[by_head]
     places = rank_of[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])

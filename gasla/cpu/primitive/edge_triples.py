@@ -134,7 +134,7 @@ def _count(
 
 @compiled
 def _add_pair(pairs, x, y, place, first, last, total, k):
-    """Count the edges from x to y, and from y to x in the next entry, after `first` and up to `last`."""
+    """Add the edges from x to y after `first` and up to `last` to `total[k]`, and from y to x to `total[k + 1]`."""
     from_x, from_y = _between(pairs, x, y, place, first, last)
     _add(total, k, from_x)
     _add(total, k + _ONE, from_y)

@@ -289,7 +289,7 @@ def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProg
 
 
 RUNS = "runs"  # the begin of keys under which a rank keeps preparations of runs that no run is using
-TOGETHER = "together"  # the begin of keys under which the first rank of a process keeps the parts of all there
+TOGETHER = "together"  # first part of keys under which a process's first rank keeps the parts of all its ranks
 PIECE = 16  # supersteps between calls of the progress function
 
 

@@ -54,7 +54,7 @@ class GraphSlices:
         return Edges(self._ends(part, 0), self._ends(part, 1), ids, values)
 
     def _slice(self, number: int, rounds: int) -> slice:
-        """Return the edges of this rank in a round."""
+        """Return which edges this rank reads in a round: the list positions from start to stop."""
         m, piece, pieces = self._lists.m, number * self._size + self._rank, rounds * self._size
         return slice(m * piece // pieces, m * (piece + 1) // pieces)
 

@@ -141,7 +141,7 @@ def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
 def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
     data = file.read(count * dtype.itemsize)
     if len(data) < count * dtype.itemsize:
-        raise ValueError("an array ends early")
+        raise ValueError(f"an array ends after {len(data)} bytes; expected {count * dtype.itemsize}")
     return np.frombuffer(data, dtype)
 
 

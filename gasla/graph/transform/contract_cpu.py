@@ -49,7 +49,7 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """Compute for each group the target groups in order of first appearance, and total weights."""
+    """Write for each group the groups that its edges lead to, by first appearance, and their total weights."""
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

@@ -83,7 +83,7 @@ def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, 
     if search.is_only(last):
         return distance, search.path(last)
     if callable(weight):
-        raise NotImplementedError("several paths are as short, and NetworkX calls a function from both ends")
+        raise NotImplementedError("several paths are as short, and NetworkX calls a weight function from both ends")
     back = lengths(G, weight, reverse=True)
     return distance, G.called(path_from_both_ends(search.graph, back, first, last))
 
@@ -188,7 +188,7 @@ def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = N
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
     """Return the nodes with the smallest sum of distances to all others."""
     if weight is not None and not G.are_whole(weight):
-        raise NotImplementedError(f"sums of {weight!r} that are rounded, of which the smallest may be another one")
+        raise NotImplementedError(f"sums of {weight!r} are rounded, so another one may be the smallest")
     undirected = weight is None and not G.is_directed()
     if undirected and not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")

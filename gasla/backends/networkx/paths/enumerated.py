@@ -31,7 +31,7 @@ def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
 def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None) -> Iterator[list[Any]]:
     """Return the paths between two nodes that visit no node twice, in the order of NetworkX's search."""
     if source not in G or target not in G:
-        raise NotImplementedError("a node that is not in the graph")
+        raise NotImplementedError("a node is not in the graph")
     most = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
     if source == target:
         return iter([[source]] if most >= 0 else [])
@@ -43,7 +43,7 @@ def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None)
 def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]:
     """Return the cycles that visit no node twice, each from its first node, in another order than NetworkX."""
     if length_bound is not None and length_bound < 0:
-        raise NotImplementedError("a negative bound")
+        raise NotImplementedError("a bound is negative")
     most = len(G) if length_bound is None else min(length_bound, len(G))
     directed = G.is_directed()
     return _lists(G, lambda graph, limit: gasla.simple_cycles(graph, most, directed=directed, limit=limit))

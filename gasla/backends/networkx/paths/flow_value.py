@@ -42,12 +42,12 @@ def _solved(
         raise nx.NetworkXError("source and sink are the same node")
     given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
     if np.isnan(given).any():
-        raise NotImplementedError("an edge whose capacity is NaN")
+        raise NotImplementedError("an edge has the capacity NaN")
     source, target = flowG.numbers[_s], flowG.numbers[_t]
     capacities = _integer_capacities(flowG, given, capacity, source, target)
     whole = capacities is not None
     if only_whole and not whole:
-        raise NotImplementedError("float capacities, by whose rounding cuts may differ")
+        raise NotImplementedError("capacities are floats, and cuts may differ by their rounding")
     graph = flowG.plain().with_values(capacities if whole else np.maximum(given, 0).astype(np.float64))
     try:
         solution = solve(graph.to(flowG.device), source, target)
@@ -70,7 +70,7 @@ def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int
     is_unlimited = counts & (given == UNLIMITED)
     if not (is_whole | is_unlimited)[counts].all():
         if (numbers[counts] >= EXACT).any():
-            raise NotImplementedError("integer capacities of 2**53 or more beside floats, which round them")
+            raise NotImplementedError("there are integer capacities of 2**53 or more beside floats, which round them")
         return None
     if is_unlimited.any():
         free = flowG.plain().select(is_unlimited)

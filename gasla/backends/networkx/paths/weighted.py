@@ -209,10 +209,10 @@ def astar_path(
 def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
     """Return the path from one node to another, if it is the only one of its length."""
     if source not in G or target not in G:
-        raise NotImplementedError("a node that is not in the graph")
+        raise NotImplementedError("a node is not in the graph")
     search = _reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
     if not search.is_only(G.numbers[target]):
-        raise NotImplementedError("several paths are as short, and NetworkX's depends on the order of a queue")
+        raise NotImplementedError("several paths are equally short, and NetworkX's depends on the order of a queue")
     return search.path(G.numbers[target])
 
 
