@@ -74,4 +74,8 @@ def complement(graph: Any) -> Graph:
     return made
 
 
-ROW = Row(complement, method="one pass over all pairs, as the result has them; no paper")  # its answer is a graph
+ROW = Row(
+    complement,
+    method="one pass over all pairs, as the result has them; no paper",
+    longer="The result has nearly all pairs of the part's vertices.",
+)  # its answer is a graph

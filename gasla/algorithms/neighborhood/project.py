@@ -127,5 +127,7 @@ def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
 
 
 ROW = Row(
-    project, method="a sparse product by hashing of rows (Nagasaka et al., Parallel Computing 90, 2019)"
+    project,
+    method="a sparse product by hashing of rows (Nagasaka et al., Parallel Computing 90, 2019)",
+    longer="The product of the part's two sides: all paths of two edges.",
 )  # its command writes a graph

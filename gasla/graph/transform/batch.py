@@ -139,4 +139,8 @@ def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
     return {name: each[0].column(name, column) for name, column in joined.items()}
 
 
-ROW = Row(batch, method="a copy with shifted ids, as in DGL and PyTorch Geometric; no paper")
+ROW = Row(
+    batch,
+    method="a copy with shifted ids, as in DGL and PyTorch Geometric; no paper",
+    longer="64 copies of the part are written.",
+)
