@@ -116,7 +116,7 @@ def test_sums_at_all_edges(wide: bool, by_degree: bool, threads: int, monkeypatc
     monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 1)
     simple = graph_of(True, np.int64 if wide else np.int32).simple().symmetrized()
     graph = simplify(simple)
-    oriented = Oriented(graph, neighbors.by_degree(graph) if by_degree else graph.sorted_out)
+    oriented = Oriented(graph, neighbors.by_degree(graph) if by_degree else graph.sorted_out, graph)
     assert oriented.order == ("degrees" if by_degree else "ids")
     src, dst = graph.edges()
     edges = EdgeFrontier(graph.n, np.arange(graph.m), src, dst)
