@@ -353,7 +353,9 @@ def peel(graph: Any) -> Array:
     array([2, 2, 2, 1], dtype=int32)
     """
     simple = simplify(whole_graph(graph))
-    return _on(simple.engine).peel(simple)
+    cores = _on(simple.engine).peel(simple)
+    require_unchanged_files(simple)
+    return cores
 
 
 # --- rooted trees ----------------------------------------------------------------------------------------------------
@@ -661,7 +663,9 @@ def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
     if not (weights >= 0).all():
         v = int((~(weights >= 0)).argmax())
         raise ValueError(f"the weight of vertex {v} is {weights[v]}; expected 0 or more")
-    return kernels().sum_at_edges(graph, oriented._lists, weights)
+    sums = kernels().sum_at_edges(graph, oriented._lists, weights)
+    require_unchanged_files(graph)
+    return sums
 
 
 def _sorted_by(ranks: np.ndarray) -> np.ndarray:
@@ -698,7 +702,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     TypeError
         If the graph is streamed, or over ranks.
     ValueError
-        If an array is not one integer per vertex.
+        If an array is not one integer per vertex, or a color is 2**31 or more.
 
     Notes
     -----
@@ -718,14 +722,20 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
         raise TypeError("color_in_order takes a graph in one memory, and this one is streamed: graph.to('gpu')")
     xp: Any = module_of(graph.device)
     ranks = integers(graph, "ranks", ranks)
-    found = (
-        xp.full(graph.n, -1, np.int32)
-        if colors is None
-        else integers(graph, "colors", colors).clip(-1).astype(np.int32)
-    )
+    found = xp.full(graph.n, -1, np.int32) if colors is None else _given_colors(graph, colors)
     order = (_sorted_by(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
     _on(graph.engine).color_in_order(graph.out if graph.is_symmetric else graph.both, order, found)
+    require_unchanged_files(graph)
     return found
+
+
+def _given_colors(graph: Graph, colors: Any) -> Array:
+    """Return a copy of colors as int32. Raise ValueError if one is too large for that."""
+    given = integers(graph, "colors", colors)
+    if graph.n and not np.can_cast(given.dtype, np.int32) and int(given.max()) >= 2**31:
+        v = int(given.argmax())
+        raise ValueError(f"the color of vertex {v} is {int(given[v])}; expected less than 2**31")
+    return (given if given.dtype.kind == "u" else given.clip(-1)).astype(np.int32)
 
 
 # --- checks of arguments ---------------------------------------------------------------------------------------------

@@ -58,6 +58,15 @@ def test_colors_that_are_larger_than_all_others_need_no_memory() -> None:
     assert primitives.color_in_order(path, [3, 2, 1], given).tolist() == [2**31 - 1, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64, np.uint64])
+def test_colors_that_int32_does_not_hold_are_refused(dtype: Any) -> None:
+    path = Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(ValueError, match=r"the color of vertex 1 is 2147483648; expected less than 2\*\*31"):
+        primitives.color_in_order(path, [3, 2, 1], np.array([0, 2**31, 5], dtype))
+    assert primitives.color_in_order(path, [3, 2, 1], np.array([7, 2, 9], dtype)).tolist() == [7, 2, 9]
+    assert primitives.color_in_order(path.subgraph([]), np.zeros(0, dtype), np.zeros(0, dtype)).tolist() == []
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_the_cpus_colors_are_those_of_programs(name: str) -> None:
     graph = ALL[name]()

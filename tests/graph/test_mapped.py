@@ -20,6 +20,7 @@ import scipy.sparse as sp
 import gasla
 import semirings
 from gasla import io
+from gasla.cpu import primitive as cpu_primitives
 
 FORMS = ("npy", "npz", "csc.npz")
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -263,3 +264,29 @@ def test_a_file_that_changes_during_a_run_is_an_error(tmp_path: Path, how: str) 
     call(max_iterations=3)
     with pytest.raises(RuntimeError, match=r"indices\.npy has changed"):
         call(max_iterations=3, callback=change)
+
+
+KERNELS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "color_in_order": ("color_in_order", gasla.greedy_color),
+    "peel": ("peel", gasla.core_number),
+    "sum_at_edges": ("sum_at_edges", gasla.adamic_adar),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_file_that_changes_while_a_kernel_reads_it_is_an_error(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "npy", matrix(300, 2000))
+    graph = io.open(path)
+    kernel, call = KERNELS[name]
+    call(graph)
+    compute = getattr(cpu_primitives, kernel)
+
+    def changing(*given: Any) -> Any:
+        touch(path / "indices.npy")
+        return compute(*given)
+
+    monkeypatch.setattr(cpu_primitives, kernel, changing)
+    with pytest.raises(RuntimeError, match=r"indices\.npy has changed"):
+        call(graph)
