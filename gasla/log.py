@@ -5,6 +5,7 @@ instead. WARNING has what costs a service time: fewer threads than wanted, code 
 """
 
 import logging
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,10 +19,14 @@ _unsaid: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=()
 _waiting = threading.local()  # `calls` has what this thread will say, if it puts that off
 
 
-def warn(words: str, category: type[Warning], stacklevel: int) -> None:
-    """Warn the caller's caller (with a stack level of 2), unless within `unwarned`."""
-    if not issubclass(category, _unsaid.get()):
-        warnings.warn(words, category, stacklevel=stacklevel + 1)
+def warn(words: str, category: type[Warning]) -> None:
+    """Warn the first caller outside of this package, unless within `unwarned`. Decorators are callers as well."""
+    if issubclass(category, _unsaid.get()):
+        return
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gasla":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, category, stacklevel=level)
 
 
 @contextmanager

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -18,6 +20,7 @@ from gasla.cpu.runtime import cores, threads, workers
 from gasla.log import LOG
 
 LINE = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0])
+STAR = gasla.Graph.from_edges([0, 0, 0, 0], [1, 2, 3, 4])
 FRESH = """
 import logging, sys
 import gasla
@@ -162,3 +165,21 @@ def test_calls_that_compile_nothing_log_nothing(monkeypatch: pytest.MonkeyPatch)
     for call in calls:
         call()
     assert log.mock_calls == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gasla.pagerank(LINE, max_iter=1),
+        lambda: gasla.pagerank(LINE, max_iter=1, weight="weight"),
+        lambda: gasla.hits(LINE, max_iter=1),
+        lambda: gasla.katz_centrality(LINE, max_iter=1),
+        lambda: gasla.eigenvector_centrality(gasla.Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 2]), max_iter=1),
+        lambda: gasla.top_k_pagerank(LINE, [0], 2, max_iter=1),
+        lambda: gasla.geolocate(STAR, [[np.nan, np.nan], [0, 0], [0, 1], [0, 50], [7, 9]], max_iter=1),
+    ],
+)
+def test_warnings_name_the_line_that_called(call: Callable[[], Any]) -> None:
+    with pytest.warns(gasla.ConvergenceWarning) as warned:
+        call()
+    assert {warning.filename for warning in warned} == {__file__}

@@ -149,7 +149,6 @@ def eigenvector_centrality(
             f"the mean change of a score was still {residual:.3g} after {result.iterations} iterations; "
             "raise max_iter, or tol",
             ConvergenceWarning,
-            stacklevel=2,
         )
     scores = result.score
     scores /= kind.type(norm)

@@ -208,7 +208,7 @@ def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
     else:
         words = f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
         words += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
-    warn(words, ConvergenceWarning, stacklevel=3)
+    warn(words, ConvergenceWarning)
 
 
 ROW = Row(

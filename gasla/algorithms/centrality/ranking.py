@@ -88,6 +88,5 @@ def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *,
         warn(
             f"the {scores} still changed by {residual:.3g} after {max_iter} iterations; raise max_iter, or tol",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return ended

@@ -180,7 +180,7 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     )  # fmt: skip
     if not result.converged:
         words = f"the locations still change after {result.iterations} iterations; raise max_iter, or tol"
-        warn(words, ConvergenceWarning, stacklevel=2)
+        warn(words, ConvergenceWarning)
     positions = _degrees(result.position, xp) if sphere else result.position[:, :2] * extent + middle
     positions = xp.where(result.located[:, None], positions, np.nan)
     return xp.where(known[:, None], given, positions)
