@@ -241,7 +241,9 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
     way, deterministic, scheduled, compiled = variant
     runs = runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
     runs.turn = turn
-    prepared.append(runs)
+    with _entering:
+        runs.is_spare = bool(prepared)
+        prepared.append(runs)
     return runs
 
 

@@ -20,6 +20,8 @@ from gasla.reference.steps import Steps
 class Interpreted:
     """The runs of a program on a graph, which share its sorted edges."""
 
+    is_spare = False
+
     def __init__(self, program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> None:
         self.turn = threading.Lock()
         kind: Any = type(program)

@@ -1,5 +1,6 @@
 """Eight threads at once: what they share is made once, whole, and for all; with and without the interpreter's lock."""
 
+import gc
 import itertools
 import os
 import pickle
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,7 @@ import scipy.sparse as sp
 
 import gasla
 import semirings
-from gasla import cache, primitives, progress
+from gasla import cache, datasets, primitives, progress
 from gasla.compiler import function
 from gasla.cpu.runtime import blocks, threads
 from gasla.cpu.runtime.workers import MOST
@@ -536,6 +538,30 @@ def test_calls_that_begin_at_once_wait_for_none(way: dict[str, Any]) -> None:
         found = gasla.run(Hops, graph, active=[source], hops={source: 0}, **way).hops
         np.testing.assert_array_equal(np.where(found < 100, found, -1), expected[source])
     assert len(prepared) == EIGHT and not any(runs.turn.locked() for runs in prepared)
+
+
+def test_calls_that_were_under_way_at_once_leave_one_workspace() -> None:
+    """Runs that nothing but such calls needs keep none of their own, which would stay as long as the graph."""
+    graph, meeting = gasla.Graph(datasets.rmat(14)), threading.Barrier(EIGHT)
+    own = gasla.workspace(Hops, graph)
+
+    def meet(_: Any) -> bool:
+        meeting.wait(SECONDS)
+        return True
+
+    def search(source: int) -> None:
+        gasla.run(Hops, graph, active=[source], hops={source: 0}, callback=meet)
+
+    gasla.run(Hops, graph, active=[0], hops={0: 0})
+    tracemalloc.start()
+    try:
+        at_once(search)
+        at_once(search)
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 2.5 * own
 
 
 CALLS: dict[str, Callable[[gasla.Graph], Any]] = {

@@ -59,6 +59,7 @@ class Prepared(Synchronous, Binding):
     """
 
     log_rows = 1024
+    is_spare = False
     _workspace: Workspace | None = None  # of the last run
     _taken: Workspace | None = None  # of the current run
     _arguments: list[Any]  # arguments of the kernel, after the control words
@@ -181,6 +182,10 @@ class Prepared(Synchronous, Binding):
         """Return the workspace, unless threads still use it, and drop the arrays of this run."""
         if self._taken is not None and self._words[threads.STOP] == 0:
             self._pool.append(self._taken)
+            if self.is_spare:
+                self._workspace = None
+                for name in self._shapes:
+                    self._common[self._places[name]] = None
         self._taken = self._schedule = self._sorted = None
         self._arguments, self._fields = [], {}
         for call in self._calls.values():

@@ -69,6 +69,8 @@ class Interpreted(Compiled):
 class DistributedRuns:
     """The shared preparation of all runs of a program over the ranks of a graph."""
 
+    is_spare = False
+
     def __init__(self, options: Options, plan: Plan) -> None:
         self.turn, self.options, self._plan = threading.Lock(), options, plan
 

@@ -26,6 +26,8 @@ LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so
 class Prepared:
     """Prepared runs of a program on a graph. The graph keeps their shared part (`Cached`), once per device."""
 
+    is_spare = False
+
     def __init__(self, way: int = AUTO, deterministic: bool = False, scheduled: bool = False) -> None:
         self.turn = threading.Lock()
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
