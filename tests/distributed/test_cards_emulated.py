@@ -153,3 +153,33 @@ def test_an_error_on_one_rank_ends_the_kernels_of_all(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(
         found.hops, gasla.run(programs.Hops, random_graph(), active=[3], hops={3: 0}, compile=False).hops
     )
+
+
+class Pair(gasla.VertexProgram):
+    """Two fields that neighbors read, and few active vertices, of which a rank mirrors some."""
+
+    low = gasla.vertex(np.float64, init=np.inf)
+    tag = gasla.vertex(np.float64, init=lambda vertex: vertex.id + 0.5)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.low + src.tag
+
+    def apply(self, vertex, gathered):
+        return {"low": semirings.minimum(vertex.low, gathered)}
+
+    def activate(self, before, after):
+        return after.low < before.low
+
+
+@pytest.mark.parametrize("mirrored", [[1], [*range(1, 9), *range(17, 25)], range(1, 61, 2)])
+def test_lists_longer_than_what_is_mirrored_have_room(mirrored: Any) -> None:
+    """A list of active vertices has up to 64 places even where a peer mirrors one vertex."""
+    src, dst = np.repeat([0, 100], 60), np.r_[1:61, 101:161]
+    ends = np.arange(len(mirrored))
+    src = np.r_[src, mirrored, np.add(mirrored, 100)]
+    dst = np.r_[dst, 200 + ends, 250 + ends]
+    graph = gasla.Graph.from_edges(src, dst, n=300)
+    given: Any = {"active": [0, 100], "low": {0: 0.0, 100: 0.0}, "direction": "push", "compile": False}
+    one, found = (gasla.run(Pair, g, **given) for g in (graph, over(graph, 3)))
+    np.testing.assert_array_equal(found.low, one.low)

@@ -54,6 +54,7 @@ PEER = np.dtype(  # gasla::Peer
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
 ALIGNMENT = 256  # bytes
+ENTRIES = 64  # in a buffer of values a multiple of these: a list in the memory of a bitmap has as many, or more
 WAIT = 60  # seconds for which a kernel waits for a peer (peers.cuh)
 ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
@@ -171,6 +172,11 @@ class Group(Protocol):
         """
 
 
+def entries_of(count: Any) -> Any:
+    """Return the entries of each field in a buffer of values, at least those of a list (`gasla::entries_of`)."""
+    return -(-count // ENTRIES) * ENTRIES
+
+
 class Buffers:
     """The memory into which other GPUs store: for each rank notices, bitmaps and values, each with two halves."""
 
@@ -178,7 +184,7 @@ class Buffers:
         per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
-        each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, -(-counts // 16) * 16 * per_vertex]
+        each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, entries_of(counts) * per_vertex]
         sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # of kind and half, for each rank
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
@@ -350,7 +356,7 @@ class Place(NamedTuple):
             stores = np.zeros((), STORES)
             for i in range(self.ranks - 1):
                 peer = self.structs[(self.rank + 1 + i) % self.ranks]
-                entries = (int(peer["sent"]) + 15) // 16 * 16
+                entries = entries_of(int(peer["sent"]))
                 of_peer = dict(zip(("even", "odd"), peer["values_there"], strict=True), entries=entries)
                 for name, value in {"mirrored": peer["mirrored"], **of_peer}.items():
                     stores[f"of_{i}_{name}"] = value

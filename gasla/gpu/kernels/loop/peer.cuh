@@ -22,8 +22,8 @@ struct Peer {
     char *values_there[2], *values_here[2];  // their values, one field after the other
 };
 
-// Entries of each field in a buffer of values: such that every field is aligned.
-__device__ __forceinline__ u64 entries_of(u64 count) { return (count + 15) / 16 * 16; }
+// Entries of each field in a buffer of values: such that every field is aligned, and a list (`list_room`) has room.
+__device__ __forceinline__ u64 entries_of(u64 count) { return (count + 63) / 64 * 64; }
 
 // Entries of a list in the memory of a bitmap.
 __device__ __forceinline__ u64 list_room(u64 count) { return ((count + WARP - 1) / WARP + 63) / 64 * 64; }
