@@ -71,3 +71,23 @@ def test_forests_are_those_of_the_cpu(tmp_path: Path, kind: str | None, offset_s
             found = np.sort(taken[taken >= 0])
             np.testing.assert_array_equal(found, gasla.minimum_spanning_forest(graph).edges)
             assert not shared[:6].any()
+
+
+def test_edges_are_sampled_by_positions_that_do_not_fit_ids(tmp_path: Path) -> None:
+    """As with 2**31 edges and more between ids of 32 bits, with ids of 16."""
+    short = forests.source(4, 4, np.dtype(np.int32)).replace("typedef int vertex_t", "typedef short vertex_t")
+    kernel = EmulatedKernel(library(short, ("lightest_forest",), tmp_path / "built"), "lightest_forest")
+    n, (low, high) = 220, np.triu_indices(220, 1)
+    graph = both_ways(Graph.from_edges(low, high), -high.astype(np.int32))  # the lightest ones are at the end
+    assert graph.m > 2**15
+    scratch = [np.empty(n, t) for t in (np.int16, np.int16, np.uint64, np.int32, np.uint8)]
+    taken, shared = np.empty(n, np.int64), np.zeros(7, np.uint64)
+    offsets, ids = graph.out.indptr.astype(np.int32), graph.out.indices.astype(np.int16)
+    kernel.plain(
+        *(1, offsets, ids, np.uint64(n), np.uint64(graph.m), graph.values, np.uint32(2), *scratch, taken),
+        *(np.empty(3 * (2 * graph.m // 2048), np.uint64), shared),
+    )
+    places = [i * 0x9E3779B97F4A7C15 % 2**64 % graph.m for i in range(512)]
+    keys = sorted((int(graph.values[place]) + 2**31) * 2**32 + place for place in places)
+    assert int(shared[6]) == keys[4 * n * 512 // graph.m]
+    np.testing.assert_array_equal(np.sort(taken[taken >= 0]), gasla.minimum_spanning_forest(graph).edges)

@@ -97,7 +97,7 @@ struct Forest {
             if (threadIdx.x == 0) shared->limit = NO_EDGE;
             return;
         }
-        for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key((u64)sample(i, m));
+        for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key(i * GOLDEN % m);  // positions may not fit ids
         __syncthreads();
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) {
             u32 before = 0;
