@@ -64,6 +64,15 @@ def test_sides_are_those_of_the_cpu(tmp_path: Path, sizes: tuple[int, int]) -> N
         assert not control[:2].any()
 
 
+def test_offsets_hold_both_copies_of_each_edge() -> None:
+    """With 2**30 edges and more, the lists of second copies seemed empty."""
+    offsets = np.zeros(3, np.int32)
+    assert forest.offsets_of_both(offsets, 2**30 - 1) is offsets
+    assert forest.offsets_of_both(offsets, 2**30).dtype == np.int64
+    wide = offsets.astype(np.int64)
+    assert forest.offsets_of_both(wide, 2**40) is wide
+
+
 def graphs_of_two_sides(rng: np.random.Generator) -> Iterator[Graph]:
     """Few and many components, with and without odd cycles, symmetric and not."""
     yield from (make() for make in SHAPES.values() if make().n)

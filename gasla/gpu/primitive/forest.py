@@ -140,13 +140,19 @@ def label_sides(graph: Graph) -> Array:
     sides = cupy.empty(graph.n, np.int32)
     if graph.n:
         parents, work = cupy.empty(2 * graph.n, ids), cupy.empty(2 * graph.n, ids)
-        kernel = _kernel("label_sides", parents, lists.indptr)
+        offsets = offsets_of_both(lists.indptr, graph.m)
+        kernel = _kernel("label_sides", parents, offsets)
         kernel.cooperative(
-            *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric), parents, work),
+            *(offsets, lists.indices, graph.n, graph.m, int(not graph.is_symmetric), parents, work),
             *(cupy.empty(_slice_capacity(2 * graph.m), np.uint64), _counters(kernel), sides),
             blocks=_blocks(2 * graph.n),
         )
     return sides
+
+
+def offsets_of_both(offsets: Array, m: int) -> Array:
+    """Return offsets of a type that holds twice as many edges, as kernels add up to m to a position."""
+    return offsets if 2 * m <= np.iinfo(offsets.dtype).max else offsets.astype(np.int64)
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
