@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gasla.gpu.runtime import compile as gpu
+from gasla.gpu.runtime import cupys, nvrtc
 from tests.helpers.emulated_loop import KERNELS
 
 
@@ -24,6 +25,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(gpu, "compile_source", compile_source)
     monkeypatch.setattr(gpu, "current_device", lambda: 0)
     monkeypatch.setattr(gpu, "_architecture", lambda device: "sm_80")
+    monkeypatch.setattr(cupys, "_begun", {})
+    monkeypatch.setattr(cupys, "_code_of", lambda *_: b"")  # its threads would go on in other tests' folders
     gpu._begin.cache_clear()
     return names
 
@@ -62,3 +65,21 @@ def test_an_error_is_told_to_whoever_wants_the_code(compiled: list[str]) -> None
         with pytest.raises(RuntimeError, match="nonsense"):
             gpu._cubin(wrong, "sm_80")
     assert len(compiled) == 2  # the second time at once, as if it hadn't begun ahead
+
+
+def test_without_threads_code_is_compiled_when_it_is_wanted(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process whose main thread has ended, while others go on, can start no more."""
+
+    def refuse() -> None:
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr(nvrtc, "threads", refuse)
+    source = kernel("*x = 7;")
+    gpu.compile_ahead(source)
+    assert not gpu._coming and not compiled
+    assert gpu._cubin(source, "sm_80").startswith(b"\x7fELF")
+    assert compiled == [threading.current_thread().name]
+    first = cupys.groups()[0][0]
+    assert cupys.grouped(first.source, first.options, "sm_80") is None and not cupys._begun

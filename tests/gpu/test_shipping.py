@@ -146,6 +146,9 @@ def test_kernels_that_are_not_recorded_or_do_not_compile_together_are_compiled_a
     assert cupys.grouped(first.source, (*first.options, "-DOTHER"), "sm_90") is None
     monkeypatch.setattr(cupys, "together", lambda group: "no C++")
     assert cupys.grouped(first.source, (*of_cupy, *first.options), "sm_90") is None
+    monkeypatch.setattr(cupys, "_begun", {})
+    monkeypatch.delattr("cupy._core.core.assemble_cupy_compiler_options")  # as another CuPy may lack it
+    assert cupys.grouped(first.source, (*of_cupy, *first.options), "sm_90") is None
 
 
 def test_a_build_stops_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

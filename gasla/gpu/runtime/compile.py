@@ -15,7 +15,7 @@ import numpy as np
 from gasla import cache, cubins
 from gasla.arrays import current_device
 from gasla.gpu.runtime import cupys
-from gasla.gpu.runtime.nvrtc import compile_text, threads
+from gasla.gpu.runtime.nvrtc import compile_text, in_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -86,7 +86,9 @@ def _begin(source: str, device: int) -> None:
     if not is_compiled(source):
         architecture = _architecture(device)
         name = _cached_name(source, architecture)
-        _coming[name] = threads().submit(_compile_and_keep, source, architecture, name)
+        begun = in_thread(_compile_and_keep, source, architecture, name)
+        if begun is not None:
+            _coming[name] = begun
 
 
 _coming: "dict[str, Future[bytes]]" = {}  # compilations under way, or finished and not yet used

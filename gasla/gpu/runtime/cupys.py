@@ -17,7 +17,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from gasla import cache, cubins
-from gasla.gpu.runtime.nvrtc import compile_text, threads
+from gasla.gpu.runtime.nvrtc import compile_text, in_thread
 
 FILE = "cupy_kernels.json.xz"
 TOGETHER = 10  # kernels of a group
@@ -68,18 +68,19 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
         return None
     wanted, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
-        return wanted.result()
-    except RuntimeError:  # of another CuPy, whose headers don't go together with this
+        return None if wanted is None else wanted.result()
+    except Exception:  # of another CuPy, whose headers or functions don't go together with this
         return None
 
 
-def begin(place: int, architecture: str) -> Future[bytes]:
-    """Begin to compile a group of kernels in a thread, unless it has been begun."""
+def begin(place: int, architecture: str) -> Future[bytes] | None:
+    """Begin to compile a group of kernels in a thread, unless it has been begun. Return None if there is no thread."""
     place %= len(groups())
     with _lock:
-        if (place, architecture) not in _begun:
-            _begun[place, architecture] = threads().submit(_code_of, place, architecture)
-        return _begun[place, architecture]
+        begun = _begun.get((place, architecture)) or in_thread(_code_of, place, architecture)
+        if begun is not None:
+            _begun[place, architecture] = begun
+        return begun
 
 
 _begun: dict[tuple[int, str], Future[bytes]] = {}

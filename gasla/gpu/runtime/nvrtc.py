@@ -2,13 +2,13 @@
 
 import functools
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from gasla.log import LOG
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 def compile_text(
@@ -41,3 +41,14 @@ def threads() -> "ThreadPoolExecutor":
     from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
 
     return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
+
+
+def in_thread(function: Callable[..., bytes], *arguments: Any) -> "Future[bytes] | None":
+    """Begin a call in one of these threads, or return None if there can be no thread.
+
+    So it is once the main thread has ended, although others may go on.
+    """
+    try:
+        return threads().submit(function, *arguments)
+    except RuntimeError:
+        return None
