@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gasla.arrays import module_of
+from gasla.arrays import any_true, module_of
 from gasla.engines import CardOnly, chooses_kernels, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, whole_graph
@@ -99,7 +99,7 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     TypeError
         If the graph is not on a GPU.
     ValueError
-        If `ranks` is not one integer per vertex.
+        If `ranks` is not one integer per vertex, or one is outside 0 to ``2**32 - 1``.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     array([ True, False,  True])
     """
     graph = _on_gpu("decide_in_order", graph)
-    return kernels().decide_in_order(_lists(graph), integers(graph, "ranks", ranks).astype(np.uint32))
+    return kernels().decide_in_order(_lists(graph), narrowed("ranks", integers(graph, "ranks", ranks), np.uint32))
 
 
 def _on_gpu(name: str, graph: Any) -> Graph:
@@ -132,6 +132,15 @@ def integers(graph: Graph, name: str, given: Any) -> Array:
     if array.dtype.kind not in "iu" or array.shape != (graph.n,):
         raise ValueError(f"{name} has type {array.dtype} and shape {array.shape}; expected {graph.n} integers")
     return array
+
+
+def narrowed(name: str, array: Array, dtype: Any) -> Array:
+    """Return a copy of integers as another type. Raise ValueError if that does not hold them all."""
+    copied = array.astype(dtype)
+    if not np.can_cast(array.dtype, dtype) and any_true(copied != array):
+        bounds = np.iinfo(dtype)
+        raise ValueError(f"{name} has numbers that {bounds.dtype} does not hold; expected {bounds.min} to {bounds.max}")
+    return copied
 
 
 def _lists(graph: Graph) -> Adjacency:

@@ -37,7 +37,7 @@ from gasla.graph.arguments import check_flags, in_host_memory
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
-from gasla.operations.in_order import decide_in_order, fits_one_card, integers, label_sides
+from gasla.operations.in_order import decide_in_order, fits_one_card, integers, label_sides, narrowed
 from gasla.operations.lightest_forest import fits_lightest_forest, lightest_forest
 from gasla.operations.one_thread import (
     acyclic_order,
@@ -702,7 +702,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     TypeError
         If the graph is streamed, or over ranks.
     ValueError
-        If an array is not one integer per vertex, or a color is 2**31 or more.
+        If an array is not one integer per vertex, or int32 does not hold a color.
 
     Notes
     -----
@@ -722,20 +722,15 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
         raise TypeError("color_in_order takes a graph in one memory, and this one is streamed: graph.to('gpu')")
     xp: Any = module_of(graph.device)
     ranks = integers(graph, "ranks", ranks)
-    found = xp.full(graph.n, -1, np.int32) if colors is None else _given_colors(graph, colors)
+    if colors is None:
+        found = xp.full(graph.n, -1, np.int32)
+    else:
+        given = integers(graph, "colors", colors)
+        found = narrowed("colors", given.clip(-1) if given.dtype.kind == "i" else given, np.int32)
     order = (_sorted_by(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
     _on(graph.engine).color_in_order(graph.out if graph.is_symmetric else graph.both, order, found)
     require_unchanged_files(graph)
     return found
-
-
-def _given_colors(graph: Graph, colors: Any) -> Array:
-    """Return a copy of colors as int32. Raise ValueError if one is too large for that."""
-    given = integers(graph, "colors", colors)
-    if graph.n and not np.can_cast(given.dtype, np.int32) and int(given.max()) >= 2**31:
-        v = int(given.argmax())
-        raise ValueError(f"the color of vertex {v} is {int(given[v])}; expected less than 2**31")
-    return (given if given.dtype.kind == "u" else given.clip(-1)).astype(np.int32)
 
 
 # --- checks of arguments ---------------------------------------------------------------------------------------------

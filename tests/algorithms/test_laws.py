@@ -55,6 +55,9 @@ WITHOUT = {
 }
 NOT_MADE = {
     "on_one_device",
+    "called",
+    "explain_call",
+    "sharers",
     "require_whole",
     "map_shares",
     "sum_shares",

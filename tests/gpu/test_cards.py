@@ -133,7 +133,7 @@ def test_cards_that_are_not_there_are_refused_by_name(cards: Any) -> None:
 def test_what_a_second_card_keeps_with_a_graph_is_not_what_runs_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     """1, the card's number, equals True, and a graph keeps runs by options that are true or false."""
     graph = random_graph()
-    runs = runs_of(programs.Hops(), graph, Variant(AUTO, False, False, True))
+    runs = runs_of(programs.Hops(), graph, Variant(AUTO, False, False, True), threading.Lock())
     monkeypatch.setattr(engine, "current_device", lambda: 1)
     monkeypatch.setattr(engine, "_make_cached", lambda *_: None)
     monkeypatch.setattr(engine, "is_small", lambda _: False)

@@ -11,6 +11,7 @@ from gasla import Graph, datasets, engines, primitives
 from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.arrays import module_of
 from gasla.cli.compute import on_host
+from gasla.operations.in_order import narrowed
 from tests.algorithms.components.test_bipartite_and_bridges import SHAPES
 from tests.gpu.test_coloring_emulated import complete, one_by_one
 from tests.gpu.test_independent_set_emulated import JOINED, LEFT
@@ -58,13 +59,18 @@ def test_colors_that_are_larger_than_all_others_need_no_memory() -> None:
     assert primitives.color_in_order(path, [3, 2, 1], given).tolist() == [2**31 - 1, 0, 1]
 
 
-@pytest.mark.parametrize("dtype", [np.uint32, np.int64, np.uint64])
-def test_colors_that_int32_does_not_hold_are_refused(dtype: Any) -> None:
-    path = Graph.from_edges([0, 1], [1, 2])
-    with pytest.raises(ValueError, match=r"the color of vertex 1 is 2147483648; expected less than 2\*\*31"):
-        primitives.color_in_order(path, [3, 2, 1], np.array([0, 2**31, 5], dtype))
-    assert primitives.color_in_order(path, [3, 2, 1], np.array([7, 2, 9], dtype)).tolist() == [7, 2, 9]
-    assert primitives.color_in_order(path.subgraph([]), np.zeros(0, dtype), np.zeros(0, dtype)).tolist() == []
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    """They wrapped: a rank of -1 was that of a vertex in the set, and a color of 2**31 was none."""
+    for given in ([-1, 0], [0, 2**32], np.array([0, 2**64 - 1], np.uint64)):
+        with pytest.raises(ValueError, match="ranks has numbers that uint32 does not hold; expected 0 to 4294967295"):
+            narrowed("ranks", np.array(given), np.uint32)
+    for dtype in (np.uint8, np.int16, np.uint32, np.int64, np.uint64):
+        assert narrowed("ranks", np.array([0, 7], dtype), np.uint32).tolist() == [0, 7]
+    path = Graph.from_edges([0], [1])
+    for color in (2**31, 2**64 - 1):
+        with pytest.raises(ValueError, match="colors has numbers that int32 does not hold"):
+            primitives.color_in_order(path, [1, 0], np.array([color, 0], np.uint64))
+    assert primitives.color_in_order(path, [1, 0], np.array([3, -(2**40)])).tolist() == [3, 0]
 
 
 @pytest.mark.parametrize("name", ALL)
