@@ -53,3 +53,21 @@ def test_colors_are_those_of_one_thread(tmp_path: Path, sizes: tuple[int, int], 
             color.plain(1, *lists, np.uint64(n), given, states, found, shared)
             np.testing.assert_array_equal(found, expected)
             assert not shared.any()
+
+
+def test_a_call_after_one_that_was_interrupted(tmp_path: Path) -> None:
+    """Between its two launches, on a larger graph, so that what it noted is left."""
+    built = library(coloring.source(4, 4), NAMES, tmp_path / "built")
+    place, color = (EmulatedKernel(built, name) for name in NAMES)
+    graph, large = Graph(datasets.grid(4)), complete(600)
+    shared = np.zeros(3, np.uint64)
+    order, states, found = np.arange(600, dtype=np.int32), np.zeros(600, np.uint32), np.full(600, -1, np.int32)
+    place.plain(1, large.both.indptr.astype(np.int32), np.uint64(600), order, found, states, shared)
+    assert shared[1] == 600
+    n, lists = graph.n, (graph.both.indptr.astype(np.int32), graph.both.indices.astype(np.int32))
+    order, states, found = np.full(600, 2**30, np.int32), np.zeros(n, np.uint32), np.full(n, -1, np.int32)
+    order[:n] = np.arange(n)
+    place.plain(1, lists[0], np.uint64(n), order, found, states, shared)
+    color.plain(1, *lists, np.uint64(n), order, states, found, shared)
+    np.testing.assert_array_equal(found, one_by_one(graph, np.arange(n), np.full(n, -1)))
+    assert not shared.any()

@@ -190,7 +190,7 @@ color_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, const 
     __shared__ u32 taken[THREADS / WARP][WORDS];
     __shared__ vertex_t waiting[THREADS / WARP][ROOM];
     const Fit fit{offsets, neighbors, n, order, states, colors};
-    const u64 alone = fresh(&shared->alone);
+    const u64 alone = least(fresh(&shared->alone), n);  // an interrupted call may have left a larger one
     while (true) {
         const u64 ticket = take_tickets(&shared->tickets, 1);
         if (ticket < alone) {
