@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from gasla.algorithms.components.is_bipartite import two_sides
 from gasla.cpu import primitive
-from gasla.gpu.primitive import forest
+from gasla.gpu.primitive import coloring, drain_levels, forest, forests
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from tests.algorithms.components.test_bipartite_and_bridges import SHAPES
@@ -71,6 +72,15 @@ def test_offsets_hold_both_copies_of_each_edge() -> None:
     assert forest.offsets_of_both(offsets, 2**30).dtype == np.int64
     wide = offsets.astype(np.int64)
     assert forest.offsets_of_both(wide, 2**40) is wide
+
+
+def test_other_kernels_have_counters_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few multiprocessors as well: a forest leaves numbers in its own, and counters are told apart by their size."""
+    monkeypatch.setattr(forest, "counters", lambda words: words)
+    others = {1, coloring._COUNTERS, drain_levels._COUNTERS, forests._COUNTERS}
+    for blocks in range(1, 9):
+        words: Any = forest._counters(SimpleNamespace(blocks=blocks))  # type: ignore[arg-type]
+        assert words >= 4 + blocks and words not in others
 
 
 def graphs_of_two_sides(rng: np.random.Generator) -> Iterator[Graph]:

@@ -225,5 +225,8 @@ def _slice_capacity(m: int) -> int:
 
 
 def _counters(kernel: compile.Kernel) -> Array:
-    """Return memory for `Control` in union_find.cuh."""
-    return counters(4 + kernel.blocks)
+    """Return memory for `Control` in union_find.cuh.
+
+    Kernels leave numbers in it, so it has more words than the counters that any other kernel needs to be zero.
+    """
+    return counters(8 + kernel.blocks)
