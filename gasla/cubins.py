@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, wraps
 from lzma import LZMAError
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 from zipfile import ZIP_LZMA, BadZipFile, ZipFile
@@ -113,7 +115,6 @@ def lend(cupy: ModuleType) -> None:
     setattr(compiler, _CUPY_FUNCTION, load_or_compile)
 
 
-@lru_cache(1)
 def _precompiling() -> tuple[str, ...]:
     """Return options by which NVRTC keeps the headers that it has read for the next kernel, if it knows these options.
 
@@ -123,7 +124,26 @@ def _precompiling() -> tuple[str, ...]:
 
     with suppress(OSError):
         if nvrtc.getVersion() >= (12, 8):
-            folder = TemporaryDirectory(prefix="gasla-headers-", ignore_cleanup_errors=True)
-            atexit.register(folder.cleanup)
-            return "--pch", f"--pch-dir={folder.name}"
+            return "--pch", f"--pch-dir={_folder_of_headers()}"
     return ()
+
+
+def _folder_of_headers() -> str:
+    """Return a folder of this process. If the last one is gone, as after long in /tmp, it is another.
+
+    Without the folder NVRTC compiles nothing.
+    """
+    process = os.getpid()
+    folder = _folders.get(process)
+    if folder is None or not os.path.isdir(folder):
+        folder = _folders[process] = mkdtemp(prefix="gasla-headers-")
+        atexit.register(_remove, folder, process)
+    return folder
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a fork that ends leaves its parent's alone
+        rmtree(folder, ignore_errors=True)
+
+
+_folders: dict[int, str] = {}  # by processes

@@ -1,5 +1,7 @@
 """Machine code that is shipped: which sources, found without a GPU; how it is made, found, and left aside."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -240,6 +242,20 @@ def test_other_source_of_cupys_reads_its_headers_once(folder: Path) -> None:
     assert asked == 2 * [("-I/there", *cubins._precompiling())]
     for option in cubins._precompiling()[1:]:
         assert Path(option.partition("=")[2]).parent != Path.cwd()
+
+
+def test_the_folder_of_headers_is_there_whenever_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it NVRTC compiles nothing: /tmp may have been cleaned, and a fork that ended may have removed it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cubins, "_folders", {})
+    first = cubins._folder_of_headers()
+    cubins._remove(first, os.getpid() + 1)
+    assert Path(first).is_dir() and cubins._folder_of_headers() == first
+    Path(first).rmdir()
+    second = cubins._folder_of_headers()
+    assert Path(second).is_dir() and Path(second) != Path(first)
+    cubins._remove(second, os.getpid())
+    assert not Path(second).exists()
 
 
 FUNCTIONS = ["bfs", "sssp", "bridges", "betweenness_centrality", "jaccard", "pagerank", "louvain_communities"]
