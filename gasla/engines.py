@@ -146,6 +146,17 @@ class Together(Protocol):
 
         `stays` limit the iterations of each phase in its turn. `goes_on`: a turn that leaves no vertex active may not
         be the last. The fields of the result are given by name, and `iterations` is the number of turns.
+
+        Parameters
+        ----------
+        programs, stays :
+            the program of each phase, and the most iterations of each in a turn, two sequences of equal length
+        graph, state, active :
+            the graph; fields by name, which all phases share; the vertices that are active first
+        limit, goes_on :
+            number of turns; whether a turn that leaves no vertex active may not be the last
+        delta, progress :
+            width of a bucket of priorities, or None; called with the number of turns now and then, or None
         """
 
 
@@ -404,7 +415,19 @@ class HostOnly(Protocol):
         one_way: bool,
         limit: int | None,
     ) -> tuple[Any, Any]:
-        """List such paths, as offsets and vertices."""
+        """List such paths, as offsets and vertices.
+
+        Parameters
+        ----------
+        graph, sources, targets :
+            the graph; (searches,) ids of both ends of each search
+        least, most :
+            fewest and most edges of a path
+        is_bounded, one_way :
+            whether all vertices of a path are smaller than its source; whether only one direction of a cycle is listed
+        limit :
+            number of paths to list at most, or None
+        """
 
     def maximal_cliques(self, graph: Graph, least: int, limit: int | None, is_counting: bool) -> Any:
         """List the maximal cliques of a simple graph, as offsets and vertices, or count them."""

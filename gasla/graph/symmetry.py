@@ -69,7 +69,19 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 
 @compiled
 def _imbalance(thread, threads, control, indptr, indices, bits, sums, base):  # type: ignore[no-untyped-def]
-    """Compute one thread's part of the sum: whole lists, with about m / threads edges."""
+    """Compute one thread's part of the sum: whole lists, with about m / threads edges.
+
+    Parameters
+    ----------
+    thread, threads, control :
+        number of this thread, and of all threads; words by which threads see that the run is stopped
+    indptr, indices :
+        (n + 1,) int64 and (m,) adjacency lists
+    bits :
+        (m,) unsigned integers, the bits of each entry's value, or empty
+    sums, base :
+        (threads,) uint64 that is written; the id of the vertex of the first list
+    """
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)

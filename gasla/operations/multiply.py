@@ -158,7 +158,15 @@ def vxm(
 def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
-    """Reduce each row of the matrix (each column, for `vxm`) to one value. This is the body of `mxv` and `vxm`."""
+    """Reduce each row of the matrix (each column, for `vxm`) to one value. This is the body of `mxv` and `vxm`.
+
+    Parameters
+    ----------
+    A, x, semiring, mask, complement, accum, out :
+        as for `mxv`, not yet checked
+    by_column :
+        whether columns of the matrix are reduced, as `vxm` does
+    """
     check_semiring("semiring", semiring)
     if complement is not False:
         check_flags(complement=complement)

@@ -267,7 +267,15 @@ def sampler_of(
     strategy: Strategy = "uniform",
     disjoint: bool = False,
 ) -> Sampler:
-    """Check the arguments of `sample_neighbors` for this number of given vertices, and prepare its draws."""
+    """Check the arguments of `sample_neighbors` for this number of given vertices, and prepare its draws.
+
+    Parameters
+    ----------
+    graph, rows, seed :
+        the graph; number of given vertices; the caller's seed
+    direction, weighted, replace, at, time, window, strategy, disjoint :
+        as for `sample_neighbors`, not yet checked
+    """
     check_flags(replace=replace, weighted=weighted, disjoint=disjoint)
     check_choice("direction", direction, get_args(Direction))
     check_choice("strategy", strategy, get_args(Strategy))

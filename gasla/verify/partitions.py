@@ -253,7 +253,19 @@ def _check_communities(
     max_size: Any,
     no_worse: bool,
 ) -> None:
-    """Verify communities of either method. With `no_worse`, their quality must not be below that of the start."""
+    """Verify communities of either method. With `no_worse`, their quality must not be below that of the start.
+
+    Parameters
+    ----------
+    edges, labels :
+        the edges of the graph; (n,) integers, the community of each vertex
+    refine, weighted, resolution, quality, directed, node_weights, max_size :
+        as for `gasla.louvain_communities`
+    start, fixed :
+        (n,) integers and (n,) bools, or None: the communities before; the vertices that had to stay in them
+    no_worse :
+        whether the quality must not be below that of `start`, or of single vertices without one
+    """
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_numbering(label, label, None, what="community")
     weight, power = _near_one(edges, weighted)

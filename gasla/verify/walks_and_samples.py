@@ -210,7 +210,17 @@ def _require_typed(
     is_last: bool,
     disjoint: bool,
 ) -> None:
-    """Verify a sample of a typed graph."""
+    """Verify a sample of a typed graph.
+
+    Parameters
+    ----------
+    graph, usable :
+        the typed graph; for each relation, the edges that each vertex may draw
+    ids, k, sampled :
+        given vertices by type; number of neighbors by layer; the sample: as `gasla.sample_neighbors` has them
+    replace, is_last, disjoint :
+        whether an edge may be drawn twice; whether the last edges have to be drawn; whether each vertex has a tree
+    """
     vertices, counts = sampled[0], sampled[3]
     roots = _typed_roots(ids, vertices, counts, sampled[5], disjoint)
     drew: dict[str, list[list[Array]]] = {kind: [[] for _ in counts[kind][1:]] for kind in graph.sizes}
@@ -274,7 +284,19 @@ def _require_draws(
     replace: bool,
     is_last: bool,
 ) -> None:
-    """Verify the edges that the vertices of a layer drew from those that each may draw."""
+    """Verify the edges that the vertices of a layer drew from those that each may draw.
+
+    Parameters
+    ----------
+    name, rows :
+        the relation; numbers of the vertices of the layer
+    open_now, most :
+        for each of these vertices the edges that it may draw; the number to draw
+    drawing, numbers :
+        (edges,) the vertex that draws each edge, and the number of the edge in the graph
+    replace, is_last :
+        whether an edge may be drawn twice; whether the last edges have to be drawn
+    """
     if not np.isin(drawing, rows).all():
         raise VerificationError(f"vertices of other layers draw edges of {name}")
     for j, edges in zip(rows, open_now):

@@ -356,7 +356,17 @@ def _many(
     graph: Graph,
     chosen: dict[str, Any],
 ) -> Ranked:
-    """Return the ranks for several personalizations."""
+    """Return the ranks for several personalizations.
+
+    Parameters
+    ----------
+    normalized, weights, dtype :
+        whether weights are divided by their sums at each vertex; type of the weights, or None; type of the ranks
+    alpha, tol, max_iter :
+        as for `pagerank`
+    graph, chosen :
+        the graph; `personalization`, `dangling` and `nstart`, with one row for each distribution
+    """
     rows = _batch(graph, chosen, normalized)
     graph, weights, fields = prepared_fields(graph, weights, dtype)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)

@@ -368,7 +368,15 @@ def _checked(
     iterations: int | None,
     runs: int,
 ) -> tuple[_Question, bool]:
-    """Return the checked arguments, and whether there are several resolutions."""
+    """Return the checked arguments, and whether there are several resolutions.
+
+    Parameters
+    ----------
+    graph, resolution, refine, weighted, seed, quality, directed, node_weights, start, fixed :
+        as for `louvain_communities`, not yet checked
+    max_size, min_size, iterations, runs :
+        as for `louvain_communities`, not yet checked
+    """
     check_flags(weighted=weighted, directed=directed)
     check_choice("quality", quality, get_args(Quality))
     several = _is_sequence(resolution)

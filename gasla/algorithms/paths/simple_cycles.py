@@ -175,7 +175,21 @@ def _on_gpu(
     count: bool,
     limit: int | None,
 ) -> VertexLists | int:
-    """Count or list cycles length by length, from the shortest on. The first are the `loops`."""
+    """Count or list cycles length by length, from the shortest on. The first are the `loops`.
+
+    Parameters
+    ----------
+    graph, simple :
+        the graph, whose type of ids the result has; the graph without loops and parallel edges
+    loops, limit :
+        ids of vertices with a loop; number of cycles to list at most, or None
+    lengths :
+        fewest and most edges of a cycle
+    directed, ends :
+        whether cycles follow directions; the vertex or edge that cycles pass through, or None
+    count :
+        whether cycles are counted, not listed
+    """
     simple = _within_components(simple) if directed and ends is None else simple
     each = cycle_patterns.matchings(simple, *lengths, directed, ends)
     if count:

@@ -7,6 +7,34 @@ the vertex that was matched last is not marked before it is known that something
 have is searched in it.
 
 Vertices of the pattern on which no others depend are not tried, but counted.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Run`)
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+n, indptr, indices :
+    number of vertices; (kinds * n + 1,) and (m,) one adjacency list after another for each kind of list
+all_rows, all_marks :
+    (threads, 8) uint64, the vertices matched so far; (threads, n) words of bits, where in a pattern a vertex may be
+all_buffers :
+    (threads, vertices of the pattern, longest list) ids, the vertices that fit next
+all_tables, all_sizes :
+    (threads, tables, n) int32, for each vertex of the pattern that is counted ahead, how many vertices fit it after
+    each vertex; (threads, vertices of the pattern that are only counted) uint64, how many vertices fit each
+all_totals, all_tallies :
+    (threads, 8) uint64, words of `total` (LOW and so on); (threads, n) int64, matches that each vertex is in, or empty
+found :
+    (rows, vertices of the pattern) ids, the matches that are written, or empty
+first, edges, grain :
+    number of the first block; number of edges that matches begin with; edges of a block
+skips, takes, places :
+    (blocks,) uint64: for each block how many matches are skipped, how many are wanted, and the row of the first
+counts :
+    (blocks, 2) uint64, the number of matches of each block in two words, which is written
 """
 
 from __future__ import annotations

@@ -451,7 +451,21 @@ def results_of(counters, threads):
 
 @stage
 def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
-    """Store the state of the loop, for the call that resumes it."""
+    """Store the state of the loop, for the call that resumes it.
+
+    Parameters
+    ----------
+    control :
+        words that the caller reads after the launch
+    iteration, size, edges :
+        number of the next iteration, of its active vertices, and of their out-edges
+    remaining, work, traversed :
+        edges of vertices that have not been active; edges of work so far; edges that this launch has read
+    form, done :
+        LIST or BITS, how the active vertices are stored; whether the program's `stop` has ended the run
+    next_threads :
+        number of threads that should go on, negative if the loop has ended
+    """
     control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
     control[REMAINING], control[FORM], control[DONE] = remaining, form, done
     control[WORK], control[FILLED] = work, 1

@@ -2,6 +2,19 @@
 
 A step is two dependent random reads: the offset of a list, and an entry of it. A thread advances a group of walkers by
 one step together and prefetches what each will read, so that the reads of a group overlap.
+
+Parameters of the kernels
+-------------------------
+near :
+    (n + 1,) and (m,) adjacency lists that ascend, a tuple
+ends, sought :
+    (group,) uint64, for each walker the vertex whose list is searched, and the neighbor that is looked for
+is_found, number :
+    (group,) uint64, a word for each walker; the bit of it that tells whether this search has a hit
+lows, highs :
+    (group,) uint64, working memory: the part of the list that is still to be searched
+doubtful, opened :
+    walkers for which to search; (group,) uint64, working memory: those whose part is still long
 """
 
 import numpy as np

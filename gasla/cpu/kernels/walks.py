@@ -3,6 +3,39 @@
 All walkers of a group draw an edge, and the program's accept decides which of them pass; those refused draw again, and
 so on. The edges of `has_edge` calls in accept are looked up for the whole group, but only if the bounds of accept's
 result do not decide already.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Walk`)
+lists :
+    (n + 1,) and (m,) adjacency lists, and the prefix sums of weights with their guides, or None: a tuple
+near :
+    (n + 1,) and (m,) adjacency lists that ascend, in which `has_edge` looks edges up, a tuple
+inputs :
+    arrays of fields and values of parameters that the program's functions read, a tuple
+bound :
+    float64, the largest value that accept may return
+keys, t, first :
+    (group,) uint64, a hash of the seed and each walker's number; the step, from 0; number of the first walker of the
+    group
+now, before, here, starts :
+    (group,) ids: the vertex of each walker, its vertex one step before, or -1; the vertex from which it draws an
+    edge, or -1 if it draws none; the vertex at which its walk began
+fates :
+    (group,) uint64, GOES, STOPS or RESTARTS for each walker
+scratch, marks :
+    (rows, group) uint64 and (group,) float64, working memory of the thread, with an entry for each walker
+refused :
+    number of walkers in `opened` whose draws were refused
+low, high :
+    where the adjacency list of the walker's vertex begins and ends in `indices`
+at, part :
+    a tuple of a walker's previous vertex, vertex, start, step and number; random number from 0 to 1 that chooses
+previous, v, k, start :
+    a walker's previous vertex, its vertex, the position of the edge that it has drawn, and its start
+complaint :
+    (4,) float64: walker, step, function and value of the first invalid result that this thread has seen
 """
 
 from __future__ import annotations

@@ -4,6 +4,21 @@ H. Nagamochi, T. Ono, T. Ibaraki: Implementing an efficient minimum capacity cut
 (1994).
 M. Henzinger, A. Noe, C. Schulz, D. Strash: Practical Minimum Cut Algorithms. ACM Journal of Experimental Algorithmics
 23 (2018).
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+indptr, indices, weights :
+    (n + 1,), (m,) and (m,) int64 adjacency lists with the weight of each entry
+bound :
+    (1,) int64, the largest key: heavier vertices are all alike
+order, sums :
+    (n,) ids and (n,) int64 that are written: the order, and the weight of edges to vertices before each vertex
+keys, heap, place :
+    (n,) int64, ids and int64: the key of each vertex, the heap, and the position of each vertex on the heap
 """
 
 # mypy: disable-error-code="no-untyped-def"

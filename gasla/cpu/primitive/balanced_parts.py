@@ -151,6 +151,15 @@ def _divide(
     """Put the cut and the part of each vertex into `cuts`, under the number of this attempt. Yield between steps.
 
     With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
+
+    Parameters
+    ----------
+    level, weights, k, seed :
+        adjacency lists; (n,) float64, the weight of each vertex; number of parts; seed of this attempt
+    most, peels :
+        what a part may weigh; number of levels at which the halves are peeled, 0 for a graph that is not skewed
+    cuts, number :
+        the results of all attempts, to which this one is added; the number of this attempt
     """
     levels, groups, limit = [(level, weights)], list[Array](), most
     if number == EVEN:
@@ -239,7 +248,19 @@ def _halve(
     seed: int,
     peels: int,
 ) -> None:
-    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``, by halves."""
+    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``, by halves.
+
+    Parameters
+    ----------
+    level, weights, vertices :
+        adjacency lists of the vertices to divide; (count,) float64 weights and (count,) ids of these vertices
+    part :
+        (n,) ids, the part of each vertex of the whole graph, which is written
+    first, k :
+        number of the first part, and of parts
+    most, seed, peels :
+        as for `_divide`
+    """
     if k == 1 or len(vertices) == 0:
         part[vertices] = first
         return

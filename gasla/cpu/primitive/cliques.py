@@ -10,6 +10,26 @@ can be extended by the pivot. So p pivots, which are all adjacent, stand for all
 leaves by their number of pivots and of vertices still missing; binomial coefficients of Python integers give the sum.
 
 S. Jain, C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+indptr, heads :
+    (n + 1,) int64 and (m,) ids, the neighbors of each vertex that follow it in the order
+k :
+    number of vertices of a clique
+all_places :
+    (threads, n) ids, the place of each neighbor among the neighbors of the vertex at hand
+all_rows :
+    (threads, longest list, words) uint64, bits of the adjacency matrix of these neighbors
+all_sets, all_states :
+    (threads, 2, depths, words) uint64, at each depth of the search bits of the candidates and of those to be tried;
+    (threads, depths, 3) int64, at each depth the number of missing vertices, of pivots, and the pivot
+all_leaves :
+    (threads, k + 1, longest list + 2) int64, the number of leaves by missing vertices and pivots
 """
 
 # mypy: disable-error-code="no-untyped-def"

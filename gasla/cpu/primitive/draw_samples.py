@@ -92,6 +92,14 @@ def _draw_rows(
     neighbors: Array,
     edges: Array | None,
 ) -> None:
+    """Draw the rows of a sample.
+
+    Parameters
+    ----------
+    lists, draws :
+        adjacency lists; the hash of the seed, whether an edge may be drawn twice, and sums of weights, or None. All
+        others are as for the kernels.
+    """
     key, replace, weights = draws
     longest = len(neighbors) // max(len(ids), 1) + 1
     most = len(neighbors) * (1 if replace else longest) * (1 if weights is None else longest)

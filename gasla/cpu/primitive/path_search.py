@@ -116,7 +116,13 @@ def list_paths(
     one_way: bool,
     limit: int | None,
 ) -> tuple[Array, Array]:
-    """List paths as offsets and vertices (`primitives.list_paths`)."""
+    """List paths as offsets and vertices (`primitives.list_paths`).
+
+    Parameters
+    ----------
+    graph, limit :
+        the graph; number of paths to list at most, or None. All others are as for the kernels.
+    """
     deep = max(most, 2)
     searches = _Searches(graph, sources, targets, deep, is_bounded)
     inputs = *searches.inputs, one_way, least, most, deep, _SHARE, *searches.memory

@@ -1,6 +1,17 @@
 """The k largest entries of each row, by a heap of the best entries so far, the worst of them at its root.
 
 The heap lies in the row of the result. Of equal values, the one with the smaller column is better.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+indptr, indices, values :
+    (rows + 1,), (entries,) and (entries,) the matrix in CSR form
+columns, best :
+    (rows, k) ids and values that are written: each row is a heap, and is sorted at last
 """
 
 # mypy: disable-error-code="no-untyped-def"

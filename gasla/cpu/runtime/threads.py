@@ -552,6 +552,17 @@ def launch(
     A `short` run ends within some tenths of a second: the calling thread is its first thread, and reacts to Ctrl-C
     afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so that the launch does not wait for
     workers that have not begun.
+
+    Parameters
+    ----------
+    kernel, control, args :
+        the kernel, the words by which its threads take blocks and stop, and its further arguments
+    threads, watch :
+        number of threads; called ten times a second, or None
+    short, loose :
+        whether the run ends within some tenths of a second; whether the kernel has neither barriers nor fixed shares
+    by :
+        compiled function that runs the kernel on all threads
     """
     call = kernel if isinstance(kernel, Call) else kernel.lend()
     call.set([0, threads, control, *args])

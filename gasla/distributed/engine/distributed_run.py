@@ -361,6 +361,23 @@ def _begin(
     until: int,
     trace: bool,
 ) -> Status:
+    """Begin a run on this rank, with a run's memory that an earlier run has left, if there is one.
+
+    Parameters
+    ----------
+    rank :
+        the rank that runs this
+    key, graph :
+        the keys under which the rank keeps the run, and its shard of the graph
+    options, program :
+        the options of the run, and the vertex program
+    sent :
+        start values of fields by name; a `Reference` stands for an array that the rank already has
+    active, drains :
+        the vertices that are active first; whether each rank works until it has no work left before values are sent
+    until, trace :
+        the iteration before which the run pauses; whether it records a trace
+    """
     connect(rank)
     left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
     if np.all(rank.communicator.allgather(np.array([len(left)]))):  # a rank may lack it, because it had failed

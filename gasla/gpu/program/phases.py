@@ -305,7 +305,13 @@ class Together:
         delta: float | None,
         progress: Callable[[int], Any] | None,
     ) -> Outcome | None:
-        """Run them in one launch."""
+        """Run them in one launch.
+
+        Parameters
+        ----------
+        programs, stays, graph, state, active, limit, goes_on, delta, progress :
+            as for `gasla.engines.Together.run`
+        """
         try:
             run = PhasesRun(self._phases, programs, stays, graph, state, self._way, delta)
         except MemoryError:

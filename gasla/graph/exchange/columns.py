@@ -291,7 +291,24 @@ def edges_of(
     bipartite: bool | None = None,
     may_be_empty: bool = False,
 ) -> Edges:
-    """Return the edges in a pyarrow.Table. `attributes` are columns with another meaning than weights."""
+    """Return the edges in a pyarrow.Table. `attributes` are columns with another meaning than weights.
+
+    Parameters
+    ----------
+    table :
+        a pyarrow.Table
+    src, dst, weight :
+        names or positions of the columns of sources, targets and weights, or None for those that their titles or types
+        tell
+    names :
+        whether vertices are numbered by name; None decides by the types of the columns
+    attributes :
+        names or positions of columns with another meaning than weights
+    bipartite :
+        whether sources and targets are two sets of vertices
+    may_be_empty :
+        whether a table without rows is valid
+    """
     places = _places(table, src, dst, weight, attributes)
     if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")

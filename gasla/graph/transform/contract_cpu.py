@@ -2,6 +2,30 @@
 
 A thread handles one group at a time. It reads the edges of the group's vertices and adds their weights to a table with
 one entry per target group. Only the resulting edges are sorted.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+starts, members :
+    (count + 1,) and (n,) the vertices of each group
+indptr, indices, weights :
+    (n + 1,), (m,) and (m,) adjacency lists of the graph, and the weights of their entries
+became :
+    (n,) ids, the group of each vertex
+firsts :
+    (count + 1,) int64, where each group's entries begin in `targets` and `totals`
+loops :
+    whether edges within a group become a loop; otherwise they are dropped
+seen, sums :
+    (threads, count) working memory: the last group whose edges led to each group, and the weight so far
+lengths, targets, totals :
+    (count,) int64, (m,) ids and (m,) weights that are written: for each group the number of groups that its edges
+    lead to, these groups, and the total weight of the edges to each
+grain :
+    number of groups in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"

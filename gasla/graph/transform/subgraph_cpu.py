@@ -2,6 +2,25 @@
 
 Each list is read twice: first to count the remaining entries, which gives the offsets, then to write them. The second
 read comes from the cache, and is cheaper than memory for entries that may be dropped.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+chosen :
+    (count,) ids of the vertices that stay, ascending
+indptr, indices :
+    (n + 1,) and (m,) adjacency lists of the whole graph
+number :
+    (n,) ids: 1, 2, … for the chosen vertices, 0 for all others
+lengths, firsts :
+    (count,) int64, the number of entries of each chosen vertex that stay; (count + 1,) int64, where they begin
+targets, places :
+    (firsts[count],) that are written: new ids of the entries that stay, and their old positions
+grain :
+    number of chosen vertices in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -2,6 +2,29 @@
 
 A sort of the edges in both directions would need several arrays of twice the edges. Here only the in-lists and the
 result are made.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+indptr, indices :
+    (n + 1,) and (m,) adjacency lists that ascend: out-neighbors in `_merge`, both directions in `_pair`
+starts, sources :
+    (n + 1,) and (m,) in-neighbors of each vertex, which ascend
+starts, targets :
+    in `_pair`, (n + 1,) and (m,) out-neighbors of each vertex, which ascend
+lengths, firsts :
+    (n,) int64, the number of merged entries of each vertex; (n + 1,) int64, where they begin, or empty to count only
+targets :
+    in `_merge`, (firsts[n],) ids, the merged entries that are written
+cursor :
+    (n,) the position in each list up to which its reverse entries have been found
+canonical, slots :
+    (entries,) and (m,) positions that are written: for each merged entry, and for each edge, that of i -> j, i <= j
+grain :
+    number of vertices in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"

@@ -6,6 +6,21 @@ several slots, their totals are laid out in slots again, and swept again. A row 
 goes on in the next. So the result of a row depends neither on the rows around it nor on the thread.
 
 All that a thread holds is in one array for each type, so that LLVM sees that no two parts of it overlap.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Batch`)
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+width, chunk :
+    number of columns of the matrix; rows that a thread takes at once
+complement :
+    value of the mask at rows that are left out
+indptr, indices :
+    (rows + 1,) and (entries,) the matrix in CSR form
 """
 
 from __future__ import annotations

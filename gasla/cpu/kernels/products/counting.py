@@ -2,6 +2,27 @@
 
 Stamps record which columns a row has met. For row i, ``stamps[j]`` is i + 1 if it has met column j, and -(i + 1) if the
 mask leaves column j out. So nothing is cleared between rows.
+
+Parameters of the kernels
+-------------------------
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+bounds :
+    (parts + 1,) the first row of each part, which a thread takes at once
+indptr, indices, width, grain :
+    (rows + 1,) and (entries,) the matrix A in CSR form; the number of its columns; rows that a thread takes at once
+other, other_indptr, other_indices :
+    offsets of the matrix B; offsets and columns of it, in CSR form
+mask, mask_indptr, mask_indices :
+    offsets of the mask, or None; offsets and columns of the mask whose entries are left out, or None
+steps, counts :
+    (rows,) int64 that are written: the number of products of each row; the number of entries of the result's row
+all_stamps :
+    (threads, columns of B) integers, the stamps of each thread
+most :
+    number of entries of the result over which the kernel stops
 """
 
 # mypy: disable-error-code="no-untyped-def"

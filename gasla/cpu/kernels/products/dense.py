@@ -2,6 +2,21 @@
 
 Four entries of a row are added at once, so that each total is read and written once for four products; the loop over
 columns is one that LLVM vectorises. Each total is reduced in the order of the row, by one thread.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Rows`)
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+columns, width, chunk :
+    number of columns of `x` and of the result; number of columns of the sparse matrix; rows that a thread takes at once
+complement :
+    value of the mask at entries that are left out
+indptr, indices :
+    (rows + 1,) and (entries,) the sparse matrix in CSR form
 """
 
 from __future__ import annotations

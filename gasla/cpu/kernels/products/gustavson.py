@@ -6,6 +6,33 @@ the row has a slot for its total, and all other columns share some slots that ar
 to predict. Where the mask has few columns, they are searched for in B's row.
 
 An entry reduces in the order in which A and B are stored, by one thread: its bits do not depend on how many there are.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Rows`)
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+bounds :
+    (parts + 1,) the first row of each part, which a thread takes at once
+a_indptr, a_indices, b_indptr, b_indices :
+    the matrices A and B in CSR form
+mask_indptr, mask_indices :
+    the mask in CSR form: in `fill` its entries are left out, in `at_entries` they are computed; None without a mask
+ends, width :
+    (rows + 1,) int64, number of products in the rows before each row; number of columns of B
+indptr, indices :
+    (rows + 1,) offsets of the result, which are known; (entries,) columns of the result, which are written
+all_stamps, all_columns :
+    (threads, width) stamps (`counting`); (threads, longest row) ids, the columns that a row meets
+all_marks, all_spans :
+    (threads, width + 64) uint8, a byte for each column; (threads, width / 64 + 64) uint8, one for 64 columns
+ascends :
+    whether the columns of each row of B strictly ascend, so that they can be searched
+all_slots :
+    (threads, width) the slot of each column's total
 """
 
 from __future__ import annotations

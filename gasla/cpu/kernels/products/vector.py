@@ -3,6 +3,21 @@
 A row is reduced four entries at a time, in vectors of the processor. Its last one to four entries are reduced together
 with those that follow in memory, which are masked out: a branch on their number would often be predicted wrongly, and
 that costs more.
+
+Parameters of the kernels
+-------------------------
+run :
+    the record that the functions share (`Rows`)
+thread, threads :
+    number of this thread, from 0, and of all threads
+control :
+    words by which threads take blocks and see that the run is stopped
+width, chunk :
+    number of columns of the matrix; rows that a thread takes at once
+complement :
+    value of the mask at rows that are left out
+indptr, indices :
+    (rows + 1,) and (entries,) the matrix in CSR form
 """
 
 from __future__ import annotations
