@@ -38,8 +38,8 @@ def cache_directory() -> Path:
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
-    if base.startswith("~"):  # of a user without a home: not a folder of that name where the process happens to be
-        base = os.devnull  # in which nothing can be stored, as the log says
+    if base.startswith("~"):  # expanduser does not know this user: use no folder called "~" in the current directory
+        base = os.devnull  # nothing can be stored in it, and the log says so
     return Path(base) / "gasla"
 
 

@@ -163,7 +163,7 @@ class Together(Protocol):
 class Runs(Protocol):
     """What runs of a program on a graph share, one after another. Kept by the graph, to which it does not refer."""
 
-    turn: Lock  # of the call that has had it last, and locked as long as it has
+    turn: Lock  # lock of the call that has had it last, which holds it until it returns
     is_spare: bool  # whether only calls that are under way at once need it, so that it keeps no workspace meanwhile
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:

@@ -28,7 +28,7 @@ class _Open:
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
         self.counted: tuple[Callable[[], tuple[int, int]], str] | None = None  # a function, and the unit of its count
-        self.is_held = False  # by `track`: counts inside its loop are ignored
+        self.is_held = False  # set by `track`: counts inside its loop are ignored
 
     def look(self) -> None:
         counted = self.counted  # read once: the thread that computes replaces it at any time

@@ -36,8 +36,8 @@ class Command:
     shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
     checked_by: str = ""  # a verifier in gasla.verify; by default the one with the command's name, if any
     checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier
-    options: Mapping[str, str] = field(default_factory=dict)  # from a parameter to its option, if the names differ
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # for parameters without a default
+    options: Mapping[str, str] = field(default_factory=dict)  # option of a parameter, if their names differ
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # values of parameters that have no default
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments without an option
     edges: Callable[[Any], int] | None = None  # counts the edges traversed; by default `views.traversed`
     iterations: Callable[[Any], int | None] = lambda f: f.answer.get("iterations")
@@ -52,7 +52,7 @@ class Task:
     graph or a setting of the benchmark's own are in `gasla/bench/tasks.py`.
     """
 
-    name: str = ""  # by default the name of the function
+    name: str = ""  # "" stands for the name of the function
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the call
     checked_by: str | None = None  # a verifier in gasla.verify, or ""; by default the one with the task's name
     checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from gasla.arrays import Device, finish
 
-SEED = 1  # for the order of calls in each round
+SEED = 1  # seed of the random order of calls in each round
 PAUSE = 0.02  # seconds between calls by turns on the CPU, in which busy-waiting threads of the last call go to sleep
 HOPELESS = 3.0  # a contestant that is this many times slower than the fastest is not called again
 

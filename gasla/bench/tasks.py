@@ -144,7 +144,7 @@ class Task(NamedTuple):
 
     starts: Literal["source", "sources", "nowhere"]  # the argument of a call besides the graph
     call: Callable[..., Answer]  # gasla's function, of the graph and this argument
-    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # of graph, answer and sources, on CPU
+    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # takes graph, answer, sources; on CPU
     array: Callable[[Answer], Any] = lambda answer: answer  # the part of the answer to compare with peers
     form: Callable[[Any, list[int]], Any] = as_given  # normal form, in which correct answers are equal
     agree: Callable[[Any, Any], bool] = same  # compares two normal forms
@@ -405,7 +405,7 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
         totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
     ),
 }  # fmt: skip
-COMPARED = tuple(TASKS)  # with other libraries, or with bars
+COMPARED = tuple(TASKS)  # tasks that are compared with other libraries, or with bars
 TASKS |= {  # measured by `benchmarks.catalogue` beside their floors
     "dominators": task("dominators", on="directed", checked_by="dominators", counted=selected),
     "alternative_paths": task(

@@ -34,7 +34,7 @@ class Parser(ArgumentParser):
                 alike = [option for option in known if name in ALIKE and option in ALIKE]
                 hint = f"; did you mean {alike[0]!r}?" if alike else meant(name, known)
                 self.error(f"there is no option {name!r}{hint}")
-        options.parser = getattr(options, "parser", self)  # that of the command, which comes first
+        options.parser = getattr(options, "parser", self)  # the parser of a command is set before that of the program
         return options, unknown
 
     def in_options(self, message: str) -> str:

@@ -81,7 +81,7 @@ class Verb(Command):
         if "sources" in given:
             if options.sources is not None:
                 given["sources"] = [graph.vertex(name) for name in options.sources]
-            elif options.k is not None:  # the same random sources, for output and verifier
+            elif options.k is not None:  # output and verifier draw the same random sources
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [default_source(graph)]

@@ -76,7 +76,7 @@ ORDERS = {
     "release": ("release", "monotonic"),
     "acq_rel": ("acq_rel", "acquire"),
 }
-UNORDERED = {"unordered": ("unordered", "unordered")}  # of loads and stores alone
+UNORDERED = {"unordered": ("unordered", "unordered")}  # memory order for loads and stores only
 
 
 def _fetch(

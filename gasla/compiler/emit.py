@@ -76,7 +76,7 @@ class Function(NamedTuple):
     marks: frozenset[str]
     names: Mapping[str, Any]
     signature: inspect.Signature
-    parameters: list[str]  # that are no records
+    parameters: list[str]  # names of parameters that are not records
     records: dict[str, type[Record]]  # the kind of each parameter that is a record
     constants: frozenset[str]  # the parameters of a template that are known
 
@@ -178,7 +178,7 @@ class Sources:
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
-        self.order: dict[str, int] = {}  # of the names of records
+        self.order: dict[str, int] = {}  # the position of each name of a record
         self.shown: list[str] | None = None  # the source of templates, if it is wanted
         self.text: list[str] = []
         self.heads: dict[str, str] = {}  # declarations and tables of constants
@@ -252,9 +252,9 @@ class Frame:
         self.give = give  # in a generator: called with each yielded value
         self.shown: dict[str, ast.expr] = {}  # the arguments for parameters, as source
         self.is_where_used = False  # whether assignments are put off until their variables are used
-        self.result: Operand | None = None  # of an inlined function that has returned
-        self.returned: ast.expr | None = None  # the same as source
-        self.target: Any = None  # of the loop over a generator, as source
+        self.result: Operand | None = None  # what an inlined function has returned
+        self.returned: ast.expr | None = None  # the source of what it has returned
+        self.target: Any = None  # source of the target of the loop over a generator
         self.depth = 0  # how many conditions and loops of the running kernel are around the statement
         self.variables: dict[str, Variable] = {}
         self.bound: dict[str, Operand] = {}  # constants, and parameters that are never set
@@ -271,7 +271,7 @@ class Emitter:
     def __init__(self, unit: Sources, function: Function, outer: Emitter | None = None) -> None:
         self.unit, self.outer = unit, outer  # of the caller
         self.frame = self.root = Frame(function)  # the innermost inlined function, and the function itself
-        self.arguments: dict[str, Value] = {}  # of a template
+        self.arguments: dict[str, Value] = {}  # arguments of a template
         self.taken: dict[str, Type] = {}  # arguments for variables of records, which callers pass
         self.later: dict[str, tuple[int, Any, Frame]] = {}  # assignments that are made if their variables are used
         self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}  # slots, instructions and source of these
@@ -1244,7 +1244,7 @@ class Emitter:
             inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(of.node)}
         self.frame = inside
         for name, value in arguments.arguments.items():
-            if type(value) is tuple:  # of `*values`
+            if type(value) is tuple:  # from `*values`
                 value = self.tuple_of([*value], [node] * len(value))
             is_given = isinstance(value, Value | Known)
             self.bind(name, Known(of.records[name]) if name in of.records else value if is_given else Known(value))

@@ -337,7 +337,7 @@ class Call:
         self.function = function
         self.given: list[Any] = []
         self.kernel: Kernel
-        self.address = 0  # of `words`
+        self.address = 0  # address of `words`
         self.launcher: Call | None = None  # the call by which threads make this call
 
     def set(self, arguments: Sequence[Any]) -> Call:

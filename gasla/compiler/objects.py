@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
-LEVEL = 2  # of optimization
+LEVEL = 2  # LLVM's level of optimization
 # LLVM's names of a processor and of the features that nearly all have, those of x86-64 since 2013 (x86-64-v3), those of
 # ARM since 2018 (what armv8.2-a offers to programs). Code for them runs on all of these, so wheels contain it.
 PORTABLE = {

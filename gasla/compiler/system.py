@@ -9,7 +9,7 @@ import sys
 
 _OF_LLVM = "sqrt floor ceil trunc rint exp exp2 log log2 log10 sin cos"
 _OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nextafter pow"
-MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}  # of float64 and of float32
+MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}  # for float64; with "f" for float32
 ANYWHERE = {
     *MATH,
     *("memcpy", "memmove", "memset"),  # by LLVM, for loops that do the same
@@ -27,7 +27,7 @@ FUNCTIONS = {  # by `sys.platform`; LLVM makes one call of a sine and a cosine o
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # the oldest that has all functions of the row for Linux: what wheels for Linux are tagged with
-LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}  # that have them, where the process can't be asked
+LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}  # where the process can't be asked for its functions
 OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # under which libraries have them
 CURRENT = sys.platform
 

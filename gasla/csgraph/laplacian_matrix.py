@@ -72,7 +72,7 @@ def laplacian(
         raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
     dtype, given_array = A.dtype if dtype is None else np.dtype(dtype), A
     if A.dtype.kind == "i" and A.dtype.itemsize < 8 and (copy or is_sparse(A)):
-        A = A.astype(np.int64)  # in which degrees don't wrap
+        A = A.astype(np.int64)  # degrees don't wrap in int64
     axis = 1 if use_out_degree else 0
     if form == "array":
         make = _sparse if is_sparse(A) else _dense

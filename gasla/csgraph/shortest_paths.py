@@ -21,7 +21,7 @@ from gasla.graph.memory_limit import require_room
 NONE = -9999  # no predecessor
 FEW = 1 << 16  # edges times sources, below which SciPy is faster
 ALONE = 1 << 18  # this limit if gasla searches from each source separately
-SOME = 16  # from this number of sources in a dense graph SciPy is as fast
+SOME = 16  # from this number of sources on, SciPy is as fast in a dense graph
 FEW_EDGES_OF_PATHS = 1 << 11  # edges, below which SciPy's `yen` is as fast
 ODD = "a length that is NaN or minus infinity"
 NEGATIVE_OR_NAN = "a length that is negative or NaN"

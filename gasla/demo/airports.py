@@ -14,7 +14,7 @@ from gasla.progress import bar
 
 Array = NDArray[Any]
 
-NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # among the airports of the largest component
+NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # in the largest component
 CREDIT = "Data: OpenFlights.org (ODbL)"
 
 

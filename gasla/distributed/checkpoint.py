@@ -188,7 +188,7 @@ _CURRENT = "current.json"
 # Errors in reading a file that is missing or damaged. Other OSErrors are of a disk or a network, and no damage.
 _MISSING = FileNotFoundError, IsADirectoryError
 _DAMAGED = ValueError, TypeError, LookupError, AttributeError, EOFError, NotImplementedError, zlib.error, BadZipFile
-VERSION = 1  # of the form of a checkpoint
+VERSION = 1  # version of the format of a checkpoint
 
 
 def _file(communicator: Communicator) -> str:

@@ -21,11 +21,11 @@ class Communicator(Protocol):
     Each call returns on every rank or raises on every rank: a rank that fails calls `abort`, which wakes the others.
     """
 
-    rank: int  # from 0
+    rank: int  # number of this rank, from 0
     size: int
     superstep: int  # set by runs, for error messages; 0 outside of a run
     shares_memory: bool  # whether ranks are threads of one process; then parts may be any objects
-    link: Any  # between GPUs of several processes, see links.py; None if there is none
+    link: Any  # connects GPUs of several processes (links.py); None without one
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` to each rank r, and return the parts received, in rank order (all-to-all).
@@ -76,7 +76,7 @@ class Member(NamedTuple):
 
     rank: int
     card: int
-    host: str  # with the card, for errors
+    host: str  # name of the host, with the card, in errors
     kept: dict[Any, Any]
 
 

@@ -48,7 +48,7 @@ class _RankState:
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: int = 0  # the last call begun
     mpi: Any = None  # the communicator over MPI, if any
-    link: Any = None  # of the communicator over Dask's connections, as this is another one in each call
+    link: Any = None  # link of Dask's communicator, kept here because each call has another communicator
 
     def fail(self, call: int, why: str) -> None:
         """Make the rank raise in its current or next operation."""

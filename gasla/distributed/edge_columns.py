@@ -25,7 +25,7 @@ from gasla.graph.attributes import Attributes, checked
 from gasla.graph.graph import Graph
 from gasla.graph.validate import range_of
 
-Described = tuple[np.dtype[Any] | None, Any, Any]  # of a column: type, least and largest number
+Described = tuple[np.dtype[Any] | None, Any, Any]  # type of a column, its smallest and its largest number
 
 
 class EdgeValues:
@@ -133,7 +133,7 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
         elif column is None or callable(column):
             sent[name] = column
         else:
-            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # also a TimeColumn
+            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # takes a TimeColumn, too
     return sent
 
 

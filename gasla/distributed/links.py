@@ -139,7 +139,7 @@ def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
     """Return the connection of this rank, or what goes wrong."""
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
-    except RuntimeError as error:  # of NCCL, which may find no network
+    except RuntimeError as error:  # NCCL raises this if it finds no network
         return None, f"NCCL can't join them: {error}"
 
 

@@ -140,7 +140,7 @@ class Processes:
         for rank, at in enumerate([] if problem else shared.addresses):
             try:
                 token_read = moved(shared_memory.view(at, len(token)), "cpu")
-            except Exception as error:  # of CUDA
+            except Exception as error:  # CUDA's errors have several classes
                 return f"rank {self.here[0]} can't read the memory of rank {rank}: {error}"
             if (token_read != tokens[rank]).any():
                 return f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
@@ -228,7 +228,7 @@ class Processes:
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
-        except Exception as error:  # of CUDA, where there are no handles
+        except Exception as error:  # CUDA raises this where there are no handles
             problem = f"rank {here} can't share memory of its GPU: {error}"
         addresses, mapped = [], []
         for rank, sent in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
@@ -238,7 +238,7 @@ class Processes:
             try:
                 mapped.append(shared_memory.map_handle(sent.tobytes()))
                 addresses.append(mapped[-1])
-            except Exception as error:  # of CUDA, of which this is the best judge
+            except Exception as error:  # CUDA tells best whether one GPU can reach another
                 problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
         self._held[number] = memory, mapped
         shared = self._shared[number] = Shared(addresses)
@@ -246,7 +246,7 @@ class Processes:
 
     def watch(self, number: int, superstep: int) -> None:
         """Raise an error if another process has failed or ended. This is called while the kernel of a meeting runs."""
-        self._communicator.superstep = superstep  # for errors
+        self._communicator.superstep = superstep  # error messages name it
         if self._communicator.is_warned(number):
             raise PeerFailed
         for descriptor, _ in self._watched.poll(0):
@@ -283,5 +283,5 @@ class Processes:
 
 def _unmap(addresses: Sequence[int]) -> None:
     for at in addresses:
-        with suppress(Exception):  # of a GPU that has failed, whose memory is lost anyway
+        with suppress(Exception):  # the GPU may have failed, and its memory is lost then
             peers().shared_memory.unmap(at)

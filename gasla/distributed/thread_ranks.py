@@ -53,7 +53,7 @@ class ThreadCommunicator(Rounds):
         super().__init__(rank, len(table.rows[0]))
         self._table, self._round, self._card = table, 0, card
         if card is not None:
-            self.host = f"card {card} of {self.host}"  # in errors
+            self.host = f"card {card} of {self.host}"  # error messages name the card
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Exchange the parts of one round through the table that the threads share."""
@@ -131,7 +131,7 @@ class ThreadRanks:
             for rank, (card, kept) in enumerate(zip(cards or (), self._stores, strict=False))
         ]
         self._group = OneProcess(self, self._members)
-        self._late: list[threading.Thread] = []  # of ranks that still work for an earlier call
+        self._late: list[threading.Thread] = []  # ranks that still work for an earlier call
         self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:

@@ -17,7 +17,7 @@ from gasla.graph.exchange.vertex_names import OfVertices, as_numbers, translate_
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array, for_names, range_of
 
-NO_LIMIT = 2**62  # of iterations
+NO_LIMIT = 2**62  # more iterations than any run can take
 LARGEST = sys.float_info.max
 MOST_SEED = 2**64 - 1
 TRUE_OR_FALSE = (bool, np.bool_)

@@ -176,7 +176,7 @@ def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
 
 def _dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
     """Return the column as dates or times, or None if it holds something else."""
-    if isinstance(column, TimeColumn):  # of another graph or a table, where NaT was refused or is meant
+    if isinstance(column, TimeColumn):  # a column of another graph or a table, where NaT was refused or is meant
         return column
     if column.dtype.kind not in "mMO":
         return None

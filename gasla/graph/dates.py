@@ -291,7 +291,7 @@ def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
         each: list[Any] = [None if value is None else datetime.combine(_OF_DAY, value) - _OF_DAY for value in values]
         return np.array(each, "m8[us]"), "time", None
     if isinstance(known[0], timedelta | np.timedelta64):
-        missing: Any = np.timedelta64("NaT", "D")  # of a unit that no other value is coarser than
+        missing: Any = np.timedelta64("NaT", "D")  # in days, so that any other value decides the unit
         return np.array([missing if value is None else _scalar(value) for value in values]), "duration", None
     array = np.array([np.datetime64("NaT") if value is None else _scalar(value) for value in values])
     zone = None if None in zones else zones.pop() if len(zones) == 1 else "UTC"
@@ -448,7 +448,7 @@ def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
     text = given
     if isinstance(given, str):
         given = _read(given.strip(), datetime.fromisoformat, np.datetime64)
-    if isinstance(given, np.datetime64):  # of more digits than Python's dates have
+    if isinstance(given, np.datetime64):  # has more digits than Python's dates
         if zone is not None:
             raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{given}+00:00')}")
         return _in_nanoseconds(given)
@@ -481,7 +481,7 @@ def _in_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
 class Clock(NamedTuple):
     """The common unit of the times of edges and of their durations."""
 
-    type: TimeType  # of the times, in the common unit
+    type: TimeType  # type of the times, in the common unit
     per_time: int  # common units in one unit of the column of times
     per_duration: int  # common units in one unit of the column of durations
     duration: int  # common units that every edge takes, if there is no column of durations

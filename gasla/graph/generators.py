@@ -50,7 +50,7 @@ SEEDS = {
 }
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
-BYTES = 16  # of a drawn edge or a vertex, at least, while a graph is made
+BYTES = 16  # bytes for a drawn edge or a vertex while a graph is made, at least
 _HALF = np.uint64(32)
 _BETWEEN, _JITTER = 100, 41  # meters between junctions, and possible shifts of a junction in meters
 _MAIN, _STREET = 14, 7  # meters per second
@@ -192,7 +192,7 @@ def _roads(side: int) -> tuple[Array, Array, Array]:
     ids = np.arange(side * side).reshape(side, side)
     ends, speeds = [], []
     for across, (u, v) in enumerate(((ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:]))):
-        line = u % side if across else u // side  # which street
+        line = u % side if across else u // side  # number of the street
         is_main = line % 8 == 4
         kept = is_main | (_hash(_keys(u, v), _CUT) % np.uint64(7) != 0)
         if across:

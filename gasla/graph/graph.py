@@ -195,7 +195,7 @@ class Graph(Whole):
     _weighted: Mapping[str, Any] = MappingProxyType({})  # see `weighted_by`
     valued: Values
     _known: dict[Hashable, Any]  # see `kept`
-    _copy: Graph | None = None  # on the other device
+    _copy: Graph | None = None  # copy of this graph on the other device
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # weak reference to the graph this is a copy of
 
     # --- construction from matrices and arrays ----------------------------------------------------------------------

@@ -140,7 +140,7 @@ def owners(indptr: Array, indices: Array) -> Array:
     steps = xp.zeros(len(indices), indices.dtype)
     if not len(indices):  # CuPy's cumsum fails on empty arrays
         return steps
-    vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)  # with nonempty lists
+    vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)  # vertices with neighbors
     starts = indptr[vertices]
     vertices[1:] -= vertices[:-1].copy()
     steps[starts] = vertices

@@ -26,7 +26,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 BLOCK = 32  # entries
-BLOCKS = 8  # of a group
+BLOCKS = 8  # number of blocks in a group
 GROUP = BLOCK * BLOCKS
 PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)  # the words of 64 bits of a group
 # Bits of the word PLACE, from the lowest: the place, `bits`, and how far the window begins below the first id of the

@@ -25,7 +25,7 @@ def compile_ahead(graph: Graph, *runs: Any) -> None:
 
 
 def _kind(run: Any) -> type:
-    given = getattr(run, "program", run)  # of a phase
+    given = getattr(run, "program", run)  # a phase holds its program
     return given if isinstance(given, type) else type(given)
 
 

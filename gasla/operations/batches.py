@@ -33,7 +33,7 @@ from gasla.operations.sampling import (
 )
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]  # of rows, vertices by type, and a seed
+Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]  # takes rows, vertices by type, seed
 Make = Callable[[Array, int], Any]  # a batch of positions and a seed
 
 

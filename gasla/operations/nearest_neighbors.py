@@ -24,9 +24,9 @@ from gasla.rows import Row
 from semirings import max as largest
 
 Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
-BYTES = 25 + 12  # of an edge: while it is found, and in the graph
+BYTES = 25 + 12  # bytes for an edge: while it is searched for, and in the graph
 POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
-DIMENSIONS = 16  # from which on all points are compared: a tree took three times as long, in 8 as long
+DIMENSIONS = 16  # dimensions from which all points are compared: in 16 a tree took three times as long, in 8 as long
 BLOCK = 1 << 23  # products at a time
 ENOUGH = 1e-9  # relative error of a squared distance by which a neighbor may be farther than the nearest
 SPARE = 8  # candidates beyond k, whose distances are computed from differences, without cancellation
@@ -219,7 +219,7 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
         wanted = points if is_own else xp.ldexp(asked.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
-        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # of squared distances, as directions are rounded
+        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # rounding of directions, squared
         neighbors, distances = _by_blocks(points, wanted, k, is_own, noise)
     else:
         here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))

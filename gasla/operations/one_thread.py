@@ -32,7 +32,7 @@ from gasla.graph.weights import exact_total
 CAPACITY, INT64 = 2**62 - 1, 2**63 - 1  # the largest capacity, so that the residual one fits int64; the largest int64
 
 MOST_BY_DEGREES = 2**32  # vertices of a graph whose edges are matched degree by degree, two ids in a word
-MOST_PARTS = 1 << 24  # of a partition
+MOST_PARTS = 1 << 24  # largest number of parts
 
 
 def fits_one_thread(graph: Graph, most: int | None = None) -> bool:

@@ -67,7 +67,7 @@ class Course:
             check_flags(trace=trace, wait=wait)
         if callback is not None or progress is not None:
             check_functions(callback=callback, progress=progress)
-        self.has_limit = max_iterations is not None  # of iterations, or of turns for a run of phases
+        self.has_limit = max_iterations is not None  # whether iterations are limited, or turns for a run of phases
         self.limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
         self.delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
         self.trace, self.callback, self.progress, self.wait = trace, callback, progress, wait
@@ -134,7 +134,7 @@ class Prepared:
     ) -> None:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
-        self._turn = Lock()  # of the last call, which holds it
+        self._turn = Lock()  # a call holds this lock until it returns
         self._settle()
         runs_of(program, self._graph, variant, Lock()).compile_ahead(program, self._graph)
 
@@ -283,7 +283,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     finally:
         if not is_left:
             running.close()
-    result.__dict__["_origin"] = program, graph.edition  # for a warm start
+    result.__dict__["_origin"] = program, graph.edition  # a later warm start checks it
     return result
 
 

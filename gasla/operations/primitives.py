@@ -486,7 +486,7 @@ class Oriented:
 
     graph: Graph
     _lists: Any  # the engine's own form
-    _given: Graph  # of which `graph` is the simple form
+    _given: Graph  # the caller's graph; `graph` is its simple form
 
     @property
     def order(self) -> Literal["ids", "degrees"]:

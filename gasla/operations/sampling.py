@@ -415,7 +415,7 @@ class Drawing(NamedTuple):
     drawing: str  # the type of the vertices that draw
     drawn: str
     sampler: Sampler
-    starts: tuple[int, int]  # of the vertices that draw, and of the drawn ones
+    starts: tuple[int, int]  # first ids of the type that draws, and of the type that is drawn
     layers: list[int]
 
 

@@ -108,7 +108,7 @@ class Declared:
     aggregates: ClassVar[dict[str, Aggregate]] = {}
     options: ClassVar[dict[str, Option]] = {}  # options without a value
     _chosen: ClassVar[dict[str, Any]] = {}  # values of the other options
-    _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
+    _defaults: ClassVar[dict[str, Any]] = {}  # default values of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

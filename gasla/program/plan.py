@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
     item: int | None  # position in a tuple
     lane: int | None  # position in a vector
-    combined: Expr  # in the symbols x and y
+    combined: Expr  # an expression of the symbols x and y
 
     @property
     def type(self) -> np.dtype:

@@ -124,7 +124,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     needed = {name: known[name] for name in wanted(function)}
     needed |= {
         name: known[name] for name in ("side",) if name in inspect.signature(function).parameters
-    }  # of no graph here
+    }  # arguments that depend on no graph
     if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
         needed["max_iter"] = 3  # enough to compile
     yield needed

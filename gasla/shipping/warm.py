@@ -31,7 +31,7 @@ Call = Callable[[Graph], Any]
 COMPILATIONS: dict[Device, Callable[[], int]] = {"cpu": compilations, "gpu": compilations_for_gpus}
 BEGIN: dict[Device, Callable[[], None]] = {"cpu": threads.compile_ahead, "gpu": lambda: None}
 FIRST = 1000  # answers that are taken from an iterator
-ITERATIONS = 3  # of a vertex program, and of a function that takes `max_iter`: enough to compile all of it
+ITERATIONS = 3  # iterations of a vertex program or a function with `max_iter`: enough to compile all of it
 
 
 def warm(
@@ -101,7 +101,7 @@ def _task_of(used: Any) -> tuple[Call, bool]:
         return partial(run, used, max_iterations=ITERATIONS), False
     if not callable(used):
         raise TypeError(f"warm got {used!r}; expected functions of a graph and vertex programs")
-    plain: Any = getattr(used, "func", used)  # of a partial
+    plain: Any = getattr(used, "func", used)  # the function of a `functools.partial`
     name = getattr(plain, "__name__", "")
     if name not in gasla.__all__ or getattr(gasla, name) is not plain:
         return used, False

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import SAMPLES, Array, VerificationError, distances_from, edges_of, require, sample, verifier
 
-STEPS = 10.0 ** np.arange(-4, 1)  # to the places that are tried, relative to the farthest neighbor
+STEPS = 10.0 ** np.arange(-4, 1)  # distances to the places that are tried, relative to the farthest neighbor
 DIRECTIONS = 16
 
 

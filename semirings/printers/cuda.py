@@ -248,7 +248,7 @@ class Style(NamedTuple):
     ctype: Callable[[Type], str]
     body: type[Body]
     expression: Callable[[Expr, list[str]], str]
-    lines: Callable[[Any], list[str]]  # of a statement
+    lines: Callable[[Any], list[str]]  # returns the lines of a statement
     head: Sequence[str] = ()
 
 
@@ -292,7 +292,7 @@ def _lines(statement: Statement) -> list[str]:
     """Return a statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
-    assert not isinstance(statement, Branch)  # which only the CPU's functions have
+    assert not isinstance(statement, Branch)  # branches occur on the CPU only
     lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
     begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
     before: list[str] = []

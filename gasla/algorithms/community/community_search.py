@@ -29,16 +29,16 @@ from gasla.operations.run import run
 
 Array = Any  # NumPy's or CuPy's
 ONE_THREAD = 1 << 27  # up to this many vertices and edges, vertices of a level move one after another
-SMALL = 1 << 18  # so many on a GPU are moved to host memory: there turns would take longer than their work
-LEIDEN_STARTS = 3  # of Leiden's method from single vertices: they raise modularity by 0.001 to 0.012
-LEAST_SHARE = 0.05  # of its weight that an edge keeps if no run of an ensemble joins its ends
+SMALL = 1 << 18  # up to this many on a GPU are moved to the host: there turns would take longer than their work
+LEIDEN_STARTS = 3  # starts of Leiden's method from single vertices: the best raises modularity by 0.001 to 0.012
+LEAST_SHARE = 0.05  # share of its weight that an edge keeps if no run of an ensemble puts its ends together
 
 
 class Search(NamedTuple):
     """A graph, what a search maximizes on it, and what it keeps."""
 
     graph: Graph  # with both directions of every edge; over ranks as it was given
-    weights: Any  # of vertices: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum
+    weights: Any  # weights of vertices: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum
     resolution: float
     refine: bool
     fixed: Array | None = None  # vertices that stay in their communities of the start

@@ -19,7 +19,7 @@ from gasla.graph.exchange.vertex_table import columns_of
 from gasla.graph.graph import Graph, whole_graph
 from gasla.rows import Row
 
-Array = np.ndarray[Any, Any]  # of NumPy
+Array = np.ndarray[Any, Any]  # a NumPy array
 
 MOST_LINES = 40_000  # stored edges that are drawn as lines
 MOST_SAMPLED = 1_000_000  # edges that a density is made of

@@ -30,7 +30,7 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
 from gasla.rows import Command, Row, Task
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 SAMPLES = 16  # random vertices that repel a vertex in an iteration
 FEW = 64  # number of vertices at which contraction stops
@@ -81,7 +81,7 @@ class Level(NamedTuple):
 
     graph: Graph  # values: how many edges of the first graph each edge represents
     mass: Array  # how many vertices of the first graph each vertex represents
-    component: Array  # of each vertex
+    component: Array  # the component of each vertex
     joined: Array | None = None  # the vertex of the next smaller graph that each vertex became
 
     def smaller(self, seed: int) -> tuple["Level", Array]:
@@ -255,7 +255,7 @@ def _radius(level: Level, positions: Array, degrees: Array) -> float:
     middle = xp.stack([xp.bincount(label, degrees * axis) / count for axis in positions.T], axis=1)
     distances = ((positions - middle[label]) ** 2).sum(axis=1)
     mass = xp.bincount(label, level.mass)
-    part = float(mass[has_edges].sum() / mass.sum())  # of all vertices
+    part = float(mass[has_edges].sum() / mass.sum())  # share of all vertices
     return max((float((xp.bincount(label, distances * degrees) / count).sum()) / part) ** 0.5, 1e-6)
 
 

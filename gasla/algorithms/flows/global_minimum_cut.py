@@ -21,7 +21,7 @@ from gasla.graph.weights import exact_total, takes_weight
 from gasla.operations.primitives import adjacency_order
 from gasla.rows import Command, Row, Task
 
-BITS = 60  # of the sum of all weights
+BITS = 60  # number of bits for the sum of all weights
 FEW = 16  # neighbors, of which each may make a triangle
 MOST = 64  # times that floats are scaled: each leaves a rest of m**2 / 2**59, and they span 2**2098
 

@@ -114,7 +114,7 @@ def _solved(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.
     row, column = place[np.where(is_left[src], src, dst)], place[np.where(is_left[src], dst, src)]
     order = np.lexsort((weights, column, row))
     row, column, weights = row[order], column[order], weights[order]
-    is_lightest = np.ones(len(order), bool)  # of parallel edges
+    is_lightest = np.ones(len(order), bool)  # whether an edge is the lightest of its parallel edges
     is_lightest[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
     count = int(is_left.sum())
     indptr = np.searchsorted(row[is_lightest], np.arange(count + 1))

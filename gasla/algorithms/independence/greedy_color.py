@@ -32,7 +32,7 @@ from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
 COLORS = 64  # per word
-WORDS = 2  # of a window
+WORDS = 2  # number of words in a window
 ALL = 2**64 - 1  # all colors of a word
 
 
@@ -112,7 +112,7 @@ class Color(VertexProgram):
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    first = vertex(np.int32)  # of the window
+    first = vertex(np.int32)  # first color of the window
     taken = vertex((np.uint64, (WORDS,)))  # colors of the window that neighbors have, as bits
     tells_in = vertex(np.int32, init=-1)  # the round in which v notifies its neighbors, if not at once
     turn = parameter(np.int32, 0)

@@ -20,7 +20,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
-SIXTH = 43  # of the 256 values of a byte
+SIXTH = 43  # number of the 256 values of a byte that make about a sixth
 MOST_WEIGHT = 1e30  # float32 holds sums of such numbers
 
 

@@ -22,7 +22,7 @@ class TwoHops(NamedTuple):
     """A block of rows: for some vertices, all vertices with a common neighbor, also themselves, and total weights."""
 
     rows: slice  # positions in `chosen`
-    indptr: Array  # of this block
+    indptr: Array  # offsets of the rows of this block
     vertices: Array  # ascending in each row
     weights: Array
     owners: Array  # the vertex of each entry's row

@@ -23,7 +23,7 @@ from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
 Way = tuple[float, list[int], list[int]]  # length, vertices, edges
-ROUNDING = 1 + 1e-9  # of sums of the same lengths in another order
+ROUNDING = 1 + 1e-9  # sums of the same lengths in another order differ by this factor at most
 
 
 class Tree(NamedTuple):

@@ -11,7 +11,7 @@ from gasla.arrays import array_module
 from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available, require_memory
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 Ends = tuple[int, int] | None  # a vertex twice, or the ends of an edge, that all cycles go through
 
 

@@ -55,7 +55,7 @@ class Search(VertexProgram):
     bound = vertex(real)
     weight = edge(lengths)
     goal = parameter(np.int64, -1)
-    width = parameter(np.float64, 1)  # of a bucket
+    width = parameter(np.float64, 1)  # width of a bucket of distances
     most = parameter(np.int64, NO_LIMIT)  # largest number of vertices updated in an iteration; beyond it the run ends
     reduce = semirings.min
     sources = "active"

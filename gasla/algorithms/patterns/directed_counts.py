@@ -22,7 +22,7 @@ from gasla.algorithms.patterns.triadic_census import TRIADS, Dyads, census_of
 from gasla.graph.graph import Graph
 from gasla.operations.multiply import mxv
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int | None:

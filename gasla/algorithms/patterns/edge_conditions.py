@@ -22,7 +22,7 @@ from semirings import Expr, Symbol
 from semirings.expr import cast_expr
 from semirings.types import computed
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 Pair = tuple[int, int]
 
 

@@ -23,8 +23,8 @@ from gasla.operations.primitives import common, count_cliques, has_edges
 from gasla.program import EdgeFrontier
 from gasla.program.join_plan import Join, JoinPlan, Reach
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
-Sides = list[tuple[Graph, Graph]]  # of each relation, a graph and its reverse, or an undirected graph twice
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
+Sides = list[tuple[Graph, Graph]]  # for each relation a graph and its reverse, or an undirected graph twice
 
 PART = 1 << 22  # neighbors per block
 ROWS = 1 << 20  # rows whose vertices are named at once

@@ -13,7 +13,7 @@ from gasla.graph.validate import as_array
 
 MOST = 8  # vertices
 Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
-Relations = dict[tuple[int, int], frozenset[int]]  # of some edges, the numbers of the relations that it has to be in
+Relations = dict[tuple[int, int], frozenset[int]]  # for each edge of the pattern, the relations that it must be in
 
 
 class Pattern:

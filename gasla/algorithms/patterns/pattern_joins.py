@@ -56,7 +56,7 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
     """Return the way to count that matches the fewest vertices."""
     count = len(pattern.automorphisms)
     if not induced:
-        for size in range(pattern.size - 1, 1, -1):  # of vertices that are counted
+        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are counted
             if size <= MOST_FREE and (ways := list(_with_free(pattern, size))):
                 return max(ways, key=lambda way: _merit(pattern, way))
     orders = [

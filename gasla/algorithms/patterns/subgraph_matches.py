@@ -30,7 +30,7 @@ from gasla.operations.primitives import simplify
 from gasla.rows import Command, Row, Task
 from semirings import Semiring
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 
 def subgraph_matches(

@@ -23,7 +23,7 @@ from gasla.operations.primitives import count_cliques, has_edges, intersect
 from gasla.program import EdgeFrontier
 from gasla.rows import Row, counts
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 Edges = frozenset[tuple[int, int]]
 
 TRIADS: dict[str, Edges] = {

@@ -15,7 +15,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_ids
 from gasla.rows import Command, Row, Task
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 
 class ColorsResult(NamedTuple):
@@ -120,7 +120,7 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
     """
     graph = whole_graph(graph)
     rounds, hashes, text = whole_number("iterations", iterations), first_hashes(graph, labels), blake2b(digest_size=16)
-    for i in range(min(rounds, graph.n) + 1):  # in more rounds, no color is divided
+    for i in range(min(rounds, graph.n) + 1):  # more rounds would divide no color
         hashes = next_hashes(graph, hashes) if i else hashes
         text.update(np.sort(moved(hashes, "cpu")).astype("<u8").tobytes())
     return text.hexdigest()

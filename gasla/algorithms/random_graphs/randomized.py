@@ -24,7 +24,7 @@ from gasla.rows import Row
 Array = np.ndarray[Any, Any]
 Model = Literal["rewired", "configuration", "erdos_renyi"]
 MODELS: tuple[str, ...] = get_args(Model)
-SWAPS = 10  # for each edge
+SWAPS = 10  # swaps for each edge
 MOST_SWAPS = 1000  # a hundred times as many as mix a graph well
 
 

@@ -25,12 +25,12 @@ from gasla.program import VertexProgram, edge, option, parameter, vertex
 DENSE = 64  # up to this many vertices the Laplacian is a dense matrix
 WIDTH = 4  # vectors that a run of the filter multiplies
 EXTRA = 2  # least number of vectors that are sought besides the wanted ones
-BLOCKS = 6  # that the basis has room for, besides twice the sought vectors
+BLOCKS = 6  # blocks of vectors that the basis holds, besides twice the wanted vectors
 GROWTH = 2.0  # a filter multiplies eigenvectors by up to about exp(2 GROWTH), relative to those that it damps
 LARGEST = 300.0  # logarithm of the largest factor of a filter, whose square float64 holds
-LEAST_GAP = 1e-3  # between the smallest Ritz value and where a filter begins to damp, in relation to all Ritz values
-COPIES = 3  # of a dense matrix in memory at once
-LEAST_TOL = 1e-13  # which rounding allows
+LEAST_GAP = 1e-3  # smallest gap between the least Ritz value and where a filter begins to damp, relative to all
+COPIES = 3  # copies of a dense matrix that are in memory at once
+LEAST_TOL = 1e-13  # the smallest tolerance that rounding allows
 DEPENDENT = 1e-12  # a direction of a block is dropped if its square is smaller, in relation to the largest
 
 
@@ -46,7 +46,7 @@ class Filter(VertexProgram):
     weight = edge(weights, when=weights)
     middle = parameter(np.float64, 0.0)
     factor = parameter(np.float64, -1.0)
-    unit = parameter(np.float64, 1.0)  # of all weights
+    unit = parameter(np.float64, 1.0)  # all weights are multiplied by this power of two
     reduce = semirings.plus
     everyone = True
 
@@ -76,7 +76,7 @@ class Laplacian(NamedTuple):
     scale: Any
     root: Any
     known: Any  # the known eigenvector of the Laplacian
-    bound: float  # of the eigenvalues
+    bound: float  # no eigenvalue is larger
     exponent: int  # weights were divided by two to this power
 
     def times(self, block: Any, *, steps: int = 1, **values: float) -> Any:

@@ -17,8 +17,8 @@ from gasla.graph.weights import takes_weight
 from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 
-STARTS = 4  # of k-means, each from another vertex
-ROUNDS = 30  # of k-means in each start
+STARTS = 4  # starts of k-means, each from another vertex
+ROUNDS = 30  # rounds of k-means after each start
 
 
 class SpectralClusteringResult(NamedTuple):

@@ -17,7 +17,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.operations.vertex_lists import VertexLists
 from gasla.rows import Row
 
-Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 PART = 1 << 20  # sequences of edges per block
 
 

@@ -84,7 +84,7 @@ class Timed(NamedTuple):
 
     graph: Graph
     times: Any
-    clock: Clock | None = None  # of dates; their times are integers of its unit
+    clock: Clock | None = None  # how dates became times, which are integers of its unit; None for numbers
 
     @property
     def rank(self) -> np.dtype:

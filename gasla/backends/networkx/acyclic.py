@@ -18,7 +18,7 @@ def _generations(G: Converted) -> Any:
     """Return the topological order and levels, or None if there is a cycle."""
     try:
         return gasla.topological_order(G.plain().to(G.device), levels=True)
-    except ValueError:  # which names the cycle
+    except ValueError:  # the graph has a cycle, which the error names
         return None
 
 

@@ -20,7 +20,7 @@ def in_graph(parameter: str) -> Condition:
 
 
 CONDITIONS = in_graph("source"), only("depth_limit", None), only("sort_neighbors", None)
-LEAST = 20_000  # from which on names of nodes come faster; pairs of names and graphs cost as much as the search
+LEAST = 20_000  # nodes from which orders of names are faster than NetworkX's; pairs or graphs never are
 
 
 def _search(G: Converted, source: Any) -> Any:

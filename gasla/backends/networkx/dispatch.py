@@ -46,12 +46,12 @@ class Declined(Exception):
 
 
 class _Composing(threading.local):
-    depth = 0  # of composed functions that run in this thread
+    depth = 0  # number of composed functions that run in this thread, one within another
 
 
 OFFERED: dict[str, Offer] = {}
 _composing = _Composing()
-_has_warned = False  # of conversions that NetworkX keeps
+_has_warned = False  # whether a warning said that NetworkX keeps converted graphs
 # NetworkX's own text of 15 lines comes in every call.
 warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'gasla' backend", UserWarning)
 

@@ -20,7 +20,7 @@ class Queue(NamedTuple):
     """Nodes in the order of a queue, and the node that enqueued each. Sources have -1."""
 
     order: Array
-    parents: Array  # of each of `order`
+    parents: Array  # the parent of each node of `order`
 
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:

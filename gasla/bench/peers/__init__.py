@@ -32,7 +32,7 @@ NIBBLE = 0.01, 1e-6  # alpha and epsilon
 DRAWN = 10  # sampled neighbors per vertex
 WINDOW = 2  # steps between the vertices of a pair
 NODE2VEC = 0.5, 2.0  # p and q
-RADIUS = 2  # of ego graphs
+RADIUS = 2  # edges from the center of an ego graph to its farthest vertices
 TRUSS = 6  # k, so every edge is in four triangles
 
 
@@ -40,7 +40,7 @@ class Peer(NamedTuple):
     """The class, the required package and the device of a peer."""
 
     cls: str
-    module: str  # in gasla.bench
+    module: str  # name of a module in gasla.bench
     package: str  # has to be installed
     device: Device
     beside: tuple[Device, ...] = ("cpu", "gpu")  # devices on which gasla is compared with it

@@ -44,7 +44,7 @@ class Run(Record):
     claimed: Array  # bitmaps of vertices that a queue already has, of this iteration and of the last
     receivers: Array
     receiver_count: Number
-    starts: Array  # of the levels of a schedule
+    starts: Array  # where each level of a schedule starts
     levels: Array
     waiting: Array  # bitmap of vertices that wait for their buckets
     lowest: Array  # the lowest bucket that each thread has seen
@@ -57,7 +57,7 @@ class Run(Record):
     delta: Number  # the smallest width of a bucket
     threshold: Number  # the end of the open bucket
     last_threshold: Number  # the end of the bucket before it
-    width: Number  # of the open bucket, if priorities are sums
+    width: Number  # width of the open bucket, if priorities are sums
     spare: Number  # above 0 if few vertices of the open bucket were active twice
     news: Array  # for each vertex, the bits of its parts that changed and were not sent yet
 
@@ -103,9 +103,9 @@ class Run(Record):
 class Loop(Run):
     """The variables of the loop."""
 
-    counters: Array  # of this iteration
+    counters: Array  # counters of this iteration
     mine: Array  # the thread's own counters of the last iteration
-    parity: Number  # of the iteration: which of two copies is read
+    parity: Number  # parity of the iteration, which tells which of two copies is read
     began: Number  # the iteration at which this call of the loop began
     team: Number  # number of threads that may take part
     next_threads: Number  # number of threads of the next iteration
@@ -118,7 +118,7 @@ class Loop(Run):
     work: Number  # work done so far, in vertices and edges
     traversed: Number  # edges traversed in this call
     mean_degree: Number
-    size: Number  # of the active set
+    size: Number  # number of active vertices
     edges: Number  # number of out-edges of the active set
     left: Number  # number of deferred vertices
     remaining: Number  # entries of vertices that the mask may admit
@@ -137,7 +137,7 @@ class Pass(Run):
     """The variables of a stage."""
 
     # --- views of arguments ---
-    counters: Array  # of this iteration
+    counters: Array  # counters of this iteration
     last_counters: Array
     mine: Array  # the thread's own counters of the last iteration
     parity: Number
@@ -171,7 +171,7 @@ class Pass(Run):
     gathered: Any
     found: Number  # whether the vertex receives
     activates: Number  # whether the vertex is active next
-    word: Number  # of the bitmap of active vertices
+    word: Number  # word of the bitmap of active vertices
     used: Number  # entries of a table of keys
     capacity: Number
     fresh: Number  # the bits of the vertex's parts that changed

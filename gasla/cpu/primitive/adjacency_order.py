@@ -35,7 +35,7 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_UNSEEN, _TAKEN = -1, -2  # in place of a position on the heap
+_UNSEEN, _TAKEN = -1, -2  # stand for a position on the heap
 
 
 def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array, Array]:

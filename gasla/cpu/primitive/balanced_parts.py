@@ -86,13 +86,13 @@ TIGHT = 0.1  # greatest tolerance of the even attempt
 HEAVY = 2.0  # times the median that a vertex weighs at most in the even attempt
 EVEN = 2  # the number of that attempt
 PASSES = 6  # over the boundary of a level
-ROUNDS = 3  # of searches from each vertex of the boundary of a level
+ROUNDS = 3  # searches that begin at each vertex on the boundary of a level
 SHORT = 12  # moves without a new best cut after which such a search ends
 MOST_SHORT = 2  # times the edges of a level are looked at in these searches
 PEELS = 3  # finest levels on which a skewed graph is peeled as well
 PATIENCE = 150  # moves without a new best cut after which a pass ends
 MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
-_NONE, _LOCKED = np.int64(-1), np.int64(-2)  # in place of a position in the heap
+_NONE, _LOCKED = np.int64(-1), np.int64(-2)  # stand for a position in the heap
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 

@@ -57,7 +57,7 @@ Array = np.ndarray[Any, Any]
 _ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.int64(-1)
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = 8  # vertices that a thread takes at once; one vertex may be much work
-_ROWS = 256  # of a block, when vertices are named
+_ROWS = 256  # rows of a block, when ids are written
 _LOOKS = 64  # work per vertex and edge, roughly, in units of one edge that is read
 _CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)  # sets of bits at each depth
 
@@ -75,7 +75,7 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     places = np.zeros((threads, graph.n), heads.dtype)
     rows = np.zeros((threads, most + earlier, words), np.uint64)
     sets = np.empty((threads, most + 2, 3, words), np.uint64)
-    counts = np.empty((threads, most + 2), np.int64)  # of preceding vertices that exclude, at each depth
+    counts = np.empty((threads, most + 2), np.int64)  # at each depth, number of earlier vertices that exclude a clique
     numbers = np.empty((threads, earlier), np.int64)
     path = np.empty((threads, most + 2), heads.dtype)
     inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path

@@ -68,7 +68,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
-    starts = lists.indptr.astype(np.int64, copy=False)  # of one type: compiling for two takes far longer
+    starts = lists.indptr.astype(np.int64, copy=False)  # one type of offsets: compiling for two takes far longer
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True, team=team)
     counts = leaves.sum(axis=0)
     with_pivots = ((int(counts[lack, p]), lack, p) for lack, p in np.argwhere(counts).tolist())
@@ -79,7 +79,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, which take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             while low < high and np.uint64(heads[low]) <= v:  # lists that are not oriented also hold lower neighbors

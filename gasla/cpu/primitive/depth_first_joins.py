@@ -42,7 +42,7 @@ class Joined:
         first = self.n * slot(plan, plan.joins[1].within[0])
         self.edges = int(lists.indptr[first + self.n] - lists.indptr[first])
         self.work = _LOOKS * (self.n + self.edges)
-        self.team = threads_for(self.work)  # of all runs, also if another thread sets the number meanwhile
+        self.team = threads_for(self.work)  # kept for all runs, even if another thread sets the number meanwhile
         self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * self.team)))
         self.blocks = -(-self.edges // self.grain)
 

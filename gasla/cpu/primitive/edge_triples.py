@@ -55,7 +55,7 @@ class Events(NamedTuple):
 
     pairs: tuple[Array, Array, Array, Array]  # by smaller and larger end, then time; how many before lead to the larger
     leaving: tuple[Array, Array]  # the times of the edges from each vertex, ascending
-    arriving: tuple[Array, Array]  # of the edges to it
+    arriving: tuple[Array, Array]  # times and other ends of the edges to the vertex
     all: tuple[Array, Array, Array, Array, Array]  # of all: time, other end, whether it leads here, position in `pairs`
 
 

@@ -20,9 +20,9 @@ from gasla.graph.memory_limit import require_room
 
 Array = np.ndarray[Any, Any]
 
-ROWS, ENTRIES, ROOM = 0, 1, 2  # of a writer: rows and entries of this block so far, and how many rows it may have
+ROWS, ENTRIES, ROOM = 0, 1, 2  # words of a writer: rows and entries of this block so far, and how many rows it may have
 ROW_AT, ENTRY_AT = 3, 4  # where the block's rows and entries begin, in the second pass; else ENTRY_AT is -1
-_WORDS = 16  # of a writer: two cache lines
+_WORDS = 16  # words of a writer: two cache lines
 _NO_LIMIT = 1 << 62
 
 
@@ -65,7 +65,7 @@ def open_blocks(control, total, limit, n, size):
     Whoever has taken a block searches it: so those that are searched are the first ones.
     """
     while not is_stopped(control) and load_relaxed(total, 0) < limit:
-        store_relaxed(control, SIZE, size)  # for a progress bar
+        store_relaxed(control, SIZE, size)  # a progress bar reads it
         store_relaxed(control, N, n)
         block = fetch_add_relaxed(control, TICKET, 1)
         start = np.uint64(block) * size

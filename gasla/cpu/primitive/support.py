@@ -55,7 +55,7 @@ _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may b
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
-_BITS = 62  # of a sum of weights
+_BITS = 62  # number of bits for a sum of weights
 _FINE = 2.0**33  # the smallest weight is at least so many units: it is rounded by 2**-34 of itself
 _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
@@ -130,7 +130,7 @@ def _mark(
     """Count each triangle at its edges, sum the counters of all threads, and store them by the graph's own lists."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
+        for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, which take longest
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:

@@ -96,7 +96,7 @@ def peel_edges(graph: Graph, first: int, last: int) -> Array:
 def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
     """Return the level of each stored edge, given their support."""
     n, m, lists, id_type = graph.n, graph.m, graph.sorted_out, graph.id_dtype
-    number_type = index_dtype(m // 2 + 1)  # for numbers of edges, and marks, which are one more
+    number_type = index_dtype(m // 2 + 1)  # type for numbers of edges, and for marks, which are one larger
     ids, ends, support = np.empty(m, number_type), np.empty((2, m // 2), id_type), np.empty(m // 2, id_type)
     _number(lists.indptr, lists.indices, lists.by_position(counts), lists.indptr[:-1].copy(), ids, *ends, support)
     team = threads_for(_LOOKS * (n + m))

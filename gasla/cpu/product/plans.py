@@ -38,7 +38,7 @@ class ProductPlan:
         self.terms, self.masked = terms, masked
         self.is_tuple = isinstance(terms.type, TupleType)
         self.parts = range(len(parts(terms.type)))
-        self.parameters = [s.name for s in terms.symbols]  # of the product
+        self.parameters = [s.name for s in terms.symbols]  # names of the parameters of the product
         self.reads = terms.reads
         self.reads_columns = terms.reads("x") or terms.reads("other")
         self.outs = [f"y_{p}" for p in range(len(parts(terms.out_type)))]
@@ -225,10 +225,10 @@ class BatchedPlan(ProductPlan):
         line, kinds = self.most + self.lanes, parts(terms.type)
         self.entry = self._place([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
         self.laid = self._place(kinds, (self.low - 1) * self.stride + line, self.is_tuple)  # totals, as entries
-        self.total = self._place(kinds, line, self.is_tuple)  # of each slot
-        self.count = self._place([np.int32], line)  # of its entries
+        self.total = self._place(kinds, line, self.is_tuple)  # the total of each slot
+        self.count = self._place([np.int32], line)  # the number of entries of each slot
         self.begin = self._place([np.int64], line)  # the first slot of each row
-        self.result = self._place(kinds, line, self.is_tuple)  # of each row
+        self.result = self._place(kinds, line, self.is_tuple)  # the result of each row
         self.stored = self._place(parts(terms.out_type), line, self.out.is_tuple)
         # For rows that extend over several slots: the row, its first slot and its last.
         self.row, self.first, self.last = (self._place([np.int64], line) for _ in range(3))

@@ -60,8 +60,8 @@ class Prepared(Synchronous, Binding):
 
     log_rows = 1024
     is_spare = False
-    _workspace: Workspace | None = None  # of the last run
-    _taken: Workspace | None = None  # of the current run
+    _workspace: Workspace | None = None  # the workspace of the last run
+    _taken: Workspace | None = None  # the workspace of the current run
     _arguments: list[Any]  # arguments of the kernel, after the control words
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None

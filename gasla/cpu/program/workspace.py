@@ -64,7 +64,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
-    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # which the schedule owns
+    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # arrays that the schedule owns
     return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
 
 

@@ -19,11 +19,11 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.progress import follow
 
-stage = apart  # for functions that are called rarely
+stage = apart  # decorates functions that are called rarely
 # For sums and products of floats that a monoid declares associative: they are reordered, always in the same way.
 reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
 packing = functools.partial(Compiled, packs=True)  # for short vectors, which are written as tuples of numbers
-inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # for helpers in hot loops
+inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # decorates helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # words of `blocks` and `go_on`, in the cache line of the ticket
 SMALL = 1 << 18  # vertices and edges below which one thread runs: waking another takes as long
@@ -81,7 +81,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """Yield the blocks of this thread, as first vertex and end, until none is left or the run is stopped."""
     while not is_stopped(control):
-        store_relaxed(control, SIZE, size)  # for a progress bar
+        store_relaxed(control, SIZE, size)  # a progress bar reads it
         store_relaxed(control, N, n)
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * size
         if start >= n:

@@ -35,7 +35,7 @@ _load_vector, _store_vector, _mask_of, _splat, _bits, _local, _address, _f16 = (
     NUMBERS["f16"],
 )
 
-ZERO, ONE = np.uint64(0), np.uint64(1)  # of the type that vertices and positions have in kernels
+ZERO, ONE = np.uint64(0), np.uint64(1)  # vertices and positions have this type in kernels
 
 # In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))

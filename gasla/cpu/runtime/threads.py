@@ -82,7 +82,7 @@ NEXT_THREADS = STOP + 5  # how many of the team call the kernel (again); negativ
 FIRST = STOP + 6  # the system's identifier of the first thread
 CONTROL_SIZE = 72
 
-IS_ON, SPENT = 0, 1  # of the timer: whether to time launches, and the sum in nanoseconds
+IS_ON, SPENT = 0, 1  # words of the timer: whether to time launches, and the sum in nanoseconds
 
 TOGETHER, LOOSELY = -1, -2  # modes of a launch: waits for all workers, or only for those that have begun
 

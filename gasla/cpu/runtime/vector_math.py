@@ -115,4 +115,4 @@ def _even(plain: Any, kind: Any, limit: float) -> Any:
 FUNCTIONS: dict[str, Any] = {f"{name}_{dtype}": _function(name, dtype) for name in NAMES for dtype in FLOATS}
 FUNCTIONS["even_exp_float32"] = _even(FUNCTIONS["exp_float32"], np.float32, 87)
 FUNCTIONS["even_exp_float64"] = _even(FUNCTIONS["exp_float64"], np.float64, 708)
-globals().update(FUNCTIONS)  # for generated modules to import
+globals().update(FUNCTIONS)  # generated modules import these functions

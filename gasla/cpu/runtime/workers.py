@@ -38,7 +38,7 @@ from gasla.log import LOG
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 MAILBOX_SIZE, SET = 64, 16
-NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
+NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job
 
 # Words of the pool: how many workers sleep, and how many have started; the number of cores; until when one thread works
 # alone (the clock's nanoseconds, or 0); how much time several threads have saved lately, and since when to count that;
@@ -162,7 +162,7 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
             awake = AWAKE if mailbox[THREADS] <= mailbox[CORES] else 0
-            store_release(mailbox, JOB, NONE)  # from here on the next job may be in the mailbox
+            store_release(mailbox, JOB, NONE)  # the mailbox may hold the next job from here on
 
 
 def compile_ahead() -> None:

@@ -34,8 +34,8 @@ SAMPLE = 256  # edges between cards, of each rank
 class _Edges(NamedTuple):
     """A rank's edges, on its card."""
 
-    inner: Graph  # between own vertices
-    lists: Adjacency  # of own vertices: all neighbors, by their local numbers
+    inner: Graph  # the edges between own vertices
+    lists: Adjacency  # all neighbors of own vertices, by their local numbers
     sends: Any  # own vertices that other ranks mirror, by rank
     cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are those for rank r
     sample: Any  # own vertex and mirror of some edges, of shape (k, 2)
@@ -108,7 +108,7 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
 def _merged(rank: Rank, forest: Any) -> Any:
     """Return the union of the forests of all ranks, on each of them."""
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
-    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # of one entry each
+    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of lists of one entry each
     ahead = 1
     while ahead < size:  # the forest has those of ranks me to me + ahead - 1
         nothing = forest[:0]

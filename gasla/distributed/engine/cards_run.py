@@ -124,7 +124,7 @@ class Parts:
         self.on = [
             peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
         ]
-        self._program: VertexProgram | None = None  # that `locals` are made for
+        self._program: VertexProgram | None = None  # the program for which `locals` are made
         self._locals: list[VertexProgram] = []
         self.starts: list[InitialState] = []
         self._fixed: list[dict[str, Any]] = []  # start values that all runs have

@@ -25,7 +25,7 @@ from gasla.graph.neighbor_lists import ascends
 from gasla.graph.validate import range_of
 
 BINS = 16  # bits of a bin's number, in the histogram by which ranges are balanced; ranges end at bounds of bins
-ROUNDS = 8  # in which edges are sent to cards, at most
+ROUNDS = 8  # number of rounds in which edges are sent to GPUs, at most
 ROUND = 1 << 24  # edges per rank in a round, at least; on the CPU there is one round
 FEW = 8  # ranks up to which a pass over the edges for each of them is faster than a sort
 
@@ -278,7 +278,7 @@ class _Lists:
     def __init__(self, indptr: Array) -> None:
         kind = index_dtype(int(indptr[-1]))
         self._indptr, self._columns = indptr.astype(kind), list[Any]()
-        self._ends = self._indptr[:-1].copy()  # of the filled part of each list
+        self._ends = self._indptr[:-1].copy()  # end of the part of each list that is filled
 
     def append(self, rows: Rows) -> None:
         """Append lists to the lists of the same vertices."""

@@ -177,7 +177,7 @@ class RankRun:
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
         while not self.ended and self.iteration < until:
-            self.communicator.superstep = self.iteration  # for error messages
+            self.communicator.superstep = self.iteration  # error messages name it
             self._step()
 
     def _step(self) -> None:
@@ -253,7 +253,7 @@ class RankRun:
         self.total = sum(heads["active"].tolist())
         if runs.types:
             with np.errstate(all="ignore"):
-                for name, monoid in runs.monoids.items():  # in rank order
+                for name, monoid in runs.monoids.items():  # the order of the ranks
                     self.aggregates[name] = runs.types[name].type(monoid.reduce(heads["aggregates"][name]))
         self.ended = self.is_over()
         return sum(heads["edges"].tolist())

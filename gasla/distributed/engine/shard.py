@@ -51,9 +51,9 @@ class Shard:
     sends: list[Array]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
     edge_ids: Array  # global edge number of each local edge
     leaves: Array | None = None  # for direction "all": whether each edge is stored in this direction
-    attributes: Attributes = NO_EDGE_ATTRIBUTES  # of the local edges, in host memory; see `set_attributes`
-    copy: Graph | None = None  # of the local graph, on the other device
-    copies: dict[Hashable, Any] = field(default_factory=dict)  # of arrays, on the other device
+    attributes: Attributes = NO_EDGE_ATTRIBUTES  # attributes of the local edges, in host memory; see `set_attributes`
+    copy: Graph | None = None  # copy of the local graph on the other device
+    copies: dict[Hashable, Any] = field(default_factory=dict)  # copies of arrays on the other device
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -130,7 +130,7 @@ class Shard:
         if 0 <= vertex - self.first < self.own:
             return vertex - self.first
         mirrors = self._mirrors_on_host
-        place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # of another type, all would be converted
+        place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # NumPy would convert the array to another type
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
@@ -207,7 +207,7 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     del edges
     shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
     shard.leaves = leaves
-    if direction == "in":  # the same edges in the same order
+    if direction == "in":  # both lists are of the same edges in the same order
         shard.set_attributes(share.shard.attributes)
     shard.set_vertex_attributes(communicator, share.shard.own_vertex_attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)

@@ -20,7 +20,7 @@ _THREADS = 512
 _BLOCKS = 4  # blocks per multiprocessor: threads that follow paths wait for memory, so occupancy should be full
 _SLICE = 2048  # edges of a piece of a list, as in union_find.cuh
 _STRIDE = 32  # arcs of a tour for each splitter, as in trees.cuh
-_BITS = 32  # of a word
+_BITS = 32  # bits of a word
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:

@@ -18,7 +18,7 @@ _COUNTERS = 7  # words of `Growing` in lightest_forest.cuh
 _SLICE = 2048  # entries of a piece of a list, as in union_find.cuh
 _TYPES = {"f4": "float", "i1": "signed char", "i2": "short", "i4": "int", "u1": "unsigned char", "u2": "unsigned short"}
 _TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
-_MOST_LANES = 2  # of a list: rounds with more took up to 15% longer
+_MOST_LANES = 2  # most threads for one list: rounds with more took up to 15% longer
 
 
 def _name(dtype: np.dtype) -> str:

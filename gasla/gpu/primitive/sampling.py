@@ -72,7 +72,7 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
     low, high = (ends[ids].astype(np.int64) for ends in (lists.indptr[:-1], lists.indptr[1:]))
     for _ in range(int((high - low).max()).bit_length() if len(ids) else 0):
         middle = low + (high - low) // 2
-        value = values[xp.minimum(middle, len(values) - 1)]  # of an empty list, which is not used
+        value = values[xp.minimum(middle, len(values) - 1)]  # an empty list reads any value, which is not used
         goes_on = (low < high) & ((value <= marks) if after else (value < marks))
         low, high = xp.where(goes_on, middle + 1, low), xp.where(goes_on, high, xp.maximum(middle, low))
     return low

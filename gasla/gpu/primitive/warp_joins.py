@@ -17,10 +17,10 @@ from gasla.program.join_plan import JoinPlan
 Array = Any  # CuPy's
 
 NO_LIMIT = np.uint64(2**64 - 1)
-_MOST_BLOCKS = 1 << 16  # of edges, whose matches are told apart
+_MOST_BLOCKS = 1 << 16  # blocks of edges whose matches are counted separately
 _PIECE = 512  # edges that a block of threads takes at once, at most
 _HUB = 1024  # neighbors of a vertex from which large blocks of threads share its work
-_WORDS = 1 << 31  # of memory for all blocks, at most, unless a multiprocessor had none
+_WORDS = 1 << 31  # words of memory for all blocks, at most; more only if a multiprocessor had none
 _FILLED = 64  # edges for which tables are filled, at least
 
 

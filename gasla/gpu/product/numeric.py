@@ -206,7 +206,7 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
     )
 
 
-_MEMBERS = {"indices": "const int*"}  # of A
+_MEMBERS = {"indices": "const int*"}  # C++ members that stand for A
 _ARGUMENTS = {
     "value": "values[left]",
     "x": "x[right]",

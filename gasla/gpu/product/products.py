@@ -82,7 +82,7 @@ class Kernels(NamedTuple):
     product: Kernel
     product_of_cut_rows: Kernel
     inputs: list[str]
-    value_size: int  # in bytes
+    value_size: int  # bytes of a value
     reads_index: bool
 
 

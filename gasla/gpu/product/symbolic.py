@@ -99,7 +99,7 @@ class SharedLimits(NamedTuple):
     """Sizes of a warp's tables and windows in shared memory."""
 
     bits: int  # log2 of the slots of the largest table
-    large_bits: int  # the same for a warp that has the memory of a whole block
+    large_bits: int  # bits for a warp that has the memory of a whole block
     width: int  # columns of a window
 
     @classmethod

@@ -185,7 +185,7 @@ class Buffers:
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
         each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, entries_of(counts) * per_vertex]
-        sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # of kind and half, for each rank
+        sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # bytes of each kind and half, by rank
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # no notice has come yet
@@ -484,7 +484,7 @@ def number(
     group: Group,
 ) -> None:
     """Number the vertices of parts where programs gain by it, once, with mirrors in the order of their owners."""
-    orders: list[Any] = []  # of parts that are to be numbered, with their numbers of rows
+    orders: list[Any] = []  # parts that are to be numbered, with their numbers of rows
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         with on[i]():
             is_new = _find_cached(program, graph, deterministic).plan.relabelled and not _numbering(program, graph)

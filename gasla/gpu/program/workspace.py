@@ -53,7 +53,7 @@ SHOWN = 256  # offset of the aggregates in the page
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # offsets in the zero-initialized buffer
 
 
-_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # those of all graphs
+_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # the cached structures of all graphs
 _pages: deque["PageMemory"] = deque()  # pages that belong to no workspace
 
 
@@ -67,7 +67,7 @@ class Cached:
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.xp: Any = require_gpu()
         self.workspaces: deque[Workspace] = deque()
-        self.meetings: deque[Any] = deque()  # of runs over several GPUs, whose parts this is the first of (peers.py)
+        self.meetings: deque[Any] = deque()  # runs over several GPUs of which this is the first part (peers.py)
         self.delta: float | None = None  # default width of a bucket, computed once
         _cached.add(self)
 
@@ -164,7 +164,7 @@ class Workspace:
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytearray(self._bytes)
         self.program: Any = None  # whose parameters are among the defaults of the arguments
-        self.place: Any = None  # of a run over several GPUs, whose arguments are among them (peers.py)
+        self.place: Any = None  # place of the arguments of a run over several GPUs (peers.py)
 
     @property
     def launched(self) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-C_TYPES = {4: "int", 8: "long long"}  # of ids and offsets, by their bytes
+C_TYPES = {4: "int", 8: "long long"}  # types of ids and offsets, by their bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
 cubins.made_by.append(cupys.grouped)

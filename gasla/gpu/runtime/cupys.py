@@ -69,7 +69,7 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
     wanted, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
         return None if wanted is None else wanted.result()
-    except Exception:  # of another CuPy, whose headers or functions don't go together with this
+    except Exception:  # another CuPy's headers or functions don't fit this version
         return None
 
 

@@ -19,7 +19,7 @@ from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
 _THREADS, _EACH = 256, 4  # threads per block; least number of values per thread
-_WORDS = 5  # of `MinMax`
+_WORDS = 5  # words of the struct `MinMax`
 _SOURCE = """
 #include "min_max.cuh"
 extern "C" __global__ void min_max(

@@ -17,7 +17,7 @@ PATIENCE = 2.0  # seconds for the end of a connection, which may wait for a stre
 def obstacle() -> str:
     """Return why NCCL can't be used here. If it can, the text is empty."""
     require_gpu()
-    with warnings.catch_warnings():  # of CuPy, if it finds no library
+    with warnings.catch_warnings():  # CuPy warns if it finds no library
         warnings.simplefilter("ignore")
         from cupy.cuda import nccl
     return "" if nccl.available else "CuPy finds no NCCL: pip install gasla[nccl12], or gasla[nccl13]"

@@ -41,7 +41,7 @@ SHAPES = [
     Shape(has_bounded_degree=True, is_local=True, lanes=2, longest_row=1),  # a mesh
     Shape(is_relabelled=True),  # skewed, of millions of edges
 ]
-LANES = rows.PACKED, 1, 2, 4, 8  # of a row, in a product
+LANES = rows.PACKED, 1, 2, 4, 8  # numbers of lanes for a row of a product
 Noted = dict[str, list[dict[str, None]]]
 """Sources by architecture and by the number of the shape of graph that asked for them first; keys, in order."""
 
@@ -107,7 +107,7 @@ class Recorder:
     def _ready_wide(self, lists: Any, terms: Any, masked: bool) -> None:
         size = next((s.type for s in terms.symbols if s.name == "x"), INT).itemsize
         width = 1 if masked else min(dense.WIDTHS[0], dense.LOAD // size)
-        for lanes in (2, 4, 8, 16, 32):  # of 8 columns, and more
+        for lanes in (2, 4, 8, 16, 32):  # lanes for 8 columns and more
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:

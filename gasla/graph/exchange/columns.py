@@ -29,7 +29,7 @@ _PAIRS = (  # usual titles of the columns of ids, as `_bare` leaves them; single
     ("follower", "followee"), ("payer", "payee"), ("predecessor", "successor"),
 )  # fmt: skip
 _IDS = re.compile("(node|vertex|id)?(.+?)((?:node|vertex)?(?:id|index|name)?)")
-_TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"  # of Neo4j
+_TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"  # Neo4j's types
 _TYPED = re.compile(rf"(?<=.):({_TYPES})(\[\])?$")
 _KINDS = (  # titles of columns of two kinds of vertices
     {"user", "customer", "client", "reader", "buyer", "reviewer", "viewer", "listener", "person", "author", "actor"},

@@ -38,7 +38,7 @@ _TITLES = (
     "name",
     "vertexname",
     "nodename",
-)  # of ids, the likeliest first
+)  # usual titles of ids, the likeliest first
 _OF_NEO4J = re.compile(r".*:ID(\(.*\))?")
 
 

@@ -141,7 +141,7 @@ def as_table(columns: Columns, kind: str) -> Any:
 def _exchanged(values: Any, kind: str) -> Any:
     """Return a column with dates and durations in a type, or in a unit, that the table library has."""
     if isinstance(values, TimeColumn):
-        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):  # which has no zones of that kind
+        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):  # Polars has no zones that are offsets
             values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
         column, is_none = values.to_arrow(arrow()), values.numbers == NAT
         if is_none.any():

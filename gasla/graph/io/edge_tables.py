@@ -88,7 +88,7 @@ class Chosen(NamedTuple):
     ends: list[str]
     weight: str | None
     attributes: list[str]
-    direction: str | None = None  # of a column that may say which edges are undirected
+    direction: str | None = None  # title of a column that may say which edges are undirected
 
     @property
     def titles(self) -> list[str]:
@@ -833,7 +833,7 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
             return _Header([*layout.titles], False, _kinds(lines, len(first)))
         _require_one_line(path, layout, first)
         return _Header(first, True, _kinds(lines[1:], len(first)))
-    if has_numbers or columns.src is not None or ".ncol" in path.suffixes:  # which has no header
+    if has_numbers or columns.src is not None or ".ncol" in path.suffixes:  # such a file has no header
         kinds = _kinds(lines, len(first))
         return _Header(_unnamed(len(first), columns, kinds), False, kinds)
     which = "positions 0 and 1" if len(first) == 2 else f"two positions from 0 to {len(first) - 1}"

@@ -30,8 +30,8 @@ SUFFIXES = (".gexf",)
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _OWN = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")  # NetworkX reads no "key"
 _INTEGERS, _REALS = ("integer", "long", "short", "byte", "biginteger"), ("float", "double", "bigdecimal")
-_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # of an attribute, by the kind of its array
-Keys = dict[str | None, tuple[str, str, str | None]]  # of attributes by id: title, type and default
+_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type in GEXF, by the kind of the array
+Keys = dict[str | None, tuple[str, str, str | None]]  # for the id of each attribute its title, type and default
 
 
 def read(path: Path) -> Graph:

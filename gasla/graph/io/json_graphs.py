@@ -83,7 +83,7 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
     if not isinstance(lists, dict):
         raise FormatError(path, None, f"is {lists!r:.60}; {_EXPECTED}")
     nodes, links = lists.get("nodes"), lists.get("links", lists.get("edges"))
-    if isinstance(nodes, dict):  # of JGF
+    if isinstance(nodes, dict):  # as JSON Graph Format has it
         nodes = [{"id": name, **(node or {})} for name, node in nodes.items()]
     if not isinstance(nodes, list) or not isinstance(links, list):
         raise FormatError(path, None, f"has the keys {', '.join(map(repr, lists))[:60]}; {_EXPECTED}")

@@ -63,7 +63,7 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
     each_part = parts(path, True)
     first = next(each_part)
     graph = graph_of_parts(chain([first], each_part))
-    rows = first.m  # of the matrix
+    rows = first.m  # rows of the matrix
     return graph.with_vertex_attributes({SIDES: sides(graph.n, rows)})
 
 

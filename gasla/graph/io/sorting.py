@@ -97,7 +97,7 @@ class _Spool:
         self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
         self._of_attributes: dict[str, IO[bytes]] = {}
-        self._types: dict[str, np.dtype[Any]] = {}  # of the attributes
+        self._types: dict[str, np.dtype[Any]] = {}  # types of the attributes
         self.time_types: dict[str, TimeType] = {}
 
     def append(self, part: Part) -> None:

@@ -46,7 +46,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
     grain = block_size(count, threads_for(work))
-    kind = index_dtype(len(indices))  # of edge numbers
+    kind = index_dtype(len(indices))  # type of edge numbers
     lengths = np.empty(count, np.int64)
     run(_count, work, chosen, indptr, indices, number, lengths, grain)
     firsts = running_sums(lengths)

@@ -22,8 +22,8 @@ from gasla.verify._common import (
 )
 
 TOLERANCE = 1e-9  # relative, for floats
-MOST = 5 * 2**60  # of integers at a vertex: right flows have less than 2**62, and differences of two sums fit int64
-BITS = 29  # of int32 capacities for SciPy, which adds two of them
+MOST = 5 * 2**60  # bound of integers at a vertex: correct flows stay below 2**62, and differences of two sums fit int64
+BITS = 29  # bits of int32 capacities for SciPy, which adds two of them
 
 
 @verifier()

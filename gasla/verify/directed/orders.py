@@ -68,7 +68,7 @@ def _smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> No
     """Verify that each vertex comes as soon as no vertex of a smaller key, and so of a smaller rank, can."""
     ready = np.full(edges.n, -1)  # the place of the last in-neighbor
     np.maximum.at(ready, edges.dst, place[edges.src])
-    larger: list[int] = []  # of the vertices so far, those after which no larger one came
+    larger: list[int] = []  # vertices so far after which no larger one came
     for v in order.tolist():
         while larger and rank[larger[-1]] < rank[v]:
             larger.pop()

@@ -65,7 +65,7 @@ def depth_first_order(
     require(~left, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
     _check_lists(edges, up, before)
     roots = visited[is_start[visited]]
-    first = np.maximum.accumulate(np.where(is_visited, before, -1))  # of all vertices up to one, the last visited
+    first = np.maximum.accumulate(np.where(is_visited, before, -1))  # last visited vertex up to each place
     if source is None:
         require(first[roots] == before[roots], lambda k: f"the search starts at {roots[k]} before a smaller vertex")
     elif roots.tolist() != [source]:

@@ -48,7 +48,7 @@ def spectral_embedding(
         )
     laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
     exact = (x * (laplacian @ x)).sum(axis=0)
-    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # it overflows float64
+    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # both overflow float64
     eigenvalues = np.where(beyond, exact, np.ldexp(eigenvalues, -exponent))
     if not (np.isfinite(x).all() and np.isfinite(eigenvalues).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")

@@ -276,7 +276,7 @@ def hyper_wiener_index(G: Converted, weight: Any = None) -> Any:
     return _connected_sum(G, weight, lambda rows, first: rows + rows**2) / 2
 
 
-NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])  # it overwrites its degree
+NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])  # it hides the node's degree
 
 
 @register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
