@@ -86,7 +86,7 @@ class WeakArray(Computed):
         return getattr(ufunc, method)(*values, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        plain = tuple(x.view(x.of) if isinstance(x, WeakArray) else x for x in args)  # whose class then decides
+        plain = tuple(x.view(x.of) if isinstance(x, WeakArray) else x for x in args)  # as ordinary arrays
         if all(x is y for x, y in zip(plain, args, strict=True)):
             return super().__array_function__(function, types, args, kwargs)
         return function(*plain, **kwargs)
@@ -123,7 +123,7 @@ def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float]
 
 
 def settled(value: Any) -> Any:
-    """Return a value made strong, if it is weak."""
+    """Return a weak expression, whose type NumPy may still choose as for a Python number, with a fixed type."""
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -146,7 +146,7 @@ def operand(value: Any) -> Any:
 
 
 def _weak_constant(value: WeakArray) -> Any:
-    """Return the choice of a constant condition between Python numbers: a number, or a vector of them, still weak."""
+    """Return a weak array as a number or a vector of numbers that are weak: NumPy may still choose their type."""
     if value.ndim == 0:
         return value.item()
     ends = (int(value.min()), int(value.max())) if value.dtype.kind == "i" else (0, 0)

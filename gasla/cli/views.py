@@ -137,7 +137,8 @@ class Answered:
     ) -> Iterator[str]:
         """Yield the first vertices, or rows of vertices, with optional numbers.
 
-        With `places` lines are counted from 1. `more` says what the items are that are not printed.
+        With `places`, lines are numbered from 1. With `more`, such as "vertices", a last line says how many are not
+        printed.
         """
         rows = (vertices.reshape(-1, 1) if vertices.ndim == 1 else vertices)[: self.top].tolist()
         texts = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers[: self.top].tolist()]

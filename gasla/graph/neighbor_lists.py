@@ -105,7 +105,7 @@ class Lists:
 
     @finished_property
     def out(self) -> Adjacency:
-        """`Graph.out`."""
+        """The out-neighbors of each vertex (`Graph.out`)."""
         if self.rows is not None:
             return self.rows
         if self.columns is not None:
@@ -116,7 +116,7 @@ class Lists:
 
     @finished_property
     def in_(self) -> Adjacency:
-        """`Graph.in_`."""
+        """The in-neighbors of each vertex (`Graph.in_`)."""
         if self.columns is not None:
             return self.columns
         if self.rows is not None:
@@ -146,13 +146,13 @@ class Lists:
 
     @finished_property
     def both(self) -> Adjacency:
-        """`Graph.both`."""
+        """The neighbors of each vertex in both directions (`Graph.both`)."""
         lists = self._ends_in_lists()
         return Adjacency(lists.indptr, lists.indices, array_module(lists.indices).right_shift(lists.numbers(), 1))
 
     @finished_property
     def leaving(self) -> Array:
-        """`Graph.leaving`."""
+        """Whether the edge at each position of `both` leaves the vertex that the list belongs to (`Graph.leaving`)."""
         numbers = self._ends_in_lists().numbers()
         return array_module(numbers).equal(numbers & 1, 0)
 
@@ -186,7 +186,7 @@ class Lists:
 
     @finished_property
     def sorted_out(self) -> Adjacency:
-        """`Graph.sorted_out`."""
+        """The out-neighbors of each vertex, ascending (`Graph.sorted_out`)."""
         if self.ends is not None and "out" not in self.__dict__:  # `out` itself is hardly ever sorted: don't build it
             if self.device == "gpu" and "in_" not in self.__dict__:
                 return Adjacency(*lists_on(self.ends[0]).group_ascending(*self.ends, self.n))
@@ -195,37 +195,37 @@ class Lists:
 
     @once_property
     def is_symmetric(self) -> bool:
-        """`Graph.is_symmetric`."""
+        """Whether each edge is stored in both directions, equally often (`Graph.is_symmetric`)."""
         return bool(self.given.properties.are_symmetric)
 
     @finished_property
     def out_edge_ids(self) -> Array:
-        """`Graph.out_edge_ids`."""
+        """The number of the edge at each position of `out` (`Graph.out_edge_ids`)."""
         return self.out.numbers()
 
     @finished_property
     def in_edge_ids(self) -> Array:
-        """`Graph.in_edge_ids`."""
+        """The number of the edge at each position of `in_` (`Graph.in_edge_ids`)."""
         return self.in_.numbers()
 
     @finished_property
     def out_degrees(self) -> Array:
-        """`Graph.out_degrees`."""
+        """The number of out-edges of each vertex (`Graph.out_degrees`)."""
         return self._degrees(self.rows, "out", self.columns)
 
     @finished_property
     def in_degrees(self) -> Array:
-        """`Graph.in_degrees`."""
+        """The number of in-edges of each vertex (`Graph.in_degrees`)."""
         return self._degrees(self.columns, "in_", self.rows)
 
     @once_property
     def max_out_degree(self) -> int:
-        """`Graph.max_out_degree`."""
+        """The largest number of out-edges of a vertex (`Graph.max_out_degree`)."""
         return int(self.out_degrees.max()) if self.n else 0
 
     @once_property
     def max_in_degree(self) -> int:
-        """`Graph.max_in_degree`."""
+        """The largest number of in-edges of a vertex (`Graph.max_in_degree`)."""
         return int(self.in_degrees.max()) if self.n else 0
 
     def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
@@ -245,7 +245,7 @@ class Lists:
 
     @once_property
     def has_self_loops(self) -> bool:
-        """`Graph.has_self_loops`."""
+        """Whether an edge leads from a vertex to itself (`Graph.has_self_loops`)."""
         if self.ends is not None:
             return any_true(array_module(self.ends[0]).equal(*self.ends))
         lists = self.rows or self.columns
@@ -254,7 +254,7 @@ class Lists:
 
     @once_property
     def has_parallel_edges(self) -> bool:
-        """`Graph.has_parallel_edges`."""
+        """Whether two edges have the same source and the same target (`Graph.has_parallel_edges`)."""
         lists = self.given
         if not lists.is_sorted:
             lists = self.sorted_out
@@ -262,12 +262,12 @@ class Lists:
 
     @once_property
     def is_simple(self) -> bool:
-        """`Graph.is_simple`."""
+        """Whether the graph is symmetric, without parallel edges and self loops (`Graph.is_simple`)."""
         return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
 
     @finished_property
     def reverse_edge_ids(self) -> Array:
-        """`Graph.reverse_edge_ids`."""
+        """The number of the reverse edge of each edge (`Graph.reverse_edge_ids`)."""
         partners = self.partners()
         alone = array_module(partners).less(partners, 0)
         if any_true(alone):

@@ -24,8 +24,9 @@ DECORATED = dict[str, Gains]()  # by the names of functions
 def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Found]], Callable[P, Found]]:
     """Let a function compute on the first GPU, if that has room for the whole of a graph over GPUs of this process.
 
-    Several programs, and arrays between them, take longer over several GPUs. The function is called with the whole
-    graph there, and the arrays of its answer are left there in blocks. For all other graphs it is called as it is.
+    Functions that run several programs, with arrays in between, take longer over several GPUs. So such a function is
+    called with a copy of the whole graph on the first GPU, and its results are distributed over the GPUs in blocks. A
+    graph of any other kind is passed on unchanged.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def _pairs(graph: Graph, given: Any, name: str) -> Any:
     return tuple(translate_vertices(graph, ends, name) for ends in given)
 
 
-VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give vertices, by their names
+VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # function that translates names, by argument
     **dict.fromkeys(("source", "target"), translate_vertex),
     **dict.fromkeys(("sources", "starts", "ids", "nodes", "terminals"), translate_vertices),
     **dict.fromkeys(("personalization", "dangling", "beta", "supplies"), _numbered),

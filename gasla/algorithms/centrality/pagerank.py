@@ -399,7 +399,7 @@ def _shared(
     return find(graph, chosen)
 
 
-OTHERS = 3  # numbers besides the ranks
+OTHERS = 3  # numbers of a result besides the ranks: iterations, residual, convergence
 
 
 def _numbers_of_batches(

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]  # a NumPy array
 
 MOST_LINES = 40_000  # stored edges that are drawn as lines
 MOST_SAMPLED = 1_000_000  # edges that a density is made of
-MOST_POINTS = 10_000_000  # along these edges
+MOST_POINTS = 10_000_000  # points along the edges that a density is made of
 MOST_DOTS = 50_000  # vertices that are drawn
 MOST_BANDS = 200  # so that each has a color of its own
 PIXELS = 1000  # pixels along the longer side of a density

@@ -56,9 +56,9 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the best edge to a free neighbor, as a number of which less is better.
+    """best(v) = the smallest number of an edge to a free neighbor, where smaller numbers are better.
 
-    With weights, it is among the heaviest.
+    With weights, the best edge is one of the heaviest.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted

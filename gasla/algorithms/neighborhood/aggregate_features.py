@@ -117,7 +117,7 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
     rows: np.ndarray[Any, Any] = vxm(features, graph, semiring)
     if reduce == "sum":
         return rows
-    rows = module_of(graph.device).asarray(rows)  # over ranks, all rows
+    rows = module_of(graph.device).asarray(rows)  # over ranks, collects the rows of all ranks
     if reduce == "mean":
         total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
         means = _divided(rows, total)

@@ -80,7 +80,7 @@ def cycle_basis(graph: Any) -> VertexLists:
     vertices = xp.empty(total, graph.id_dtype)
     vertices[: len(loops)] = loops
     begin, end = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
-    vertices[begin] = deeper  # where it is on the level of the other, this is written again
+    vertices[begin] = deeper  # if both ends are on one level, the loop below writes the first vertex again
     left, right, at = begin + extra, end, xp.arange(len(steps))
     one, two, step = starts, other, 0
     while len(at):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gasla.algorithms.patterns.pattern import Pattern, partitions
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
 
-MOST_FREE = 4  # vertices that are counted: their product fits in two words
+MOST_FREE = 4  # vertices that are only counted, at most: the product of their counts fits in two words
 
 
 class Counting(NamedTuple):
@@ -90,7 +90,7 @@ def _merit(pattern: Pattern, way: Counting) -> tuple[float, ...]:
 
 
 def _with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
-    """Yield the ways that count so many vertices without matching them."""
+    """Yield plans that match all but `size` vertices of a pattern, and only count the vertices that fit these."""
     for free in combinations(range(pattern.size), size):
         if any(pattern.has(u, v) for u, v in combinations(free, 2)):
             continue

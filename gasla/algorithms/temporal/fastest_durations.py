@@ -50,7 +50,10 @@ class LatestStarts(VertexProgram):
 
 
 class Leaving(VertexProgram):
-    """begins(e) = whether an edge leaves the source. Vertices that a run starts with do not scatter."""
+    """begins(e) = whether edge e leaves the source.
+
+    The source is activated, not given as active: vertices that a run starts with do not scatter.
+    """
 
     everyone = True
     source = parameter(np.int64, 0)

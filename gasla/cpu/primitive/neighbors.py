@@ -367,7 +367,11 @@ def _count_marked(indices, rests, marks, first, last):
 
 @compiled
 def _note_marked(indices, rests, marks, first, last, closed, counts):
-    """Count marked entries, and triangles at the vertex itself and at the list entry before each remainder."""
+    """Count the marked entries of the remainders of a vertex's neighbors, which are its triangles. Return their number.
+
+    `counts` counts each triangle at its third vertex, `closed` at the entry before the remainder, which is the edge
+    to the vertex itself.
+    """
     total = np.uint64(0)
     for at in range(first, last):
         low, hits = rests[at] >> _LEFT_BITS, 0

@@ -157,7 +157,11 @@ def _mark(
 
 @compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Count the triangles of the vertex with the list [low, high): tally[w] is 1 + those found at its edge to w."""
+    """Count the triangles of one vertex at their edges.
+
+    Its neighbors are ``heads[low:high]``. While they are counted, tally[w] is 1 more than the number of triangles at
+    the edge to w.
+    """
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
     for at in range(first, last):

@@ -51,7 +51,10 @@ class Start:
         return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the initial values if some of n vertices have their own. `check` raises if one of them is wrong."""
+        """Return the initial values of a field for which `given` has values of a few of the n vertices.
+
+        Return the default with these values, and the ids of their vertices. `check` raises an error for a wrong value.
+        """
         values, places = self._seeds
         if len(values) != len(given) + 1:
             assert self.value is not None

@@ -102,5 +102,5 @@ def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
 
 
 def _number(rank: Rank, key: Any, n: int) -> int:
-    """Return `number_edges` of the parts that this rank has kept."""
+    """Number the edges of the parts that this rank has kept (`number_edges`). Return the number of all vertices."""
     return number_edges(rank, key, rank.kept.pop(key), n)

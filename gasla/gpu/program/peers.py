@@ -464,7 +464,10 @@ class _Received(NamedTuple):
 
 
 def _received(run: Any, first: int, last: int, order: Any) -> _Received:
-    """Return what a rank sends, whose mirrors are `first` to `last` - 1 before vertices are numbered anew."""
+    """Return the ids at which this rank receives the values of another rank.
+
+    Before vertices were renumbered, the mirrors of that rank had the ids from `first` to `last` - 1.
+    """
     xp, numbering = run.xp, run.numbering
     if first == last or (numbering is None and not len(order)):
         return _Received(None, 0, first)
@@ -538,7 +541,7 @@ def meet(
 
 
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
-    """Keep the meeting of runs that have ended for another run."""
+    """Keep the `Meeting` of runs that have ended, whose buffers and numbering a later run of the same program uses."""
     if len(rounds := {run.rounds for run in runs}) == 1:
         (meeting.rounds,) = rounds
         runs[0].meetings.append(meeting)

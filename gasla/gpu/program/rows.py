@@ -324,7 +324,7 @@ def _source(source: str, indptr: Any, indices: Any) -> str:
 
 
 def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: bool = False) -> str:
-    """Return SOURCE or HUB_NEIGHBORS for offsets and ids of these types."""
+    """Return a CUDA source, such as SOURCE or HUB_NEIGHBORS, with the C++ types of offsets and ids filled in."""
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 

@@ -195,9 +195,9 @@ def are_usual(titles: Sequence[str]) -> bool:
 
 
 def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
-    """Return the positions of two columns with usual titles for the ends of edges.
+    """Return the positions of the two columns with usual titles for the ends of edges, such as "source" and "target".
 
-    ValueError if others are usual as well.
+    Raise ValueError if more than two columns have such titles.
     """
     pairs = _pairs(titles)
     own = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
@@ -207,9 +207,10 @@ def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of each two columns with usual titles for the ends of edges.
+    """Return the positions of all pairs of columns with usual titles for the ends of edges.
 
-    "tail" before "head" is left out: in a triple an edge leads from the head to the tail, elsewhere from the tail.
+    A column "tail" before "head" is no such pair: in a table of triples an edge leads from the head to the tail, in
+    other tables from the tail to the head.
     """
     places: dict[str, list[int]] = {}
     for place, title in enumerate(titles):

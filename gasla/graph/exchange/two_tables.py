@@ -138,9 +138,9 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
 
 
 def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
-    """Return the side that a table of vertices has ids of, and the title of their column.
+    """Return the side of the bipartite graph to which a table of vertices belongs, and the title of its column of ids.
 
-    `firsts` has a name of each side.
+    `firsts` are names of one vertex of each side, such as "userId 1" and "movieId 1".
     """
     sides = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
     return sides[0] if len(sides) == 1 else None

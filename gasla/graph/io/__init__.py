@@ -362,7 +362,7 @@ def convert(
 
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
-    """Return the edges of a file, in blocks if its format and its columns allow that, else its graph as well."""
+    """Return the edges of a file in blocks, and its graph if the file has to be read as a whole, else None."""
     blocks = _blocks(path, format, reading)
     if blocks is not None:
         return blocks, None

@@ -170,7 +170,11 @@ def _check_lengths(lightest: Any, paths: Any) -> None:
 def _check_next(
     lightest: Any, target: int, begin: tuple[int, ...], length: float, known: set[int], last: tuple[float, Any]
 ) -> None:
-    """Verify that no path with this beginning, and with an unknown next vertex, comes before the last one."""
+    """Verify that no shorter path is missing from the answer.
+
+    Missing paths are those that begin with `begin`, and go on to a vertex outside of `known`. None of them may come
+    before `last`, the last path of the answer.
+    """
     (src, dst), weight, n = lightest.coords, lightest.data, lightest.shape[0]
     free = ~(np.isin(src, begin) | np.isin(dst, begin))
     rest = distances_from(sparse(n, dst[free], src[free], weight[free]), target)

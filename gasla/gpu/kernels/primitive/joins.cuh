@@ -158,7 +158,8 @@ struct Search {
     }
     static __device__ __forceinline__ u64 mark_words(u64 n) { return (n + WARP - 1) / WARP; }
 
-    // Call visit(w, fits) by all lanes with what may fit for a join after `count` vertices.
+    // Call visit(w, fits) by all lanes for each vertex w of the shortest adjacency list that has all candidates for join j.
+    // `fits` says whether w extends the match of `count` vertices.
     template <class Visit> __device__ __forceinline__ void scan(const u32 j, const u32 count, Visit visit) {
         List list = this->list(JOINS[j].within.of[0]);
         u32 read = 0;
