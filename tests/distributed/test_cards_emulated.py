@@ -183,3 +183,31 @@ def test_lists_longer_than_what_is_mirrored_have_room(mirrored: Any) -> None:
     given: Any = {"active": [0, 100], "low": {0: 0.0, 100: 0.0}, "direction": "push", "compile": False}
     one, found = (gasla.run(Pair, g, **given) for g in (graph, over(graph, 3)))
     np.testing.assert_array_equal(found.low, one.low)
+
+
+def test_what_a_peer_has_not_told_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that is asked to stop while it waits takes no values: a peer may be storing them."""
+    launch, finish, memory = EmulatedPeerRun.launch, EmulatedPeerRun.finish, EmulatedPeerRun.memory
+    runs, memories = list[EmulatedPeerRun](), list[Any]()
+    monkeypatch.setattr(EmulatedPeerRun, "memory", lambda run, size: memories.append(memory(run, size)) or memories[-1])
+
+    def start(run: EmulatedPeerRun, until: int) -> None:
+        runs.append(run)
+        launch(run, until if len(runs) == 1 else 2)  # the second kernel does not meet the first one again
+
+    def wait(run: EmulatedPeerRun, progress: Any) -> None:
+        if run is runs[0]:
+            finish(runs[1], lambda _: None)
+            time.sleep(0.5)  # until the first one waits
+            memories[0][:1024].view(np.uint64)[[35, 99]] = 1  # in both notices of the second: one vertex is listed,
+            memories[0][1024:1536] = 0  # the first of those that are mirrored
+            memories[0][1536:] = 0x80  # its value is negative
+            raise KeyboardInterrupt
+        finish(run, progress)
+
+    monkeypatch.setattr(EmulatedPeerRun, "launch", start)
+    monkeypatch.setattr(EmulatedPeerRun, "finish", wait)
+    graph = gasla.Graph.from_edges([*range(39), *range(1, 40)], [*range(1, 40), *range(39)])
+    with pytest.raises(KeyboardInterrupt):
+        gasla.run(programs.Hops, over(graph, 2), active=[0], hops={0: 0}, compile=False)
+    assert (np.asarray(runs[0].state()["hops"]) >= 0).all()

@@ -56,6 +56,7 @@ PEER = np.dtype(  # gasla::Peer
 ALIGNMENT = 256  # bytes
 ENTRIES = 64  # in a buffer of values a multiple of these: a list in the memory of a bitmap has as many, or more
 WAIT = 60  # seconds for which a kernel waits for a peer (peers.cuh)
+UNKNOWN = -1  # active vertices of all GPUs, where the kernel has not heard of some (peers.cuh)
 ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
@@ -299,7 +300,7 @@ class PeerRun(Run):
         self._fresh, now = False, workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.everywhere, 1)
-        if not self.ended and self.iteration < self._arguments.limit:
+        if now.everywhere == UNKNOWN or (not self.ended and self.iteration < self._arguments.limit):
             raise TimeoutError(
                 f"the kernel waited {WAIT} s for that of another GPU, in superstep {self.iteration + 1}; expected all "
                 "GPUs to be free for this run: other work on one of them may have to end first"

@@ -17,6 +17,8 @@ namespace gasla {
 // among those that the peer mirrors are in a list of `listed` entries, some of which are ALL, and their values have the
 // order of the list; else `listed` is NOT_LISTED, and a bitmap says which are active.
 constexpr u64 NOT_LISTED = ~(u64)0;
+constexpr u64 ALONE = 2;  // in the counter STOPPED: a notice has not come, so what that GPU has stored here is not whole
+constexpr u64 UNKNOWN = ~(u64)0;  // number of active vertices: the run has failed (peers.py)
 template <class P> struct Notice {
     u64 round, active, stops, listed;
     typename P::Sums sums;
@@ -32,7 +34,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins
             barrier.wait();
         }
         meet();
-        if (!begins) take_in();
+        if (!begins && count_now(STOPPED) != ALONE) take_in();
         by_one_thread([&] {
             hear();
             if constexpr (P::SENDS_AT_ONCE) c.u.half = (now.round + 1) & 1;
@@ -147,7 +149,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::meet() {
         for (u32 i = 1; load_acquire_of_peer(&here->round) < now.round; ++i) {
             if (i % POLLS) continue;
             if (((volatile Page*)c.a.page)->stop != c.a.launch && nanoseconds() - began < WAIT) continue;
-            *counter(STOPPED) = 1;
+            *counter(STOPPED) = ALONE;
             break;
         }
     }
@@ -263,6 +265,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::hear() {
         if constexpr (P::AGGREGATES) sums = P::add_sums(sums, fresh(&here->sums));
     }
     s.stops = stops;
+    if (count_now(STOPPED) == ALONE) now.everywhere = UNKNOWN;
     if constexpr (P::AGGREGATES) {
         P::take_sums(c, sums);
         s.sums[0] = sums;
