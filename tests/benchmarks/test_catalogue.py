@@ -61,6 +61,7 @@ def run(folder: Path, *more: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_functions_are_measured_on_four_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run(tmp_path)
     measured = [(cell["graph"], cell["algorithm"]) for cell in found["cells"]]
