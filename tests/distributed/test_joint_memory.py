@@ -2,6 +2,9 @@
 
 import gc
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 
 from gasla.gpu.runtime import joint_memory
 
-pytestmark = pytest.mark.gpu
+needs_gpu = pytest.mark.gpu
 
 
 @pytest.fixture
@@ -20,6 +23,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     return held
 
 
+@needs_gpu
 def test_pieces_are_one_array(held: Counter[int]) -> None:
     counts = [1, 3_000_000, 0, 2_000_000]
     seen: Any = joint_memory.spread_array(counts, [0] * 4, np.int32)
@@ -33,6 +37,7 @@ def test_pieces_are_one_array(held: Counter[int]) -> None:
     assert held[0] == 0
 
 
+@needs_gpu
 def test_large_arrays_are_spread_in_a_context(held: Counter[int]) -> None:
     cupy = pytest.importorskip("cupy")
     with joint_memory.spreading([0, 0], 8 << 20):
@@ -45,7 +50,51 @@ def test_large_arrays_are_spread_in_a_context(held: Counter[int]) -> None:
     assert held[0] == after
 
 
+@needs_gpu
 def test_memory_that_is_not_there_is_refused(held: Counter[int]) -> None:
     with pytest.raises(MemoryError, match=r"card 0 has [\d,]+ bytes left for an array over several; expected"):
         joint_memory.spread_array([1 << 44], [0], np.int64)
     assert held[0] == 0
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the calls of a driver that is not there, and of CuPy's pool, which has all memory until it frees some."""
+    made = list[str]()
+
+    def call(name: str, *_: Any) -> None:
+        made.append(name)
+        if name == "cuMemCreate" and not any(one.startswith("free") for one in made):
+            raise MemoryError
+
+    @contextmanager
+    def device(card: int) -> Iterator[None]:
+        here.card = card
+        yield
+
+    here = SimpleNamespace(card=0)
+    cuda = SimpleNamespace(
+        Device=device, runtime=SimpleNamespace(deviceSynchronize=lambda: made.append(f"wait for {here.card}"))
+    )
+    pool = SimpleNamespace(free_all_blocks=lambda: made.append(f"free blocks of {here.card}"))
+    cupy = SimpleNamespace(cuda=cuda, get_default_memory_pool=lambda: pool)
+    monkeypatch.setattr(joint_memory, "_call", call)
+    monkeypatch.setattr(joint_memory, "require_gpu", lambda: cupy)
+    return made
+
+
+def test_memory_that_a_pool_holds_is_taken(held: Counter[int], calls: list[str]) -> None:
+    joint = joint_memory._Joint([joint_memory.UNIT] * 2, [0, 1])
+    assert calls.count("cuMemCreate") == 3 and "free blocks of 0" in calls
+    assert held == {0: joint_memory.UNIT, 1: joint_memory.UNIT}
+    del joint
+    assert not any(held.values())
+
+
+def test_nothing_is_freed_while_kernels_may_wait_for_others(held: Counter[int], calls: list[str]) -> None:
+    joint = joint_memory._Joint([joint_memory.UNIT] * 2, [0, 1])
+    with joint_memory.freeing_later():
+        del joint
+        assert "wait for 0" not in calls and sum(held.values()) == 2 * joint_memory.UNIT
+    assert calls[-5:] == ["wait for 0", "wait for 1", "cuMemUnmap", "cuMemUnmap", "cuMemAddressFree"]
+    assert not any(held.values())

@@ -244,6 +244,10 @@ class CardsRun:
         """Run supersteps until iteration `until` or the end of the run."""
         if self._meeting is None:
             raise RuntimeError("this run has failed before; expected another run to be begun in its place")
+        with peers().joint_memory.freeing_later():
+            self._advance(until)
+
+    def _advance(self, until: int) -> None:
         try:
             limits = self._group.told(self.iteration, until)
             if limits.count(limits[0]) < len(limits):

@@ -24,6 +24,7 @@ PINNED, DEVICE, READ_WRITE = 1, 1, 3  # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LO
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 _held = Counter[int]()  # bytes of such memory, by GPU
 _counting = threading.Lock()
+_here = threading.local()  # `later`: what this thread frees later
 
 
 class _Location(ctypes.Structure):
@@ -86,7 +87,14 @@ class _Joint:
     def _map(self, address: int, size: int, card: int) -> None:
         handle = ctypes.c_uint64()
         wanted = _Properties(PINNED, 0, _Location(DEVICE, card))
-        _call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), _ZERO)
+        arguments = ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), _ZERO
+        try:
+            _call("cuMemCreate", *arguments)
+        except MemoryError:
+            cupy: Any = require_gpu()
+            with cupy.cuda.Device(card):
+                cupy.get_default_memory_pool().free_all_blocks()  # `room` counts them
+            _call("cuMemCreate", *arguments)
         try:
             _call("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(0), handle, _ZERO)
         finally:
@@ -103,8 +111,25 @@ class _Joint:
 _ZERO = ctypes.c_uint64(0)
 
 
+@contextmanager
+def freeing_later() -> Iterator[None]:
+    """Free nothing in this thread before the end: to free is to wait for kernels, which may wait for one to come."""
+    before = getattr(_here, "later", None)
+    later: list[tuple[int, int, Sequence[tuple[int, int, int]]]] = []
+    _here.later = later
+    try:
+        yield
+    finally:
+        _here.later = before
+        for one in later:
+            _free(*one)
+
+
 def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]]) -> None:
     """Free a range after the kernels that may use it."""
+    if (later := getattr(_here, "later", None)) is not None:
+        later.append((address, size, mapped))
+        return
     with suppress(Exception):
         cuda = require_gpu().cuda
         for card in sorted({card for _, _, card in mapped}):
