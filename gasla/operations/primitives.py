@@ -580,8 +580,9 @@ def count_common_neighbors(
     -----
     The forward algorithm: T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
 
-    On the CPU, counts per edge of a graph oriented by degree take 2 bytes per stored edge and 4 per vertex for each of
-    up to 8 threads, twice as much with int64 ids. On a GPU they take 8 bytes per stored edge, 4 if oriented by id.
+    On the CPU, counts per edge of a graph oriented by degree take 2 bytes per stored edge for each of up to 8 threads,
+    and 4 per vertex for each thread, twice as much with int64 ids. On a GPU they take 8 bytes per stored edge, 4 if
+    oriented by id.
 
     Examples
     --------
@@ -645,7 +646,7 @@ def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
     Notes
     -----
     Weights are rounded to multiples of one unit, and summed as integers, so the sums are the same for any number of
-    threads. Takes 4 bytes per stored edge and 8 per vertex for each of up to 8 threads.
+    threads. Takes 4 bytes per stored edge for each of up to 8 threads, and 8 per vertex for each thread.
 
     Examples
     --------
