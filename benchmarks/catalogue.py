@@ -38,6 +38,7 @@ from gasla.bench.reports import table
 from gasla.bench.reports.report import Report
 from gasla.bench.reports.table import milliseconds
 from gasla.cli.bench import names
+from gasla.names import meant
 from gasla.rows import rows
 
 FUNCTIONS = Path(__file__).resolve().parents[1] / "docs" / "functions.md"
@@ -46,6 +47,7 @@ YARDSTICK = "connected_components"
 NO_FLOOR = 1e-7  # seconds; lower floors are of functions that may look at a few edges only
 LONG = 20  # times as long as the yardstick; longer calls need a reason
 ROUNDS, BUDGET, LIMIT = 5, 0.3, 10.0
+COLUMNS = "device", "graph", "function", "specialist", "ms", "command"  # of a file of specialists
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,26 @@ def measured(
         return Cell(graph.name, graph.device, function.task, cells.GASLA, [], {cells.GASLA: Entry(note, [])})
 
 
+def refused(options: Any) -> str:
+    """Return what is wrong with the options, which would show only after hours, or leave the tables empty."""
+    known = [each.name for each in functions()]
+    if unknown := [name for name in options.functions or () if name not in known]:
+        return f"--functions: {FUNCTIONS.name} has no {unknown[0]!r}{meant(unknown[0], known)}"
+    if unknown := [shape for shape in options.shapes if shape not in SHAPES]:
+        return f"--shapes: there is no shape {unknown[0]!r}; expected some of {', '.join(SHAPES)}"
+    if "grid" in options.shapes and options.scale % 2:
+        return f"--scale {options.scale}: a square grid needs an even one; leave the grid out of --shapes"
+    if options.specialists is not None:
+        try:
+            with open(options.specialists, encoding="utf-8", newline="") as file:
+                columns = csv.DictReader(file).fieldnames or ()
+        except OSError as error:
+            return f"--specialists: {error}"
+        if missing := [name for name in COLUMNS if name not in columns]:
+            return f"--specialists: {options.specialists} has no column {missing[0]!r}; expected {','.join(COLUMNS)}"
+    return ""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, and measure. Returns 1 if an answer was wrong or a function failed."""
     parser = command(__doc__, "device", "graphs_module", "commit", "json", rounds=ROUNDS, budget=BUDGET)
@@ -146,6 +168,8 @@ def main(arguments: list[str] | None = None) -> int:
     add("--limit", type=float, default=LIMIT, help="seconds after which a function is given up (%(default)s)")
     add("--unverified", action="store_true", help="don't verify answers, which takes longer than finding them")
     script = Script(parser, arguments)
+    if wrong_input := refused(script.options):
+        parser.error(wrong_input)
     options, limits = script.options, ceilings.measure(script.device)
     report, others = Report.begin(limits, options.commit), list[dict[str, Any]]()
     settings = cells.Settings(options.rounds, options.budget, limits, verified=not options.unverified)

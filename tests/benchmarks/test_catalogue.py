@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,25 @@ def test_specialists_are_read_and_run(tmp_path: Path) -> None:
         catalogue.run("echo nothing", rivals)
     with pytest.raises(RuntimeError, match="returned 1"):
         catalogue.run("sh -c 'echo 1; exit 1'", rivals)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--functions", "bfs,components"], "functions.md has no 'components'"),
+        (["--shapes", "rmat,gird"], "there is no shape 'gird'; expected some of rmat, urand, rgg, grid"),
+        (["--scale", "9"], "--scale 9: a square grid needs an even one"),
+        (["--specialists", "nowhere.csv"], "--specialists: .*nowhere.csv"),
+        (["--specialists", __file__], "has no column 'device'; expected device,graph,function,specialist,ms,command"),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_is_measured(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ceilings, "measure", None)
+    with pytest.raises(SystemExit):
+        catalogue.main(arguments)
+    assert re.search(said, capsys.readouterr().err)
 
 
 def test_what_fails_or_takes_too_long_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
