@@ -610,8 +610,8 @@ def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
     """Find a maximal matching of heavy edges.
 
     A whole algorithm, and built-in kernels of the CPU engine. `gasla.maximal_matching` calls it for graphs in host
-    memory. By weight, vertices propose to each other, on all threads. Otherwise edges are sorted, degree by degree, and
-    matched one by one, on one thread.
+    memory, except large ones without weights and hubs. By weight, vertices propose to each other, on all threads.
+    Otherwise edges are sorted, degree by degree, and matched one by one, on one thread.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def greedy_color(
 
     Notes
     -----
-    Needs 16 to 24 bytes per vertex besides the result, and one thread of a CPU. Over ranks it needs 44 bytes, and as
+    Needs up to 40 bytes per vertex besides the result, and one thread of a CPU. Over ranks it needs 44 bytes, and as
     many iterations as there are vertices on the longest path that descends in the order, on random graphs a small
     multiple of the number of colors.
 

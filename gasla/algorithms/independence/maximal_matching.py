@@ -127,9 +127,10 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     Stored zeros are edges, of weight 0. Edges of negative weight are matched last. On a GPU and over ranks, needs 9
     bytes per vertex besides the result. After 64 rounds, as for a path of increasing weights, the remaining edges are
     sorted and matched one by one on the CPU, which takes about 100 bytes and a microsecond per remaining edge. In host
-    memory there are no rounds. With weights, that takes 14 to 26 bytes per vertex, at most 8 per edge, and an
-    undirected copy of a directed graph; without, one thread, 5 to 9 bytes per vertex, and up to 16 bytes per edge if
-    all vertices have nearly the same degree.
+    memory there are rounds only without weights, in large graphs without hubs, and they take up to 30 bytes per vertex.
+    Otherwise weights take 14 to 26 bytes per vertex, at most 8 per edge, and an undirected copy of a directed graph;
+    without them, one thread takes 5 to 9 bytes per vertex, and up to 16 bytes per edge if all vertices have nearly the
+    same degree.
 
     References
     ----------
