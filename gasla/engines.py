@@ -253,13 +253,13 @@ class Primitives(Protocol):
         """Return the engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool, share: Share = WHOLE) -> tuple[Any, Any]:
-        """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists).
+        """Count triangles, and on request the triangles at each vertex. A whole algorithm (forward lists).
 
         Each triangle is in one share of the work. Shares of the same lists can be counted by several engines.
         """
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
-        """Count triangles, and those at each stored edge, in the order of the input."""
+        """Count triangles, and the triangles at each stored edge, in the order of the input."""
 
     def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
         """Give each vertex of color -1 the least one that no neighbor before it in the order has, in place."""

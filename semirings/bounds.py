@@ -37,7 +37,7 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
 
 
 def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
-    """Return the bounds of one node, from those of its arguments."""
+    """Return the bounds of one node, from the bounds of its arguments."""
     whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
     limits = whole
     if e.op == "constant" and e.payload == e.payload:

@@ -150,7 +150,7 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
 
 
 def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check a monoid's laws, if its operator is closed in the type. Of a product, check those of each item."""
+    """Check a monoid's laws, if its operator is closed in the type. Of a product, check the laws of each item."""
     if isinstance(monoid, Product):
         return _try_items(monoid, kind, given, report)
     sample = _unpack(_values(kind, False))

@@ -492,7 +492,7 @@ def _join(value: Expr) -> Callable[[Any, Any], Any]:
 
 
 def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
-    """Return the scalars of a value, paired with those of a constant of its type."""
+    """Return the scalars of a value, paired with the scalars of a constant of its type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 

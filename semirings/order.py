@@ -144,7 +144,7 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _one_way(ways: list[str]) -> str:
-    """Return the common direction of several arguments, if those that depend on the symbols agree."""
+    """Return the common direction of the arguments that depend on the symbols, if they agree."""
     known = set(ways) - {FREE}
     return known.pop() if len(known) == 1 else UNKNOWN
 

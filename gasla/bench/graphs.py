@@ -112,7 +112,7 @@ class BenchmarkGraph:
 
     @cached_property
     def places(self) -> Any:
-        """A pseudorandom location of every eighth vertex, NaN of the others."""
+        """A pseudorandom location of every eighth vertex, NaN for all other vertices."""
         xp = array_module(self.matrix.data)
         ids = xp.arange(self.graph.n)
         places = xp.stack([ids * 7919 % 1009, ids * 104_729 % 1013], axis=1).astype(np.float64)

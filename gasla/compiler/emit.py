@@ -57,7 +57,7 @@ class Value:
 
     @property
     def typed(self) -> str:
-        """The leaves as operands of an instruction, each with its type."""
+        """The scalars of a value as operands of an LLVM instruction, each with its type."""
         return ", ".join(f"{leaf.ir} {name}" for leaf, name in zip(self.type.leaves, self.names))
 
 
@@ -517,7 +517,7 @@ class Emitter:
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
-        """Return from the function, also where it has others inlined."""
+        """Emit a return from the function, also within a function that is inlined into it."""
         if value == Known(None):
             kind, text = NONE, "ret void"
         else:

@@ -26,9 +26,9 @@ FUNCTIONS = {  # by `sys.platform`; LLVM makes one call of a sine and a cosine o
     # Likewise. `__chkstk` touches the pages of a large stack frame.
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
-GLIBC = 2, 17  # the oldest that has all functions of the row for Linux: what wheels for Linux are tagged with
+GLIBC = 2, 17  # oldest glibc with all functions of the row for Linux; the tag of wheels for Linux names it
 LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}  # where the process can't be asked for its functions
-OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # under which libraries have them
+OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # names of these functions in the libraries
 CURRENT = sys.platform
 
 
@@ -38,5 +38,5 @@ def has(name: str) -> bool:
 
 
 def functions(platform: str) -> set[str]:
-    """Return the functions that code for a system may call. A system without a row has those of POSIX."""
+    """Return the functions that code for a system may call. A system without a row in the table has POSIX's."""
     return FUNCTIONS.get(platform, POSIX)

@@ -238,7 +238,7 @@ def _heat(places: Places) -> Any:
 
 
 def _dots(axes: Any, places: Places, joined: Array) -> None:
-    """Draw a dot with a halo for each place with a connection, and a tiny dot for all others."""
+    """Draw a dot with a halo for each place with a connection, and a tiny dot for each place without one."""
     x, y = project(places.longitude, places.latitude)
     axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
     order = np.flatnonzero(joined)[np.argsort(places.size[joined])]

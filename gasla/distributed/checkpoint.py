@@ -131,7 +131,7 @@ class Saver(NamedTuple):
                     shutil.rmtree(other)
 
     def restore(self, run: Any) -> None:
-        """Restore the saved state, if it is that of this run."""
+        """Restore the saved state, if this run has saved it."""
         current = Path(self.path, _CURRENT)
         said: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
         version = said.get("version", VERSION)

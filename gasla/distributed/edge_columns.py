@@ -246,7 +246,7 @@ def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
 
 
 def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """Return the values of some edges, by their numbers. Each rank looks up those that it holds."""
+    """Return the values of some edges, by their numbers. Each rank looks up the edges that it holds."""
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)

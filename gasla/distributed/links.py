@@ -156,7 +156,7 @@ def _shared_card(communicator: Communicator) -> str:
 
 
 def host_key() -> bytes:
-    """Return the same for processes of one host that see each other, and for no others."""
+    """Return a key that only processes of one host that see each other have in common."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

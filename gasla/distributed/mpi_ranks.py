@@ -196,7 +196,7 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
 
 
 def card_of(comm: Any) -> int:
-    """Return the GPU of this process: that of its number among the processes of its host (collective)."""
+    """Return the GPU of this process: its number among the processes of its host is the GPU's number (collective)."""
     there = comm.Split_type(mpi().COMM_TYPE_SHARED)
     number = int(there.rank)
     there.Free()

@@ -224,7 +224,7 @@ class Processes:
         return unused
 
     def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
-        """Exchange handles, and map the memory of the others. Return it, and what goes wrong."""
+        """Exchange handles, and map the memory of all other ranks. Return the addresses, and an error, if any."""
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
@@ -265,7 +265,7 @@ class Processes:
             time.sleep(0.01)
 
     def fail(self, number: int, superstep: int) -> None:
-        """Make the other processes stop the kernels of a meeting, which wait for that of this one."""
+        """Stop the kernels of other processes that wait at a meeting for the kernel of this process."""
         self._communicator.superstep = superstep
         with suppress(Exception):  # what had failed before is raised
             self._communicator.warn(number)

@@ -196,7 +196,7 @@ class Shared(Graph):
         return array_module(self.lists.any_ids).concatenate(self._parts(_map_here, function, items))
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
-        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU: first each GPU those of its items."""
+        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU. Each GPU first adds up the terms of its items."""
         if len(items) < 2 or not self._has_copies():
             return functools.reduce(operator.add, function(self.whole, items))
         return functools.reduce(operator.iadd, self._parts(_sum_here, function, list(items)))

@@ -87,7 +87,7 @@ class ThreadCommunicator(Rounds):
 
 @contextmanager
 def _driving(card: int | None) -> Iterator[None]:
-    """Make a GPU the current one of this thread, while other threads drive others."""
+    """Make a GPU the current one of this thread, while other threads drive other GPUs."""
     if card is None:
         yield
     else:

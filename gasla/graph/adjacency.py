@@ -124,14 +124,14 @@ class Adjacency:
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
-        """Permute edge values from the order of the input to that of the lists.
+        """Permute edge values from the order of the input to the order of the adjacency lists.
 
         If both are equal, return `values` itself.
         """
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
     def by_edge(self, values: Array) -> Array:
-        """Permute edge values from the order of the lists to that of the input.
+        """Permute edge values from the order of the adjacency lists to the order of the input.
 
         If both are equal, return `values` itself.
         """

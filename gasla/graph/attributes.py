@@ -79,7 +79,7 @@ class Attributes:
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
-        """Return numbers of the type of a column, as dates if those of the column are dates."""
+        """Return numbers of the type of a column, as dates if the column has dates."""
         return numbers if (kind := self.time_types.get(name)) is None else TimeColumn(numbers, kind)
 
     def __repr__(self) -> str:

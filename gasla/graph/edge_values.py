@@ -139,7 +139,7 @@ class Values:
 
     @_noted
     def by_in(self) -> Array | None:
-        """Return the values in the order of `in_`. If it is that of `out`, return the array of `by_out`."""
+        """Return the values in the order of `in_`. If `out` has the same order, return the array of `by_out`."""
         if self.lists.columns is not None:  # the columns were given, so `out` need not be built
             return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:

@@ -281,7 +281,7 @@ def _matrix(A: Any) -> Any:
 
 
 def _vertices(scale: int, edge_factor: int, smallest: int = 1) -> int:
-    """Return the number of vertices, if there is memory for as many edges of each, which are drawn."""
+    """Return the number of vertices, if there is memory for the given number of drawn edges for each vertex."""
     if not smallest <= scale <= 31:
         raise ValueError(f"scale is {scale}; expected {smallest} to 31, for 2**scale vertices")
     require_room("the graph has", (1 + edge_factor) << scale, BYTES, "cpu", "a smaller scale, or a smaller edge_factor")
@@ -348,7 +348,7 @@ def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
 
 
 def _grid_pairs(side: int) -> Pairs:
-    """Yield the edges to the right, then those downwards, that are not removed."""
+    """Yield the edges to the right, then the edges downwards, without the removed ones."""
     cut = np.uint64(int(0.1 * 2**32))
     width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
     for v in _counters(side * side):

@@ -1019,7 +1019,7 @@ class Graph(Whole):
 
     @property
     def in_values(self) -> Array | None:
-        """Values in the order of `in_`. If it is that of `out`, this is the array of `out_values`."""
+        """Values in the order of `in_`. If `out` has the same order, this is the array of `out_values`."""
         self.valued.handed_out()
         return self.valued.by_in
 

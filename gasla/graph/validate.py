@@ -268,7 +268,7 @@ def same_device(**arrays: Any) -> Device:
 
 
 def check_offsets(indptr: Array, n: int, m: int) -> None:
-    """Raise ValueError unless the offsets are those of `n` lists with `m` entries in total."""
+    """Raise ValueError unless the offsets belong to `n` lists with `m` entries in total."""
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
     if first := int(indptr[0]):

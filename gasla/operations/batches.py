@@ -99,7 +99,7 @@ class Plain:
         return PLAIN, self.graph, 0, _ends(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that samples, whose times are one for each of so many rows."""
+        """Return the function that draws samples. Its times are one for each row."""
         sampler = sampler_of(self.graph, rows, 0, **options)
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
@@ -142,7 +142,7 @@ class Typed:
         return name, relation, first_target, _ends(edges, relation, kinds, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that samples, whose times are one for each of so many rows."""
+        """Return the function that draws samples. Its times are one for each row."""
         sampler = TypedSampler(self.graph, self.k, rows, 0, options)
         none = typed_ids(self.graph, {})
         return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)

@@ -265,7 +265,7 @@ class Negatives:
 
 
 class Pairs:
-    """Numbers for all pairs of different vertices, row by row. If undirected, only those with i < j have one."""
+    """Numbers for all pairs of different vertices, row by row. If undirected, only pairs with i < j have a number."""
 
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
@@ -281,7 +281,7 @@ class Pairs:
         return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of these vertices, without those of a vertex with itself."""
+        """Return the numbers of the pairs of these vertices. A pair of a vertex with itself has none."""
         xp: Any = array_module(i)
         if self.kind:
             i, j = xp.maximum(i, j), xp.minimum(i, j)
@@ -363,7 +363,7 @@ class PairsByTarget:
         return self.by_row.row_of(j[places]), places
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of these vertices, without those of a vertex with itself."""
+        """Return the numbers of the pairs of these vertices. A pair of a vertex with itself has none."""
         return self.by_row.numbers(j, i)
 
     def of(self, numbers: Array) -> Array:

@@ -758,7 +758,7 @@ def _check_forest(parents: Any) -> None:
 
 
 def _check_like(values: Array, numbers: Array) -> None:
-    """Refuse an array that is not as those of trees are."""
+    """Refuse an array that differs in type, shape or device from the arrays of a forest."""
     described, expected = (f"{array.dtype}{array.shape} on the {device_of(array)}" for array in (values, numbers))
     if described != expected:
         raise ValueError(f"an array is {described}; expected {expected}, as the arrays of the trees")

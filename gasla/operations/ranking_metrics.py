@@ -28,7 +28,7 @@ class RankingMetrics(NamedTuple):
 
 
 def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None = None) -> RankingMetrics:
-    """Measure ranked vertices beside the edges that were to be predicted.
+    """Measure how well ranked vertices predict given edges.
 
     Parameters
     ----------

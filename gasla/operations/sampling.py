@@ -440,7 +440,7 @@ class Numbering:
         return (keys - roots * self.size).astype(self.dtype), roots
 
     def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
-        """Number the vertices of a layer, as keys of each drawing. The new ones are the next to draw."""
+        """Number the vertices of a layer, which `groups` has by drawing. The next layer draws for the new vertices."""
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
         if not any(map(len, groups)):

@@ -49,7 +49,7 @@ class VertexField:
 
 @dataclass(frozen=True)
 class EdgeField:
-    """A value of every edge. Without `init` it is read-only: the matrix's value, or that of an edge attribute."""
+    """A value of every edge. Without `init` it is read-only: the matrix's value, or an edge attribute."""
 
     type: Any
     init: Any = None

@@ -231,7 +231,7 @@ class Plan:
 
     @property
     def is_active_by_change(self) -> bool:
-        """Whether the active vertices are exactly those that `apply` changed."""
+        """Whether a vertex is active exactly if `apply` changed it."""
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:

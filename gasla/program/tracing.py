@@ -309,7 +309,7 @@ class Tracer:
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _check_together(self) -> None:
-        """Check that each function has those that it needs, and none that it excludes."""
+        """Check that each function has the functions that it needs, and no function that it excludes."""
         where, own = self.program.__name__, {name for name in HOOKS if getattr(self.program, name, None) is not None}
         for name in (name for name in HOOKS if name in own):
             for other, why in HOOKS[name].needs.items():

@@ -89,7 +89,7 @@ class Peeling:
         self.gone = np.zeros(simple.shape[0], bool)
 
     def peel(self, some: Array, most: int) -> None:
-        """Remove those of some vertices that have at most `most` remaining neighbors, repeatedly."""
+        """Remove vertices that have at most `most` remaining neighbors, repeatedly."""
         may_go = np.zeros(len(self.gone), bool)
         may_go[some] = True
         front = some[self.left[some] <= most]

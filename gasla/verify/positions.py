@@ -114,7 +114,7 @@ def _steps(simple: Any, known: Array) -> Array:
 
 
 def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
-    """Return whether another place has a smaller sum of distances to the others.
+    """Return whether another place has a smaller sum of distances to the neighbors.
 
     On the sphere, only near places are tried.
     """

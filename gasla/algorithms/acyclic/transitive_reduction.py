@@ -15,7 +15,7 @@ from gasla.rows import Row, edge_values
 
 
 def transitive_reduction(graph: Any) -> np.ndarray:
-    """Find the transitive reduction of an acyclic graph: the fewest edges by which every vertex reaches as much.
+    """Find the transitive reduction of an acyclic graph: the fewest edges that keep every reachable pair of vertices.
 
     Parameters
     ----------

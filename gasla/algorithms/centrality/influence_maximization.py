@@ -22,14 +22,14 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row, Task
 
 Array = Any  # NumPy's or CuPy's
-FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, which tells their mean size, and then
-TOGETHER = 1 << 18  # entries of sets that grow together, about, if there are several
+FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, to learn their mean size, and later
+TOGETHER = 1 << 18  # entries that several sets that grow together have, about
 LEAST_EPSILON = 1e-6  # ten billion times as many samples as by default are more than any machine holds
 ENTRY = 64  # bytes for a vertex of a set of either sample, with both orders of the sets, or for a kept edge in a search
 
 
 class InfluenceResult(NamedTuple):
-    """The chosen vertices, how many vertices they reach, and at least how much of what the best would."""
+    """The chosen vertices, how many vertices they reach, and a lower bound of its ratio to the largest possible number."""
 
     seeds: Array
     spread: float
@@ -161,7 +161,7 @@ class Sets:
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
-        """Raise MemoryError if so many entries of both samples, and edges, exceed the memory."""
+        """Raise MemoryError if the entries of both samples, and the edges, exceed the memory."""
         advice = "lower probabilities, or larger epsilon"
         require_room("the samples have", entries, ENTRY, self.graph.device, advice)
 
@@ -190,7 +190,7 @@ class Sets:
         return reached
 
     def _kept(self, total: int) -> Array:
-        """Return which of so many edges are kept if each has the largest probability, by the gaps between them."""
+        """Return which edges are kept if each has the largest probability, by drawing the gaps between kept edges."""
         xp, chance = self.xp, self.largest
         if chance in (0.0, 1.0):
             return xp.arange(total if chance else 0)

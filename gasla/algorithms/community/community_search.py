@@ -217,7 +217,7 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
 
 
 def _merged(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
-    """Return levels, of whose last one communities below the minimum size have joined others."""
+    """Return levels. In the last one, communities below the minimum size have joined neighboring communities."""
     partitions = iterated(search, start, seed, iterations)
     while least > 1:
         roots = _joined(search, partitions[-1], least)

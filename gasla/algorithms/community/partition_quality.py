@@ -15,7 +15,7 @@ from gasla.rows import Command, Row
 
 
 class PartitionQuality(NamedTuple):
-    """Two fractions of a graph that a partition places well."""
+    """Coverage: the share of edges within communities. Performance: the share of pairs that agree with the communities."""
 
     coverage: float
     performance: float

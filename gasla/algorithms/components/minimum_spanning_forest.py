@@ -146,7 +146,7 @@ class Climb(RootProgram):
 
 
 class Follow(VertexProgram):
-    """root(v) = root(root(v)) for every vertex, once the roots have found theirs."""
+    """root(v) = root(root(v)) for every vertex, once every root knows the root that it joins."""
 
     root = vertex(ID, missing=-1)
     everyone = True

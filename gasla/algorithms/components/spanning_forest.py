@@ -139,7 +139,7 @@ class Forest:
         return self.trees.numbers
 
     def leaves_subtree(self, of: Array | None = None) -> Array:
-        """Return whether a non-tree edge leads from each vertex's subtree to outside of it, or of that of `of[v]`."""
+        """Return whether a non-tree edge leaves each vertex's subtree, or the subtree of vertex `of[v]`."""
         first, size = self.trees.numbers, self.trees.sizes
         if of is not None:
             first, size = first[of], size[of]

@@ -195,7 +195,7 @@ def _largest(values: Any, bounds: Any = None) -> int:
 
 
 def _where_sums_overflow(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
-    """Replace means whose sums of finite features overflowed by those of scaled features."""
+    """Recompute means whose sums of finite features overflowed, from scaled features."""
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means

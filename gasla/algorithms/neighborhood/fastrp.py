@@ -34,7 +34,7 @@ def fastrp(
     weighted: bool = True,
     seed: int = 0,
 ) -> Any:
-    """Embed vertices by fast random projection (FastRP): those with similar neighborhoods get similar rows.
+    """Embed vertices by fast random projection (FastRP): vertices with similar neighborhoods get similar rows.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ EACH = 40  # bytes for an edge of the line graph while it is made
 
 
 def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
-    """Make the line graph: a vertex for each edge, and an edge from each to those that begin where it ends.
+    """Make the line graph: a vertex for each edge, and an edge from e to f if f begins where e ends.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
 
 
 def _of_common_ends(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the first edges between their ends, and the lists of those that have an end in common with each.
+    """Return the first edge of each pair of ends, and for each the list of edges that share an end with it.
 
     Two different edges among them have at most one end in common, so nothing is listed twice.
     """

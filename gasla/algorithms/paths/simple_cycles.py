@@ -147,7 +147,7 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
 
 
 def _loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
-    """Return the vertices with a self loop, or that of a given vertex."""
+    """Return the vertices with a self loop, or only the given vertex if it has one."""
     if not graph.has_self_loops:
         return _no_loops(graph)
     src, dst = graph.edges()

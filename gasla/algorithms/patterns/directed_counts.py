@@ -46,7 +46,7 @@ def _edges(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 
 def _of_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
-    """Return the number of matches of a pattern of three vertices: those within each type of triads."""
+    """Return the number of matches of a pattern of three vertices within each type of triads."""
     triads = {name: Pattern(3, edges, directed=True) for name, edges in TRIADS.items()}
     return sum(
         pattern.copies_in(triad) * census[name]
@@ -77,7 +77,7 @@ def _adjacent_pairs(edges: Edges) -> int:
 
 
 class _Graphs:
-    """The edges of a graph as lists: forward, backward, and those that lead both ways."""
+    """The edges of a graph as adjacency lists: forward, backward, and the edges that lead both ways."""
 
     def __init__(self, simple: Graph) -> None:
         self.by_kind = {"out": simple, "in": simple.reversed(), "both": Dyads.of(simple).mutual}

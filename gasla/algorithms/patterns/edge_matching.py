@@ -217,7 +217,7 @@ class EdgeMatching:
         return keep
 
     def _holds(self, one: Between, columns: Array, which: Array, new: Array, steps: Sequence[_Step]) -> Array:
-        """Return whether a condition between new edges and those of some matches holds."""
+        """Return whether a condition between new edges and edges of some matches holds."""
         numbers = [step.edge for step in steps]
         records = []
         for pair in one[:2]:
@@ -270,7 +270,7 @@ class EdgeMatching:
         return steps, order
 
     def _decided(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
-        """Return the conditions between an edge and those before."""
+        """Return the conditions between an edge and the edges before it in the pattern."""
         pairs = {*before, pair}
         return tuple(one for one in self.between if pair in one[:2] and {*one[:2]} <= pairs)
 

@@ -226,7 +226,7 @@ class _Candidates:
 
 
 def _fit(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
-    """Return whether a vertex has the edges to matched vertices that the other one has, no more, and as many loops."""
+    """Return whether two vertices have the same edges to matched vertices, and the same number of loops."""
     matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
     some = far[w]
     if near[v][v] != some[w] or any(some[x] != count for x, count in matched):

@@ -112,7 +112,7 @@ class Matching:
         return None
 
     def _maps_of(self, pattern: Pattern, induced: bool) -> int:
-        """Return the number of maps of a pattern to the graph: that of matches times that of automorphisms."""
+        """Return the number of maps of a pattern to the graph: matches times automorphisms."""
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
@@ -293,7 +293,7 @@ def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence
 
 
 def _steps(sides: Sides, kinds: Array | None, columns: Array, join: Join) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield some of the matches, and which of them the next vertices that fit extend."""
+    """Extend matches by one vertex. Yield some of them, which of these are extended, and the new vertices."""
     xp = array_module(columns)
     for chosen, (a, b) in _lists(sides, columns, join):
         graph, src, dst = sides[a.relation][a.backward], chosen[a.place], chosen[b.place]
@@ -390,7 +390,7 @@ def _smallest(columns: Array, pattern: Pattern) -> Array:
     """Replace each match by the smallest of its images under automorphisms."""
     xp, group = array_module(columns), pattern.automorphisms
     for vertex in range(pattern.size):
-        # one automorphism per vertex that can move here while those before stay fixed
+        # for each vertex that can take this place, one automorphism that keeps all earlier vertices fixed
         choices = {a[vertex]: a for a in group}
         best, smallest = columns[vertex], columns
         for other, a in choices.items():

@@ -85,7 +85,7 @@ class Pattern:
         return list(self.isomorphisms(self))
 
     def isomorphisms(self, other: "Pattern") -> Iterator[tuple[int, ...]]:
-        """Yield the maps to another pattern of as many vertices that preserve edges, labels and relations."""
+        """Yield the maps to another pattern of the same size that preserve edges, labels and relations."""
         if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
             yield from self._continued(other, ())
 
@@ -140,11 +140,11 @@ class Pattern:
         return frozenset((places[u], places[v]) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
-        """Return the number of copies of this pattern in another one with as many vertices."""
+        """Return the number of copies of this pattern in another pattern of the same size."""
         return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
 
     def larger(self) -> "list[Pattern]":
-        """Return the undirected patterns with as many vertices and more edges, one per isomorphism class."""
+        """Return the undirected patterns with the same number of vertices and more edges, one per isomorphism class."""
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
         added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
         more = (Pattern(self.size, self.edges.union(some, ((v, u) for u, v in some))) for some in added)

@@ -107,7 +107,7 @@ def _with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
 
 
 def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
-    """Continue an order of matching: next the vertex with the most neighbors among those before."""
+    """Continue an order of matching: next comes the vertex with the most neighbors among the vertices in the order."""
     order, among = list(first), range(pattern.size) if among is None else among
     while len(order) < count:
         rest = [v for v in among if v not in order and any(pattern.has(u, v) for u in order)]

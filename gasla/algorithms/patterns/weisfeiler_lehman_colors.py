@@ -85,7 +85,7 @@ def weisfeiler_lehman_colors(graph: Any, *, labels: Any = None, max_iter: int | 
 
 
 def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 3) -> str:
-    """Return a text that is the same for isomorphic graphs, and most likely differs for others.
+    """Return a text that is the same for isomorphic graphs, and most likely differs for two graphs that are not.
 
     Parameters
     ----------

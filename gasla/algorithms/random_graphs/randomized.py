@@ -158,7 +158,7 @@ def _rewired(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed
 
 
 def _occurs_once(words: Array) -> Array:
-    """Return whether the low bits of each hash differ from those of all others, which takes no sort.
+    """Return whether the low bits of each hash differ from the low bits of all other hashes, without a sort.
 
     Of many different edges, some have equal bits, and are not swapped in this round.
     """
@@ -172,7 +172,7 @@ def _occurs_once(words: Array) -> Array:
 
 
 def _joined(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
-    """Return edges whose ends are those of the given ones, joined at random."""
+    """Join the ends of the given edges at random, and return the new edges."""
     xp: Any = array_module(src)
     ends = xp.concatenate([src, dst]) if undirected else dst
     ends = ends[xp.argsort(semirings.hash(seed, xp.arange(len(ends))))]

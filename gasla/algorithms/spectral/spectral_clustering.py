@@ -113,7 +113,7 @@ def spectral_clustering(
 
 
 def _directions(vectors: np.ndarray, tol: float) -> np.ndarray:
-    """Return rows of length 1, or 0 where a row is no larger than its errors, as those of vertices without edges."""
+    """Scale each row to length 1. A row no larger than its errors becomes 0, such as that of a vertex without edges."""
     sizes = np.linalg.norm(vectors, axis=1)[:, None]
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)
 

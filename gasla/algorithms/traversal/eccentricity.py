@@ -108,7 +108,7 @@ def _by_bounds(graph: Graph) -> Any:
 
 
 def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
-    """Search from `starts`, one vertex per component. Return levels, -1 in others, and their maximum per component."""
+    """Search from `starts`, one vertex per component. Return levels, -1 if unreached, and the maximum per component."""
     xp: Any = module_of(graph.device)
     if len(starts) == 1:
         level = bfs(graph, as_numbers(graph, starts.tolist())[0])

@@ -148,7 +148,7 @@ class Converted:
         return self.numbers  # `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
-        """Return those of the given nodes that are in the graph, as in NetworkX's `nbunch_iter`."""
+        """Return the given nodes that are in the graph, as NetworkX's `nbunch_iter` does."""
         names: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return names
 

@@ -11,7 +11,7 @@ from gasla.backends.networkx.dispatch import DIRECTED, NEVER, Condition, compose
 
 
 def in_graph(parameter: str) -> Condition:
-    """Require a node of the graph, or None. For others NetworkX raises an error at a step of its own."""
+    """Accept a node of the graph, or None. For any other value NetworkX raises an error at a step of its own."""
 
     def is_missing(given: Any) -> bool:
         return given[parameter] is not None and given[parameter] not in given["G"]

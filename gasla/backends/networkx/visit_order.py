@@ -115,7 +115,7 @@ def _arrived(tails: Array, heads: Array, places: Array, ranks: Array, latest: bo
 
 
 def _followed(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
-    """Order vertices of one distance: those reached from smaller distances, those that these lead to, and so on."""
+    """Order the vertices at one distance: first `begun`, which smaller distances lead to, then what these lead to."""
     rows: dict[int, list[int]] = {}
     for edge in np.argsort(places).tolist():
         rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))

@@ -99,7 +99,7 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """Return two counts in sequence. The dominating resource is that of the second."""
+    """Return two counts in sequence. The dominating resource is the second one's."""
 
     def both(work: Work, reaches: list[Reach]) -> Floor:
         one, other = first(work, reaches), second(work, reaches)

@@ -72,7 +72,7 @@ def place_of(array, v, part):
 
 
 def load(run: Pass, role, at, *functions, copy="old", but="", number=None):
-    """Load the fields that functions read of the vertex `at`, except those that `but` has read already."""
+    """Load the fields of the vertex `at` that functions read, except the fields in `but`, which are loaded already."""
     perform(run, plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
 

@@ -290,7 +290,7 @@ def begin_list(run: Run, reach):
 
 
 def begin_shortest(run: Run, join, place):
-    """Begin to read the shortest list of those whose vertices have been marked."""
+    """Begin to read the shortest adjacency list of the vertices that have been marked."""
     begin_list(run, plan.earlier(join, place)[0])
     for reach in plan.rest(plan.earlier(join, place)):
         v = list_of(run, reach)
@@ -375,7 +375,7 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """Return the product of two sizes, or of those that are left."""
+    """Return the product of two sizes, or the one size that is left."""
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]
@@ -410,7 +410,7 @@ def add(total, a, b):
 
 
 def write(run: Run):
-    """Write a match, unless it is one of those to be skipped."""
+    """Write a match, unless it has to be skipped."""
     if run.total[SKIP] > 0:
         run.total[SKIP] -= ONE
     elif run.total[LOW] < run.total[LEFT]:

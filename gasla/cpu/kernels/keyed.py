@@ -20,7 +20,7 @@ def clear_tables(run: Pass):
 
 
 def begin_table(run: Pass, v):
-    """Use as much of the table as the vertex's list needs."""
+    """Choose the size of the table by the length of the vertex's adjacency list."""
     run.used, run.capacity = ZERO, (np.uint64(run.gp[v + ONE]) - np.uint64(run.gp[v])) << ONE
 
 

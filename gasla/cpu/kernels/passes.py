@@ -38,7 +38,7 @@ FEW = 4  # number of targets of a vertex that are prefetched
 
 @where_used
 def variables(run: Pass):
-    """Set the variables of a stage. Only those that it uses are kept."""
+    """Set the variables of a stage. The compiler drops variables that the stage does not use."""
     run.my_table_keys, run.my_table_totals, run.my_table_places = (
         run.table_keys[run.thread],
         run.table_totals[run.thread],
@@ -111,7 +111,7 @@ def list_active(run: Pass, v):
 
 
 def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=False):
-    """Yield the vertices of all threads' queues in chunks, first those of the thread's own queue.
+    """Yield the vertices of all threads' queues in chunks, beginning with the thread's own queue.
 
     The length of a queue is the thread's counter `what`. The neighbor lists of a `side` are prefetched: offsets, then
     first entries, then the fields that a push reads of the first entries.

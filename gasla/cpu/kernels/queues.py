@@ -302,7 +302,7 @@ def nearer(priority, other):
 
 @compiled
 def higher(high, priority):
-    """Return the larger of two priorities, among those that were finite."""
+    """Return the larger of two priorities that were finite."""
     return priority if high < priority < LATE else high
 
 

@@ -155,7 +155,7 @@ def walk(run: Walk):
 
 
 def arrive(run: Walk, start, end, t, places, at):
-    """Move walkers along their edges. Those without one end, and those that restart go back to their starts."""
+    """Move walkers along their edges. A walker without an edge ends. One that restarts goes back to its start."""
     for w in range(start, end):
         place = places[w - start]
         if place == NOWHERE:
@@ -219,7 +219,7 @@ def unpack(run: Walk):
 
 @compiled
 def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts, fates, complaint):
-    """Decide which walkers stop or restart. `here` is the vertex of those that do neither, and -1 for others."""
+    """Decide which walkers stop or restart. `here` is the vertex of a walker that goes on, and -1 for all others."""
     unpack(run)
     for i in range(np.uint64(len(now))):
         here[i], fates[i], v = now[i], GOES, now[i]
@@ -298,7 +298,7 @@ def accept(run: Walk, i):
 
 
 def refuse(run: Walk, i):
-    """Add a walker to those that draw again."""
+    """Append a walker to the walkers that draw again."""
     run.opened[run.refused] = i
     run.refused += ONE
 

@@ -279,7 +279,7 @@ def _halve(
 
 
 def _supply(level: Level, side: Array, needs: Array) -> None:
-    """Give a side that has fewer vertices than it needs those of the other that lose least, in place."""
+    """Fill a side that has fewer vertices than it needs, in place, with vertices of the other side that lose least."""
     lacks = needs - np.bincount(side, minlength=2)
     if (lacks > 0).any():
         to = int(lacks.argmax())
@@ -431,7 +431,7 @@ def _join_twins(weights, most, label, loads, favorite, waiting):
 
 @compiled
 def _select(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
-    """Copy the lists of the vertices on one side, without the others."""
+    """Copy the adjacency lists of the vertices on one side, without neighbors on the other side."""
     end = _ZERO
     for v in range(np.uint64(len(side))):
         if side[v] == which:
@@ -499,7 +499,7 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
 @compiled
 def _weigh_parts(starts, ends, indices, values, part, own, total):
-    """Add up the weights of each vertex's edges, and of those within its part, without loops."""
+    """Add up the weights of each vertex's edges, and of its edges within its part, without loops."""
     for v in range(np.uint64(len(part))):
         inside, all_of_it = 0.0, 0.0
         for k in range(np.uint64(starts[v]), np.uint64(ends[v])):

@@ -197,7 +197,7 @@ def _augment(numbers, back, capacity, flow, arc, depth, state):
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
-    """Search from the target against the edges, from the vertices found last or from those not found yet."""
+    """Search from the target against the edges, from the vertices found last, or from all vertices not found yet."""
     n, t = np.uint64(len(marks)), np.uint64(state[0])
     marks[t], queue[_ZERO] = 1, t
     first, last = _ZERO, _ONE

@@ -159,7 +159,7 @@ def _sum_up(thread, threads, control, parents, order, sizes):
 
 @compiled
 def _pass_up(thread, threads, control, parents, order, low, high):
-    """Improve the extremes at each parent by those of its children, children first."""
+    """Improve the extremes at each parent by the extremes of its children, children first."""
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
         parent = np.uint64(parents[v])
@@ -169,7 +169,7 @@ def _pass_up(thread, threads, control, parents, order, low, high):
 
 @compiled
 def _visit(thread, threads, control, indptr, indices, starts, before, after, parents, at):
-    """Visit what each of `starts` reaches, in the order of the lists. The parent of others is -1."""
+    """Visit what each of `starts` reaches, in the order of the adjacency lists. A vertex not reached has parent -1."""
     count, done = _ZERO, _ZERO
     for s in range(np.uint64(len(starts))):
         v = np.uint64(starts[s])

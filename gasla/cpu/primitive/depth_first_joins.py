@@ -71,7 +71,7 @@ class Joined:
     def _run(
         self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the kernel on as many blocks as `wanted` has rows. Return the counts of each, in two words."""
+        """Run the kernel on one block for each row of `wanted`. Return the count of each block, in two words."""
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))
         skips, takes, places = (np.ascontiguousarray(wanted[:, k], np.uint64) for k in range(3))

@@ -103,7 +103,7 @@ def _left(stay, begin, end, degrees, level):
 
 @compiled
 def _drain(control, indptr, indices, degrees, stack, top, level, shared):
-    """Remove the vertices on the stack, and those that thereby fall to the level."""
+    """Remove the vertices on the stack, and the vertices whose degree thereby falls to the level."""
     while top > _NONE:
         if is_stopped(control):
             return

@@ -37,7 +37,7 @@ class Decisions:
         return [reach for reach in self.marked if reach.place == place]
 
     def ready_at(self, count: int) -> list[int]:
-        """Return the vertices to be counted once so many are matched."""
+        """Return the vertices of the pattern that can be counted once `count` vertices are matched."""
         return [k for k in self.numbers if max(self.free[k].ready, 2 if self.is_tabled(k) else 0) == count]
 
     def is_tabled(self, number: int) -> bool:

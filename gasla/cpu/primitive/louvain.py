@@ -192,7 +192,7 @@ def _single_parts(community: Array, fixed: Array | None) -> Array:
 def _move_vertices(
     level: Level, label: Array, within: Array | None, known: Vertices, limits: tuple[float, float], seed: int
 ) -> None:
-    """Move vertices to better communities, in place. Within given communities only those move that are alone."""
+    """Move vertices to better communities, in place. Within given communities, only vertices that are alone move."""
     n, ids = len(label), label.dtype
     due = np.maximum((level.ends - level.starts).astype(np.int32), 1)
     if known.fixed is not None:

@@ -109,7 +109,7 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
 ) -> tuple[int, Array | None]:
-    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count those at each vertex."""
+    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count the triangles at each vertex."""
     count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
     counted: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
     return counted

@@ -38,7 +38,7 @@ class RowSearch:
         self.writers = np.zeros((threads, _WORDS), np.int64)
 
     def count(self, limit: int = _NO_LIMIT) -> int:
-        """Return the number of rows. With a limit, it may be larger, and that of all rows larger still."""
+        """Return the number of rows. With a limit it may be larger than the limit."""
         nothing = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
         self.search(self.tally, *nothing, np.empty(0, self.dtype), np.empty(0, np.int32))
         return int(self.tally[:, 0].sum())

@@ -80,7 +80,7 @@ def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
 def _match(
     thread, threads, control, indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, grain
 ):
-    """Let each vertex propose, and then those that are rejected.
+    """Let each vertex propose to its best neighbor. A vertex that is rejected proposes again.
 
     `offers[u]` is the weight of the edge along which u proposed last. `bars[v]` is that of the edge of v's suitor, or
     of an earlier one: it rejects most others without a look at the suitor.
@@ -186,7 +186,7 @@ def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
 
 @inlined
 def _is_better(weights, degrees, offers, u, v, k, suitor):
-    """Return whether the edge at k, from u to v, is better than that of v's suitor."""
+    """Return whether the edge at k, from u to v, is better than the edge of v's suitor."""
     offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer

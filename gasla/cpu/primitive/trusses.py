@@ -187,7 +187,7 @@ def _rounds(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue, words, tail,
     level,
 ):  # fmt: skip
-    """Remove the edges in the queue after `tail`, and those appended meanwhile. Return False if the run is stopped."""
+    """Remove the edges in the queue after `tail`, and edges appended meanwhile. Return False if the run is stopped."""
     goes_on, head = go_on(thread, threads, control, True), tail
     while goes_on:
         new = np.uint64(words[_TAIL])

@@ -190,12 +190,12 @@ class CpuPlan(Plan):
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
-        """Return the loads of the fields that the functions read of a vertex, except those that `but` reads."""
+        """Return the loads of the fields of a vertex that the functions read, except the fields that `but` reads."""
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
 
     def edge_loads(self, *functions: str, but: str = "") -> list[LoadEdge]:
-        """Return the loads of the fields that the functions read of an edge, except those that `but` reads."""
+        """Return the loads of the fields of an edge that the functions read, except the fields that `but` reads."""
         known = edge_loads(self, but)
         return [load for load in edge_loads(self, *functions) if load not in known]
 

@@ -83,7 +83,7 @@ def described(*parts: Any) -> str | None:
 
 @functools.cache
 def files() -> str:
-    """Return a hash of the Python files that generate text, and of those that the text imports."""
+    """Return a hash of the Python files that generate source text, and of the files that the text imports."""
     digest = hashlib.sha256()
     for folder in FOLDERS:
         for file in sorted(folder.glob("*.py")):

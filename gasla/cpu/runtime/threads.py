@@ -505,7 +505,7 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """Hold the threads, and start those that are missing. Return how many there are, or 1 if another run holds them."""
+    """Hold the threads, and start missing ones. Return their number, or 1 if another run holds them."""
     if wanted == 1 or not hold(turn):
         return 1
     if not pool.item(PROBE):

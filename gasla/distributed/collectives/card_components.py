@@ -43,7 +43,7 @@ class _Edges(NamedTuple):
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Number the components. Return their number, and keeps those of own vertices on the card."""
+    """Number the components. Return their number, and keep the numbers of own vertices on the card."""
     communicator, me = rank.communicator, rank.communicator.rank
     edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, dtype))
     primitives, xp = engine(rank.device).primitives(), module_of(rank.device)

@@ -23,7 +23,7 @@ from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Number the components. Return their number, and keeps those of own vertices on the rank."""
+    """Number the components. Return their number, and keep the numbers of own vertices on the rank."""
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, dtype)
@@ -86,7 +86,7 @@ def _spread(
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row to the owner of its first entry. Return the number of rows of all ranks, and those received."""
+    """Send each row to the owner of its first entry. Return the number of rows of all ranks, and the received rows."""
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))

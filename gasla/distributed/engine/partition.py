@@ -249,7 +249,7 @@ def gather_rows(
     together: int = 1,
     indptr: Array | None = None,
 ) -> Rows:
-    """Send edges to the owners of their `dst`, in rounds, and make lists of those received (collective).
+    """Send edges to the owners of their `dst`, in rounds, and make adjacency lists of the received edges (collective).
 
     Edge numbers are below `numbers`, which gives their type. Several rounds are processed `together`; if there are more
     rounds, `indptr` has the offsets of the lists.

@@ -204,7 +204,7 @@ class RankRun:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _seen_by_scatter(self) -> dict[str, Any]:
-        """Return copies of the fields that `scatter` reads by `self.at`, which are those before the iteration."""
+        """Return copies, from before the iteration, of the fields that `scatter` reads by `self.at`."""
         scatter = self.traced.functions.get("scatter")
         read = set() if scatter is None else scatter.reads("other")
         return {inner(name): array.copy() for name, array in self.state.items() if inner(name) in read}

@@ -72,7 +72,7 @@ class RankRuns:
         self._find_sent_fields()
 
     def _find_sent_fields(self) -> None:
-        """Determine the fields to send to mirrors, and whether only those of active vertices change."""
+        """Determine the fields to send to mirrors, and whether only fields of active vertices change."""
         traced, plan, shard = self.traced, self.plan, self.shard
         travels = traced.seen_by_neighbors
         self.sent_fields = [given_name(name) for name in travels]

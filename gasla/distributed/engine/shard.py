@@ -38,7 +38,7 @@ CHUNK = 1 << 24  # edges that are renumbered at once
 
 @dataclass(eq=False)
 class Shard:
-    """The local graph, and the correspondence of its vertices with those of other ranks."""
+    """The local graph, and the correspondence of its vertices with vertices of other ranks."""
 
     graph: Graph  # on the rank's device, as are the arrays below
     first: int  # global id of the first own vertex

@@ -61,7 +61,7 @@ def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(number: int, chunk: Any, n: int | None) -> Piece:
-    """Return the edges of a chunk, in copies, as the arrays may be those of the next chunk as well."""
+    """Return the edges of a chunk, in copies, because the next chunk may use the same arrays."""
     where = f"chunk {number}"
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         raise TypeError(

@@ -121,7 +121,7 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
-    """Count the triangles, or a share (i, k) of them. With `per_vertex` also count those at each vertex.
+    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count the triangles at each vertex.
 
     The total is a 0-dimensional array, whose computation is not waited for.
     """

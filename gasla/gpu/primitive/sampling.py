@@ -127,7 +127,7 @@ def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
-    """Launch one thread per item, at most as many as the device can hold. Each then loops."""
+    """Launch one thread per item, at most as many as the device holds. Threads loop over further items."""
     if count:
         kernel = _kernel(function, lists)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)

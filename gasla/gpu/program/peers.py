@@ -85,7 +85,7 @@ def are_peers(cards: Sequence[int]) -> bool:
 
 
 def enable(cards: Sequence[int]) -> None:
-    """Let kernels on the current GPU reach the memory of the others."""
+    """Let kernels on the current GPU reach the memory of all other GPUs."""
     runtime: Any = require_gpu().cuda.runtime
     here = runtime.getDevice()
     for card in sorted(set(cards) - {here}):
@@ -276,7 +276,7 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often this kernel and its predecessors have met the others."""
+        """How often this kernel and its predecessors have met the kernels of other ranks."""
         return int(self._workspace.control.round)
 
     def launch(self, until: int, trace: bool = False) -> None:
@@ -316,7 +316,7 @@ class PeerRun(Run):
         is_idle()
 
     def ask_to_stop(self) -> None:
-        """Ask the kernel to end. It need not meet the others before."""
+        """Ask the kernel to end. It need not meet the other kernels before."""
         self._workspace.stop()
 
     def wait_for_end(self) -> None:
@@ -331,7 +331,7 @@ class PeerRun(Run):
 
 
 class Place(NamedTuple):
-    """What the kernel of a rank knows of the others at a meeting.
+    """What the kernel of a rank knows of the other ranks at a meeting.
 
     Attributes
     ----------

@@ -113,7 +113,7 @@ def numbering(graph: Graph, side: str) -> Numbering:
 
 
 def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
-    """Return the vertices of a part by use, and from which on they are mirrors. Those before have these numbers."""
+    """Return the vertices of a part by use, and the position from which on they are mirrors."""
     xp: Any = module_of(graph.device)
     uses = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
     order = xp.argsort(-uses)

@@ -190,7 +190,7 @@ class Workspace:
         self._bytes[:] = self._at_start
 
     def _partition_rows(self, plan: GpuPlan, numbering: Any, count: int) -> None:
-        """Divide the first `count` rows among warps, as those after them are empty."""
+        """Divide the first `count` rows among warps. All later rows are empty."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = (
             rows.partition_rows(*lists, WHOLE if plan.wide else None)
@@ -276,7 +276,7 @@ def _memory_for_page() -> PageMemory | None:
 
 
 def keep_workspaces_of(cached: Any) -> None:
-    """Let `free_workspaces` free those in `cached.workspaces`, too."""
+    """Let `free_workspaces` also free the workspaces in `cached.workspaces`."""
     _cached.add(cached)
 
 

@@ -256,7 +256,7 @@ class Pointers:
 
 
 def blocks_for(items: int, threads: int) -> int:
-    """Return the number of blocks of so many threads that have a thread for each item, from 1 to 2**20."""
+    """Return the number of blocks of `threads` threads that give each item a thread, from 1 to 2**20."""
     return max(1, min(-(-items // threads), 1 << 20))
 
 

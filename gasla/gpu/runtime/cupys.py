@@ -59,7 +59,7 @@ def compiled(kernel: Kernel, architecture: str) -> bytes:
 
 
 def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes | None:
-    """Return code that has a kernel among others of its group, or None if the kernel has to be compiled alone.
+    """Return code that has a kernel and other kernels of its group, or None if the kernel has to be compiled alone.
 
     The next groups are begun in threads, as calls tend to use kernels in the order of the record.
     """
@@ -104,7 +104,7 @@ def _code_of(place: int, architecture: str) -> bytes:
 
 @functools.cache
 def groups() -> list[list[Kernel]]:
-    """Return the kernels that can be compiled with others, in groups of the same headers and different names."""
+    """Return the kernels that can be compiled together, in groups with the same headers and different names."""
     found: list[dict[str, Kernel]] = []
     for kernel in recorded()[1]:
         name = re.search(r'^\s*extern "C" __global__ void (cupy_\w+)', kernel.source, re.MULTILINE)

@@ -177,7 +177,7 @@ def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:
 
 
 def room(card: int) -> int:
-    """Return the bytes that a GPU has left, of those that CuPy's pool may use."""
+    """Return the bytes that CuPy's pool may still allocate on a GPU."""
     cupy: Any = require_gpu()
     with cupy.cuda.Device(card):
         pool = cupy.get_default_memory_pool()

@@ -24,7 +24,7 @@ def obstacle() -> str:
 
 
 def new_key() -> np.ndarray:
-    """Return what all processes of a new connection have to know: one makes it, and sends it to the others."""
+    """Return the key of a new connection. One process makes it, and sends it to all others."""
     from cupy.cuda import nccl
 
     return np.frombuffer(nccl.get_unique_id(), np.uint8)

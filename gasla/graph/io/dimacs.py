@@ -136,7 +136,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def has_coordinates(path: Path) -> bool:
-    """Return whether the name of a file is that of coordinates of vertices, also compressed."""
+    """Return whether the name of a file is the name of coordinates of vertices, also compressed."""
     return ".co" in [suffix.lower() for suffix in path.suffixes[-2:]]
 
 

@@ -70,7 +70,7 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
 
 
 def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
-    """Return the attributes of a node or an edge, and the defaults of those that it lacks."""
+    """Return the attributes of a node or an edge, with the defaults of attributes that it lacks."""
     values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))

@@ -95,7 +95,7 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
 
 
 def _within(table: Array, header: _Header) -> bool:
-    """Return whether the rows and columns of all entries are those of the matrix."""
+    """Return whether all entries have rows and columns within the matrix."""
     ends = ("u", header.n), ("v", header.columns)
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in ends)
 

@@ -123,7 +123,7 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
 
 
 def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
-    """Return the id of a node, added to those that are known. Raise FormatError if it is missing or not new."""
+    """Return the id of a node, and add it to the known ids. Raise FormatError if it is missing or not new."""
     if name is None or name in known:
         raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
     known.add(name)

@@ -23,7 +23,7 @@ Combine = Monoid | Mapping[str, Monoid] | None
 
 
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
-    """Check the monoid for the values and those for attributes, and return both. None keeps the first value."""
+    """Check the monoids for the values and for attributes, and return both. None keeps the first value."""
     own = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
         for name in combine.keys() - {*attributes, own}:

@@ -79,7 +79,7 @@ def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) ->
 
 
 def _edges_of_both(lists: Lists) -> IdMap:
-    """Return the map of edge numbers to those of the symmetrized graph."""
+    """Return the map from edge numbers to edge numbers of the symmetrized graph."""
     return _grouped_both(lists, None, None).origin.edge_map
 
 
@@ -201,7 +201,7 @@ def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, i
 
 
 def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
-    """Return the map of edge numbers to those of the quotient graph."""
+    """Return the map from edge numbers to edge numbers of the quotient graph."""
     return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_map
 
 

@@ -26,7 +26,7 @@ def nearest_by_tree(
     places = np.arange(1, k + 1 + is_own)  # a point is among its own neighbors unless many are at distance 0
 
     def steps() -> Iterator[None]:
-        """Find the neighbors of some points at a time: of as many as take about `STEP` seconds."""
+        """Find the neighbors of some points at a time, which takes about `STEP` seconds."""
         tree: Any = cKDTree(points)
         workers, first = get_num_threads(), 0
         size = FEW * workers

@@ -130,7 +130,7 @@ class LazyIdMap(IdMap):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, without those of the previous graph."""
+        """Bytes held now, without the bytes of the previous graph."""
         map_: IdMap | None = vars(self).get("_found")
         return 0 if map_ is None else map_.nbytes
 

@@ -13,7 +13,7 @@ from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 
 
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
-    """Return the numbers of edges without a reverse edge, and the sources and targets to add, those of loops last."""
+    """Return the edges without a reverse edge, and the sources and targets of the edges to add, loops last."""
     xp = array_module(partners)
     alone = xp.flatnonzero(xp.less(partners, 0))
     everyone = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)

@@ -73,7 +73,7 @@ def depth_first_order(
 
 
 def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
-    """Return the place of each vertex in an order, which has every visited vertex once, or -1 for others."""
+    """Return the place of each visited vertex in an order, which has it once, or -1 for a vertex not visited."""
     given, n = np.asarray(order), len(is_visited)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise VerificationError(f"{name}: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
@@ -166,7 +166,7 @@ def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
 
 
 def _lifted(ups: list[Array], v: Array, steps: Array) -> Array:
-    """Return the ancestors of vertices, so many steps up, or -1 if a number of steps is negative."""
+    """Return the ancestors of vertices, a given number of steps up, or -1 if the number is negative."""
     ancestors = v
     for k, over in enumerate(ups):
         ancestors = np.where((steps >> k) & 1 > 0, over[ancestors], ancestors)

@@ -222,5 +222,5 @@ def _check_numbers(edges: Edges, of: Array, at: Array, count: int) -> None:
 
 
 def _components(edges: Edges, keep: Array | None = None) -> int:
-    """Return the number of weak components of the edges, or of those that `keep` marks."""
+    """Return the number of weak components of the edges, or of the edges that `keep` marks."""
     return int(components_of(edges.matrix(keep=keep)).max(initial=-1)) + 1

@@ -70,7 +70,7 @@ def _check_residual(
 
 
 def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
-    """Return all vertices with a score: the community, then the others, by decreasing score over degree."""
+    """Return all vertices with a score: first the community, then the rest, by decreasing score over degree."""
     if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
         raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
     inside = (vertices >= 0) & (vertices < len(score))

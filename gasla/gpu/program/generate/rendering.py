@@ -42,14 +42,14 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """Return the value at a place in memory. Of a wide vector, these are the items of the calling lane."""
+    """Return C++ for the value at a place in memory. For a wide vector, each lane gets the items that it holds."""
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
-    """Return statements that write to memory.
+    """Return C++ statements that write a value to memory.
 
-    With wide vectors, all lanes have read before, and one lane writes scalars.
+    In a program with wide vectors, all lanes of the warp wait until each has read, and one lane writes a scalar.
     """
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 

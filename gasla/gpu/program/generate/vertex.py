@@ -12,7 +12,7 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """Return the functions of one vertex, and those of the whole run."""
+    """Return the C++ functions of one vertex, and of the whole run."""
     parts = _finish(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
