@@ -33,7 +33,7 @@ def only_one(owner: object, name: Hashable) -> Iterator[None]:
     while True:
         entry = _entries.setdefault(key, [threading.RLock(), 0])
         with entry[0]:
-            if _entries.get(key) is not entry:  # its holder has left: others may have begun anew
+            if _entries.get(key) is not entry:  # its holder has left, and another thread may have begun anew
                 continue
             entry[1] += 1
             try:

@@ -33,7 +33,7 @@ SHUFFLED = 7  # seed
 RELATION = ("vertex", "to", "vertex")
 SELECTED, ONE_WAY = 0.55, 55  # fraction of edges in the directed graphs, and seed
 SAMPLES = 1 << 14  # edges sampled to test whether neighbors are close
-PART = 1 << 10  # vertices of the part on which functions are measured whose results outgrow the graph
+PART = 1 << 10  # vertices of the part of a graph for functions whose results outgrow the graph
 POINTS = 1 << 13  # points in space
 RANKED = 10  # vertices ranked for each vertex
 

@@ -44,7 +44,7 @@ peers       graphblas, scipy, igraph, networkit (on the CPU), cusparse, cugraph 
 """
 
 DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
-ROUNDS = {"cpu": 8, "gpu": 56}  # on the GPU, whose calls are short, several for every source
+ROUNDS = {"cpu": 8, "gpu": 56}  # calls on a GPU are short, so each source has several
 
 
 def add_commands(commands: Any) -> None:

@@ -95,7 +95,7 @@ class Answered:
                 shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
             yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], counts.tolist(), "vertices")
         yield title
-        lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # whose negation fits
+        lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # its negation fits the type
         yield from text.ranking(self.names, np.where(some, values, lowest), min(self.top, int(some.sum())), dates)
 
     def coordinates(self, name: str, which: Any = None) -> Iterator[str]:

@@ -196,7 +196,7 @@ def _count(emit: Emitter, node: Any, word: Operand, name: str, more: tuple[Value
 
 
 _add("count_bits", _count, name="ctpop")
-_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))  # as many as there are bits, of 0
+_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))  # of 0, the number of bits
 
 
 def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:

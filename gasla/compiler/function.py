@@ -327,7 +327,7 @@ def apart(function: Callable[..., Any]) -> Any:
     return Compiled(function, frozenset({"apart"}))
 
 
-_NOTHING = object()  # in place of an argument whose words are not valid
+_NOTHING = object()  # stands for an argument whose words are not valid
 
 
 class Call:

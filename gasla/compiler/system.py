@@ -12,11 +12,11 @@ _OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nex
 MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}  # for float64; with "f" for float32
 ANYWHERE = {
     *MATH,
-    *("memcpy", "memmove", "memset"),  # by LLVM, for loops that do the same
+    *("memcpy", "memmove", "memset"),  # LLVM calls these for loops that do the same
     *("PyThread_acquire_lock", "PyThread_release_lock", "PyThread_get_thread_ident"),
 }
 POSIX = {*ANYWHERE, "usleep", "clock_gettime"}
-FUNCTIONS = {  # by `sys.platform`; LLVM makes one call of a sine and a cosine of the same number
+FUNCTIONS = {  # by `sys.platform`; for the sine and the cosine of one number, LLVM calls one function
     "linux": {  # each that is not Python's is in glibc 2.17
         *(*POSIX, "sincos", "sincosf"),
         *("sched_getcpu", "sched_getaffinity", "sched_setaffinity", "pthread_self", "pthread_getcpuclockid"),

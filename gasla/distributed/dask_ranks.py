@@ -174,7 +174,7 @@ class DaskRanks:
         for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
             if idle:
                 where = place(self._addresses.index(address), self.size, address, 0)
-                self._stuck = self.over_mpi  # over MPI the others can't leave the current round
+                self._stuck = self.over_mpi  # over MPI the other ranks can't leave the current round
                 raise MemoryError(
                     f"{where}: Dask has paused the worker, because its memory is nearly full; "
                     "expected more or larger workers, or a higher distributed.worker.memory.pause"

@@ -233,7 +233,7 @@ def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancella
         state.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
 
     def raise_if_interrupted() -> None:
-        state.check(call, RuntimeError)  # not a RankError, so that it is reported to the others
+        state.check(call, RuntimeError)  # not a RankError, so that the other ranks get it
         wanted.check()
 
     state.mpi.raise_if_interrupted = raise_if_interrupted

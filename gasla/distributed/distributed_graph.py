@@ -294,7 +294,7 @@ class Graph(OneGraph):
         one = as_graph(graph)
         if not asked.has_cards or one.is_streamed:
             one = one.to("cpu")
-        given = one.lists  # without those made from it: Dask and pickles send all of an object
+        given = one.lists  # only the given lists: Dask and pickles send all of an object
         lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
         finish(one.device)
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)

@@ -17,7 +17,7 @@ from gasla.arrays import array_module
 from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.engines import peers
 
-TASKS = 1 << 40  # warnings of exchanges have numbers from here on; those of kernels are smaller
+TASKS = 1 << 40  # smallest number of a warning of an exchange; warnings of kernels have smaller numbers
 PATIENCE = 1.0  # seconds in which a warning comes for certain
 
 

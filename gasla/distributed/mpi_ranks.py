@@ -26,7 +26,7 @@ _HEAD = 16  # bytes of the header: kind of the round, length of the message
 _CAPACITY = SLOT - _HEAD
 _PIECE = 1 << 30  # largest message, in bytes, because MPI counts are 32-bit
 _LARGE, _WARNING = 0, 1  # tags
-PATIENCE = 0.6  # seconds that a failed rank waits for the others before it aborts the job, see `mpi`
+PATIENCE = 0.6  # seconds that a failed rank waits for other ranks before it aborts the job, see `mpi`
 
 
 def mpi() -> Any:

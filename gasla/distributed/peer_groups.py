@@ -92,7 +92,7 @@ class Processes:
         self.members = [Member(communicator.rank, card, communicator.host, rank.kept)]
         self._obstacle: str | None = None  # not found out yet
         self._shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
-        self._held: dict[int, tuple[Any, list[int]]] = {}  # own memory, and what is mapped of others, by number
+        self._held: dict[int, tuple[Any, list[int]]] = {}  # by number: own memory, and the mapped memory of other ranks
         self._passage: tuple[int, int, Any, Any] = 0, 0, None, None  # number, bytes, own memory, that of all
         self._watched, self._ranks_of = select.poll(), dict[int, int]()  # by file descriptors that stand for processes
 

@@ -33,7 +33,7 @@ from gasla.graph.neighbor_lists import Lists
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
 OVER_CARDS = "over cards"  # the key under which it keeps the graph whose lists are in the memory of all GPUs
-ALL_ASKED = "all asked for a replica"  # and after the others were
+ALL_ASKED = "all asked for a replica"  # the key that the first rank has after all ranks were asked
 MUCH = 1 << 28  # passes times edges from which GPUs share work: some milliseconds of one GPU
 EMPTY = np.zeros(0)  # the sum of no terms
 TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and their bytes; a GPU must not wait for each

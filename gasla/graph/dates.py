@@ -187,7 +187,7 @@ class TimeColumn:
         each: list[Any] = rounded.tolist()
         if not np.array_equal(rounded, shown) or not all(isinstance(value, date | timedelta) for value in each):
             if self.type.zone is not None:
-                pandas = importlib.import_module("pandas")  # whose dates have nanoseconds and a zone
+                pandas = importlib.import_module("pandas")  # its dates have nanoseconds and a zone
 
                 return [*pandas.DatetimeIndex(shown, tz="UTC").tz_convert(self.type.zone)]
             return list(shown)

@@ -1713,7 +1713,7 @@ class Graph(Whole):
             graph.edge_attributes = kept.shared(own, valued.each)
         graph.vertex_attributes = self.vertex_attributes
         earlier = {} if len(graph.change.removed) else {**self._known.get("earlier", {}), self.edition: self.m}
-        graph._known["earlier"] = WeakKeyDictionary(earlier)  # only those that are still referred to
+        graph._known["earlier"] = WeakKeyDictionary(earlier)  # only graphs that are still referred to
         finish(self.device)
         valued.note()
         return graph

@@ -71,7 +71,7 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     cells = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
     counts = [xp.bincount(a), xp.bincount(b), cells]
     rows, columns, both = (-float((share * xp.log(share)).sum()) for share in (count / n for count in counts))
-    apart = max(2 * both - rows - columns, 0.0)  # 0 but for rounding if they are the same
+    apart = max(2 * both - rows - columns, 0.0)  # equal partitions have 0, up to rounding
     nmi = 1 - apart / (rows + columns) if rows + columns else 1.0
     in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)  # ordered pairs
     expected = in_rows * in_columns / (n * (n - 1.0)) if n > 1 else 0.0

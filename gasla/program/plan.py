@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # alternating copies, the one before the iteration ("old"), after it ("left"), or the next iteration's old one ("next").
 # Aggregates at vertices: this iteration's ("reduced") or the last one's ("reduced before").
 Where = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
-VERTICES = ("src", "dst", "vertex", "other")  # the roles of vertices in those functions
+VERTICES = ("src", "dst", "vertex", "other")  # roles of vertices as arguments of a program's functions
 MOST_PARTS = 8  # numbers in a pushed value: each takes an atomic operation, and a bit that marks it as new
 
 
@@ -75,7 +75,7 @@ class Plan:
         absorbing = self._absorbing()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
         conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
-        self.in_place: set[str] = set()  # fields that are read by others while they are written
+        self.in_place: set[str] = set()  # fields that other vertices read while they are written
         if cls.order == "in place":
             self.in_place = conflict | looked_up
             self._check_in_place(conflict)

@@ -24,12 +24,12 @@ from gasla.rows import Command, Row, Task
 Array = Any  # NumPy's or CuPy's
 FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, to learn their mean size, and later
 TOGETHER = 1 << 18  # entries that several sets that grow together have, about
-LEAST_EPSILON = 1e-6  # ten billion times as many samples as by default are more than any machine holds
+LEAST_EPSILON = 1e-6  # with a smaller epsilon, no machine holds the samples: ten billion times the default's
 ENTRY = 64  # bytes for a vertex of a set of either sample, with both orders of the sets, or for a kept edge in a search
 
 
 class InfluenceResult(NamedTuple):
-    """The chosen vertices, how many vertices they reach, and a lower bound of its ratio to the largest possible number."""
+    """The chosen vertices, how many vertices they reach, and a lower bound of this number divided by the largest."""
 
     seeds: Array
     spread: float

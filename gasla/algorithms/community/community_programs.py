@@ -32,7 +32,7 @@ from gasla.operations.primitives import fits_one_thread, number
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 
-TURNS_PER_ROUND = 6  # each vertex has one of them
+TURNS_PER_ROUND = 6  # turns in a round; each vertex has one of these turns
 FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND

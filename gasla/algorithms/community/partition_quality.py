@@ -15,7 +15,7 @@ from gasla.rows import Command, Row
 
 
 class PartitionQuality(NamedTuple):
-    """Coverage: the share of edges within communities. Performance: the share of pairs that agree with the communities."""
+    """Coverage, the share of edges within communities, and performance, the share of pairs that fit the communities."""
 
     coverage: float
     performance: float

@@ -80,7 +80,7 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
     xp: Any = module_of(graph.device)
     label = xp.arange(graph.n, dtype=graph.id_dtype)
     parents = forest.parents
-    if isinstance(forest, DepthFirst):  # every edge leads from a vertex to one of those above it
+    if isinstance(forest, DepthFirst):  # every edge leads from a vertex to one of its ancestors
         joins_parent = forest.low < forest.numbers[parents]
     else:
         joins_parent = forest.leaves_subtree(parents)

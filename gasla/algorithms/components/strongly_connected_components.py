@@ -30,7 +30,7 @@ from gasla.rows import Row, groups
 
 ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread searches
 FIRST = 8  # approximate number of seeds in the first round
-GROWTH = 3  # each further round has 2 ** GROWTH times as many
+GROWTH = 3  # each round has 2 ** GROWTH times as many seeds as the round before
 GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are evenly spread
 
 

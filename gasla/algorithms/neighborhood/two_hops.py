@@ -15,7 +15,7 @@ from gasla.operations.matrices import mxm
 from gasla.operations.sparse import Sparse
 
 Array = np.ndarray[Any, Any]
-MOST = 1 << 22  # paths of two edges per block; those from one vertex are never split
+MOST = 1 << 22  # paths of two edges per block; all paths from a vertex are in one block
 
 
 class TwoHops(NamedTuple):

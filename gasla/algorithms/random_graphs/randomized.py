@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 Model = Literal["rewired", "configuration", "erdos_renyi"]
 MODELS: tuple[str, ...] = get_args(Model)
 SWAPS = 10  # swaps for each edge
-MOST_SWAPS = 1000  # a hundred times as many as mix a graph well
+MOST_SWAPS = 1000  # most swaps per edge: a hundred times the number that mixes a graph well
 
 
 def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed: int = 0) -> Graph:

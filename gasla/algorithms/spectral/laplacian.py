@@ -24,7 +24,7 @@ from gasla.program import VertexProgram, edge, option, parameter, vertex
 
 DENSE = 64  # up to this many vertices the Laplacian is a dense matrix
 WIDTH = 4  # vectors that a run of the filter multiplies
-EXTRA = 2  # least number of vectors that are sought besides the wanted ones
+EXTRA = 2  # fewest vectors that are computed besides the wanted ones
 BLOCKS = 6  # blocks of vectors that the basis holds, besides twice the wanted vectors
 GROWTH = 2.0  # a filter multiplies eigenvectors by up to about exp(2 GROWTH), relative to those that it damps
 LARGEST = 300.0  # logarithm of the largest factor of a filter, whose square float64 holds

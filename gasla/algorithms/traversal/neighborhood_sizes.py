@@ -31,7 +31,7 @@ SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
 BITS = 53  # bits of a hash whose leading zeros are counted: a float64 holds 53 bits exactly
 COPIES = 2  # copies of the counters in memory: one for the next values is kept with the graph
 AT_ONCE = 1 << 16  # registers estimated at once, so that their powers of two stay in the core's cache
-MANY_AT_ONCE = 1 << 24  # the same on a GPU, where each step costs a few launches
+MANY_AT_ONCE = 1 << 24  # this limit on a GPU, where each step costs a few launches
 
 
 class Counters(VertexProgram):

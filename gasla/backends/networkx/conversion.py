@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16  # names per lookup
 EXACT = 2**53  # integers below are exact in float64
 I64 = np.iinfo(np.int64)
-EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums equal Python's
+EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums are the same in Python and here
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 

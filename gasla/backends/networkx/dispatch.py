@@ -23,7 +23,7 @@ from gasla.backends.networkx_calls import GASLA, REPORT
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
 PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # arguments that restrict a call to a part of the graph
-PAIR = {"source", "target"}  # likewise, if both are given
+PAIR = {"source", "target"}  # arguments that restrict a call if both are given
 NEVER = 2**62  # never worth a conversion; only graphs that are already converted
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gasla.cpu.runtime import cores
 
-STOLEN = 0.05  # largest acceptable fraction of time taken by others
+STOLEN = 0.05  # largest acceptable fraction of time taken by other machines
 SLOWED = 0.25  # largest acceptable slowdown of a spin; clocks and hyperthreads vary by a fifth on an idle machine
 ATTEMPTS = 2  # number of measurements at most
 PAUSE = 1.0  # seconds between two spins before a measurement

@@ -69,7 +69,7 @@ class Run(Record):
     new: Each  # the copy that is written
     was: Each  # values of fields before the iteration, for other vertices to read
     e: Each  # fields of edges
-    value: Each  # edge values in the order of the input, to read those of reverse edges
+    value: Each  # edge values in the order of the input, to read values of reverse edges
     set: Each  # attributes of `self` that the loop sets
     acc: Array  # gathered values
     table_keys: Array

@@ -234,7 +234,7 @@ def _choose(words, depth, bits):
         if near > most:
             pivot, most = number, near
     for which in range(_TRIED + _ONE):
-        of = _TRIED - which  # those that were tried, then the candidates
+        of = _TRIED - which  # first the vertices that were tried, then the candidates
         for word in range(words):
             left = here[of, word]
             while left and (of == _TRIED or most < size - 1):

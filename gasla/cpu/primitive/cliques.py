@@ -64,7 +64,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     places = np.zeros((team, n), lists.indices.dtype)
     rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    sets = np.empty((team, 2, deep, words), np.uint64)  # the candidates, and those still to be tried
+    sets = np.empty((team, 2, deep, words), np.uint64)  # the candidates, and the candidates still to be tried
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64

@@ -21,7 +21,7 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_NEAR, _FAR = np.uint64(8), np.uint64(24)  # vertices between the current one and those whose lists are prefetched
+_NEAR, _FAR = np.uint64(8), np.uint64(24)  # lists are prefetched _NEAR vertices ahead, and their offsets _FAR vertices
 _LINE = np.uint64(16)  # ids in a cache line
 _LOOKS = 16  # rough work per edge, in units of the work to read one edge
 

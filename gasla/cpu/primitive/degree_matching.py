@@ -27,7 +27,7 @@ _HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)  # u ^ v is above, v below
 _DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # bits of a digit of the numbers that are sorted, and its values
 _SAMPLES, _SHARE = np.uint64(256), np.uint64(8)  # the share of a large degree's edges that is matched first
 _LARGE = np.uint64(1 << 10)  # number of vertices of one degree from which their edges are matched in two steps
-_NEAR, _FAR = np.uint64(8), np.uint64(24)  # vertices between the current one and those whose lists are prefetched
+_NEAR, _FAR = np.uint64(8), np.uint64(24)  # lists are prefetched _NEAR vertices ahead, and their offsets _FAR vertices
 _NONE_ABOVE = np.uint64(2**63)  # exceeds all u ^ v
 _LOOKS = 16  # rough work per edge, in units of the work to read one edge
 

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 NO_LIMIT = np.uint64(2**64 - 1)
 _LOOKS = 64  # work per edge, roughly, in units of one edge that is read
-_GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many blocks for each thread
+_GRAIN, _BLOCKS = 256, 64  # most edges in a block; number of blocks for each thread, about
 
 
 @once()

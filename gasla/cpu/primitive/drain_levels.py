@@ -41,7 +41,7 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_FLAT = 16  # most neighbors of a vertex of a flat graph, which has as many levels at most
+_FLAT = 16  # most neighbors of a vertex in a flat graph, which therefore has at most this many levels
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _LINE = np.uint64(8)  # words of a cache line
 _LOOKS = 16  # rough work per edge, in units of the work to read one edge

@@ -46,7 +46,7 @@ Array = np.ndarray[Any, Any]
 _ROWS = np.uint64(64)  # samples that a thread takes at once
 _MISSES = 16  # work per draw, which misses the cache several times, in units of one edge that is read
 _PAIR = np.uint64(2)
-_AHEAD = np.uint64(8)  # entries between the one that is numbered and the one whose slot is prefetched
+_AHEAD = np.uint64(8)  # slots of the hash table are prefetched this many entries ahead
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:

@@ -50,7 +50,7 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_AHEAD = np.uint64(24)  # vertices between the current one and the one whose neighbors are prefetched
+_AHEAD = np.uint64(24)  # neighbors are prefetched this many vertices ahead
 _SAMPLES = 1024
 _ONE = np.uint64(1)
 

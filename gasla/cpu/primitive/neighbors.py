@@ -62,7 +62,7 @@ _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may b
 _PARTS = 8  # at most this many threads fill the lists by degree; each needs 8 bytes per vertex
 _LEFT_BITS = np.uint64(24)  # a list's remainder is one word: its first position, and its length in the low bits
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
+_AHEAD = np.uint64(8)  # entries are prefetched this many list remainders ahead
 _STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
 _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 

@@ -70,7 +70,7 @@ _OFF = 1 << 30  # is subtracted from `closing` of vertices on the path, more tha
 _CARRY = 1 << 62  # a count above this is carried to a second word
 _LOOKS = 64  # work per first edge, roughly, in units of one edge that is read
 _GRAIN = 64  # first edges that a thread takes at once, at most
-_SHARE = 0.3  # of the edges of the search forward: with fewer, the search backward goes on
+_SHARE = 0.3  # the backward search goes on while it reads less than this share of the forward search's edges
 _NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)  # of a vertex on the path: positions in its list; `near`
 
 

@@ -52,7 +52,7 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
                     count += _ONE
                 elif _is_worse(heap[0], ids[0], values[e], indices[e]):
                     _sink(ids, heap, k, indices[e], values[e])
-            while count > _ONE:  # move the worst entry behind the others, so that the best comes first
+            while count > _ONE:  # move the worst entry to the end, so that the best comes first
                 count -= _ONE
                 last, value = ids[count], heap[count]
                 ids[count], heap[count] = ids[0], heap[0]

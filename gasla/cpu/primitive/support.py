@@ -54,9 +54,9 @@ _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
+_AHEAD = np.uint64(8)  # entries are prefetched this many list remainders ahead
 _BITS = 62  # number of bits for a sum of weights
-_FINE = 2.0**33  # the smallest weight is at least so many units: it is rounded by 2**-34 of itself
+_FINE = 2.0**33  # the smallest weight has at least this many units, so its relative error is at most 2**-34
 _LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
 

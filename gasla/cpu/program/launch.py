@@ -23,7 +23,7 @@ SOURCE = 55  # the only vertex that is active first; -1 if the queues list the a
 ENTRIES = 56  # edges of the graph
 WAITS = 57  # whether a run begins on one thread: only if others are likely to get no core, or also if they sleep
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
-UNTIL = 58  # work (vertices and edges) that one thread does alone before it wakes the others
+UNTIL = 58  # work (vertices and edges) that one thread does alone before it wakes the other threads
 MISSED = 59  # the work done alone so far
 THIN, LASTING = 60, 61  # an iteration is small below THIN work; after LASTING small ones one thread runs alone
 BEGAN = 62  # the first iteration of the log
@@ -34,7 +34,7 @@ assert LARGE < CONTROL_SIZE
 
 # Paces where sharing is dear: picoseconds of a run for each vertex and edge, on one thread and on all; choices so far.
 ON_ONE, ON_ALL, CHOICES, PACES_SIZE = range(4)
-BOTH, AGAIN = 6, 64  # choices by turns at first; later one in so many is for the slower way, as its pace may change
+BOTH, AGAIN = 6, 64  # the first choices alternate; later every 64th choice tries the slower way, as its pace may change
 
 
 @helper

@@ -37,7 +37,7 @@ class _Edges(NamedTuple):
     inner: Graph  # the edges between own vertices
     lists: Adjacency  # all neighbors of own vertices, by their local numbers
     sends: Any  # own vertices that other ranks mirror, by rank
-    cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are those for rank r
+    cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are sent to rank r
     sample: Any  # own vertex and mirror of some edges, of shape (k, 2)
     is_symmetric: bool  # the whole graph
 
@@ -110,7 +110,7 @@ def _merged(rank: Rank, forest: Any) -> Any:
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
     lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of lists of one entry each
     ahead = 1
-    while ahead < size:  # the forest has those of ranks me to me + ahead - 1
+    while ahead < size:  # the forest has the edges of ranks me to me + ahead - 1
         nothing = forest[:0]
         sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
         # Other cards may still read this one, so that which has come is changed.

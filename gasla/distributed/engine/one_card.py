@@ -27,7 +27,7 @@ from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
 DIVIDED = 1 << 25  # edges from which all GPUs take part: an iteration of PageRank then takes longer than two exchanges
-DIVIDED_THIN = 1 << 28  # the same where few vertices take part in many iterations, as in shortest paths
+DIVIDED_THIN = 1 << 28  # this limit where few vertices take part in many iterations, as in shortest paths
 OF_RANKS = 5  # columns in the trace of a run over ranks: active vertices, edges, way, exchanges, bytes
 
 

@@ -207,7 +207,7 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     del edges
     shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
     shard.leaves = leaves
-    if direction == "in":  # both lists are of the same edges in the same order
+    if direction == "in":  # both lists have the same edges in the same order
         shard.set_attributes(share.shard.attributes)
     shard.set_vertex_attributes(communicator, share.shard.own_vertex_attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)

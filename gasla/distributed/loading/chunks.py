@@ -12,7 +12,7 @@ from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
 from gasla.graph.validate import are_sparse, as_ids, as_values, check_range, require_vertices, vertex_count
 
-TOGETHER = 1 << 22  # edges: ranks are called when as many have come, because a call takes longer than small chunks
+TOGETHER = 1 << 22  # edges that are collected before ranks are called: a call takes longer than a small chunk
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:

@@ -169,7 +169,7 @@ def _whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
     """Read a whole file with `gasla.io.read`."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
-    if graph.names is not None:  # numbers of another file's vertices would mean others
+    if graph.names is not None:  # the vertex numbers of two files with names differ in meaning
         hint = "gasla.io.read(path) keeps names, and distributed.Graph.from_graph takes its graph"
         raise FormatError(path, None, f"vertices have names, and ranks number no names: {hint}")
     src, dst = graph.edges()

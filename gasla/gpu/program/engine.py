@@ -102,7 +102,7 @@ class Run(Binding):
         if workspace is not None:
             self._cached.workspaces.append(workspace)
 
-    __del__ = close  # for a run whose results were never read
+    __del__ = close  # closes a run whose results were never read
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 

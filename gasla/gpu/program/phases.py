@@ -188,7 +188,7 @@ class PhasesRun:
         self.parts = [Part(plan, program, graph) for plan, program in zip(phases.plans, programs, strict=True)]
         try:
             self.workspaces = phases.workspaces.pop()
-        except IndexError:  # no run has left some, or others have them
+        except IndexError:  # no run has left a workspace, or other runs hold them
             self.workspaces = _Workspaces(phases, self.parts)
         self.kept: list[Any] = []  # arrays that only the kernel refers to
         self.last: dict[str, Any] = {}  # aggregates at vertices

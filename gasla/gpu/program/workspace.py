@@ -163,7 +163,7 @@ class Workspace:
                 setattr(self.arguments, start.value, start.number)
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytearray(self._bytes)
-        self.program: Any = None  # whose parameters are among the defaults of the arguments
+        self.program: Any = None  # the program whose parameters are among the defaults of the arguments
         self.place: Any = None  # place of the arguments of a run over several GPUs (peers.py)
 
     @property

@@ -18,7 +18,7 @@ from gasla.graph.exchange.columns import Edges
 from gasla.graph.validate import as_ids, count_vertices, is_value_type, vertex_count
 from gasla.names import meant
 
-Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or those of these names
+Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or these names
 
 
 class Records(NamedTuple):

@@ -71,7 +71,7 @@ class Columns(NamedTuple):
     src: Column | None = None
     dst: Column | None = None
     weight: Column | None = None
-    attributes: Sequence[Column] | None = None  # None: those that the file itself names
+    attributes: Sequence[Column] | None = None  # None stands for the columns that the file itself names
     bipartite: bool | None = None  # None: as the file says
     undirected: bool | None = None  # None: as the file says
     only_ends: bool = False  # whether no column is a weight or an attribute

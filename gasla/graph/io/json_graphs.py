@@ -96,7 +96,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     if not inner:
         return dict(record)
     outer = {name: value for name, value in record.items() if not isinstance(value, dict | list)}
-    if "data" in record:  # Cytoscape.js has looks beside the data
+    if "data" in record:  # Cytoscape.js stores styles and positions next to the data
         outer = {}
     return dict(chain(outer.items(), *(each.items() for each in inner)))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gasla.cpu.product.plans import BatchedPlan
 
 FOUR = 4  # number of entries that are loaded together
-AHEAD = 64  # entries between the one that is loaded and the one whose element of x is prefetched, in long rows
+AHEAD = 64  # in long rows, the element of x that is prefetched is this many entries ahead
 
 plan: BatchedPlan = known()
 

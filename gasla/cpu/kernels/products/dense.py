@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gasla.cpu.product.plans import DensePlan
 
 FOUR = 4
-AHEAD = 8  # entries between those that are computed and those whose rows of x are prefetched
+AHEAD = 8  # rows of x are prefetched this many entries ahead
 SAMPLES = 8  # entries of a block of rows that decide whether to prefetch
 NEAR = 1 << 15  # items of x between two rows that are likely to be in a cache together
 

@@ -36,7 +36,7 @@ from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import VectorPlan
 
-AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
+AHEAD = 32  # elements of x are prefetched this many entries ahead
 LOOK_AFTER = 64  # number of entries between two tests whether the rest of a row can change the result
 LAST = 3  # number of further entries that a load of four reads
 FOUR = 4
