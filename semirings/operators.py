@@ -453,7 +453,7 @@ class _Flagged(Monoid):
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
-        """Return a present value."""
+        """Return a value with a flag that says that it is present."""
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:

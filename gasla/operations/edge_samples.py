@@ -334,9 +334,9 @@ class PairsAcross:
 
 
 class PairsByTarget:
-    """Numbers for the pairs of each target one after another, and the targets of all edges, for draws by degree.
+    """Numbers for all pairs, target after target, and the targets of all edges, for draws by degree.
 
-    If undirected, or across two sides, each edge counts in both directions; of the latter those to side 1.
+    If undirected, each edge counts in both directions. Across two sides it counts in the direction to side 1.
     """
 
     def __init__(self, graph: Graph, undirected: bool) -> None:

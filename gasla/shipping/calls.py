@@ -205,10 +205,10 @@ def small() -> list[Kind]:
 
 
 def _matrices() -> list[Any]:
-    """Return small matrices, on the first four of which more types are tried.
+    """Return small matrices. Functions are called with more types of values on the first four.
 
-    They are symmetric, acyclic, with loops, and with parallel edges in several strong components; then one in CSC
-    format, a directed path, an undirected path, and a bipartite graph.
+    These are a symmetric graph, an acyclic graph, one with loops, and one with parallel edges and several strong
+    components. A matrix in CSC format, a directed path, an undirected path and a bipartite graph follow.
     """
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")

@@ -38,7 +38,7 @@ from gasla.program.join_plan import Free, Join, JoinPlan, Reach
 
 PART = 1 << 24  # paths of two edges per block
 FLAT = 128  # largest degree up to which a GPU takes vertices in any order
-# cycles of four from their first vertex, in both directions: what is between it and the opposite one is counted ahead
+# Cycles of four: a path of three vertices is matched, and the fourth vertex, which joins its ends, is only counted.
 CYCLES = JoinPlan(
     (Join(()), Join((Reach(0),), above=(0,)), Join((Reach(1),), above=(0,))),
     (Free(Join((Reach(0), Reach(2)), apart=(1,), above=(0,)), met=((1, ()),)),),

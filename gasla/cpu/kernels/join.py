@@ -382,7 +382,7 @@ def product(run: Run, numbers):
 
 
 def coincides(run: Run, join, place, tests):
-    """Return whether a matched vertex fits at a vertex that is counted, as 0 or 1."""
+    """Return 1 if the matched vertex at `place` would fit in place of a vertex that is only counted, else 0."""
     run.fits = True
     for test in tests:
         run.fits = run.fits & (run.marks[run.row[np.uint64(test.place)]] & plan.bit(test.reach) != 0)

@@ -389,7 +389,10 @@ def _set_up_probe() -> None:
 
 
 def compile_ahead() -> None:
-    """Compile what only several threads run, on a machine with one core, too: stored code serves other machines."""
+    """Compile the code that only runs of several threads need, even on a machine with one core.
+
+    The stored code may serve another machine.
+    """
     if not pool.item(PROBE):
         _set_up_probe()
     workers.compile_ahead()

@@ -179,7 +179,7 @@ class Worker:
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        compile_ahead()  # before a caller waits
+        compile_ahead()  # now, not when a caller waits for this worker
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data

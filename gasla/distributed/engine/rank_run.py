@@ -253,7 +253,7 @@ class RankRun:
         self.total = sum(heads["active"].tolist())
         if runs.types:
             with np.errstate(all="ignore"):
-                for name, monoid in runs.monoids.items():  # the order of the ranks
+                for name, monoid in runs.monoids.items():  # heads are in the order of the ranks
                     self.aggregates[name] = runs.types[name].type(monoid.reduce(heads["aggregates"][name]))
         self.ended = self.is_over()
         return sum(heads["edges"].tolist())

@@ -32,7 +32,7 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, Attributes
 from gasla.graph.graph import Graph
 
-SPARSE = 2  # vertices of all ranks per edge of this one, from which an array of all vertices takes too much memory
+SPARSE = 2  # with more vertices of all ranks per local edge than this, an array of all vertices is too large
 CHUNK = 1 << 24  # edges that are renumbered at once
 
 

@@ -43,7 +43,7 @@ class _Parser:
 
     @property
     def now(self) -> tuple[str, str]:
-        """The kind and the text of the next token. Keywords are signs."""
+        """The kind and the text of the next token. A keyword has the kind "sign"."""
         kind, text, _ = self.tokens[self.place]
         return ("sign", text.lower()) if kind == "word" and text.lower() in _KEYWORDS else (kind, text)
 

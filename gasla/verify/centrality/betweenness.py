@@ -193,7 +193,7 @@ def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed
 
 
 def _both_ways(edges: Edges, parts: Array, weighted: bool) -> Array:
-    """Add the parts of both directions of each edge. Parallel edges of equal length share their mean."""
+    """Return for each edge the sum of `parts` in both directions. Parallel edges of equal length get their mean."""
     length = np.unique(edges.weight, return_inverse=True)[1] if weighted else np.zeros(edges.dst.size, np.int64)
     ways = [np.stack([*ends, length]) for ends in ((edges.src, edges.dst), (edges.dst, edges.src))]
     _, which = np.unique(np.concatenate(ways, axis=1), axis=1, return_inverse=True)

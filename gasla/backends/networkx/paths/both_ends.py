@@ -10,7 +10,10 @@ from gasla.graph.graph import Graph
 
 
 def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> list[int]:
-    """Return the vertices of the path. `back` has the edges reversed, those into a vertex in NetworkX's order."""
+    """Return the vertices of a shortest path, by Dijkstra's searches from both ends.
+
+    `back` is the reversed graph. The edges into each vertex are in NetworkX's order, so that ties are broken as there.
+    """
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
     before: list[dict[int, int]] = [{source: -1}, {target: -1}]
