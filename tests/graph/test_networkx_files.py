@@ -169,6 +169,14 @@ def test_files_of_igraph_are_read(tmp_path: Path, format: str) -> None:
     assert sorted(graph.edge_attributes["time"].tolist()) == [-np.inf] * 2 + [1e-300] * 2 + [0.5] + [np.inf] * 2
 
 
+def test_a_warning_of_labels_names_the_line_that_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.gml"
+    path.write_text('graph [ node [ id 0 label "a" ] node [ id 1 label "a" ] edge [ source 0 target 1 ] ]')
+    with pytest.warns(UserWarning, match="vertices are named by their ids, not their labels") as warned:
+        io.read(path)
+    assert {warning.filename for warning in warned} == {__file__}
+
+
 GML = {
     "gephi": 'Creator "Gephi"\r\ngraph\r\n[\r\n  Creator "graph [ x"\r\n  directed 0\r\n  node\r\n  [\r\n    id 0\r\n'
     '    label "Zürich"\r\n  ]\r\n  node\r\n  [\r\n    id 1\r\n    label "b"\r\n  ]\r\n  edge\r\n  [\r\n    id 0\r\n'

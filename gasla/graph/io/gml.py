@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gasla.graph.io import networkx_files, record_files
 from gasla.graph.io.files import is_whole
+from gasla.log import warn
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
@@ -47,7 +47,7 @@ def _parse(path: Path, content: bytes) -> Any:
     if label == "id" and networkx_files.have_names(G):
         return networkx_files.named(G)
     if label == "id" and any("label" in data for _, data in G.nodes(data=True)):
-        warnings.warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning, stacklevel=5)
+        warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
         for _, data in G.nodes(data=True):
             data.pop("label", None)
     networkx_files.change_attributes(G, _number)

@@ -6,7 +6,6 @@ becomes its values. Vertices have names unless these are 0, 1, … in this order
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from xml.etree.ElementTree import ParseError
 from gasla.graph.dates import TimeColumn, iso, of_text
 from gasla.graph.exchange.libraries import Records, of_records
 from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes
+from gasla.log import warn
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
@@ -118,7 +118,7 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
         return renamed(records, dict(zip(ids, labels)))
     if any(label not in (None, "", str(v)) for v, label in zip(ids, labels)):
         why = "some have none" if not all(labels) else "two are equal"
-        warnings.warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning, stacklevel=6)
+        warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
     return records
 
 
