@@ -2,6 +2,8 @@
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -83,3 +85,26 @@ def test_without_threads_code_is_compiled_when_it_is_wanted(
     assert compiled == [threading.current_thread().name]
     first = cupys.groups()[0][0]
     assert cupys.grouped(first.source, first.options, "sm_80") is None and not cupys._begun
+
+
+def test_each_thread_binds_a_context_before_it_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver launches nothing in a thread that has called no function of the runtime."""
+    cupy = pytest.importorskip("cupy")
+    calls = list[str]()
+    monkeypatch.setattr(gpu, "current_device", lambda: 7)
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: calls.append("bind"))
+    monkeypatch.setattr(cupy.cuda.driver, "launchKernel", lambda *_: calls.append("launch"))
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: SimpleNamespace(ptr=0))
+    launched = gpu.Kernel.__new__(gpu.Kernel)
+    launched.function, launched.threads, launched.shared = SimpleNamespace(ptr=0), 32, 0
+    pointers: Any = SimpleNamespace(address=0)
+
+    def twice() -> None:
+        for _ in range(2):
+            launched.launch_prepared(1, pointers)
+
+    for _ in range(2):
+        thread = threading.Thread(target=twice)
+        thread.start()
+        thread.join()
+    assert calls == 2 * ["bind", "launch", "launch"]

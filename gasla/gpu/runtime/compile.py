@@ -6,6 +6,7 @@ needs no GPU, so the tests compile every kernel anywhere: most to PTX, some to m
 
 import ctypes
 import functools
+import threading
 from contextlib import suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 C_TYPES = {4: "int", 8: "long long"}  # types of ids and offsets, by their bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
+
+_here = threading.local()  # `devices`: whose contexts this thread has bound
 
 cubins.made_by.append(cupys.grouped)
 
@@ -234,6 +237,7 @@ class Kernel:
         """Launch on the current stream with all blocks resident at once, without CuPy's conversion of arguments."""
         from cupy.cuda import driver, get_current_stream
 
+        bind_context()
         stream, size = get_current_stream().ptr, (blocks, 1, 1, self.threads, 1, 1, self.shared)
         if blocks > 1:
             driver.launchCooperativeKernel(self.function.ptr, *size, stream, arguments.address)
@@ -245,6 +249,19 @@ class Kernel:
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
+
+
+def bind_context() -> None:
+    """Make the context of the current device that of this thread, once: the driver launches nothing without.
+
+    The first call of the runtime does so. CuPy makes one before its own launches.
+    """
+    devices, device = _here.__dict__.setdefault("devices", set()), current_device()
+    if device not in devices:
+        import cupy
+
+        cupy.cuda.runtime.memGetInfo()
+        devices.add(device)
 
 
 class Pointers:
