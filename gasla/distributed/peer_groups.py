@@ -50,7 +50,7 @@ class OneProcess:
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process gives."""
+        """Return the numbers that each process has passed (collective)."""
         return [list(numbers)]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -156,7 +156,7 @@ class Processes:
                     self._watched.register(descriptor, select.POLLIN)
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process gives."""
+        """Return the numbers that each process has passed (collective)."""
         return [found.tolist() for found in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -170,7 +170,7 @@ class Shared(Graph):
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
-        """Return a graph on the first GPU, whose values no caller has."""
+        """Return a graph with these lists on the first GPU. No caller has the array of its values."""
         made = cls.__new__(cls)
         made._set_lists(lists, values)
         made.valued.are_private = array_module(lists.any_ids) is not np

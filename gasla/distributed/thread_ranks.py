@@ -81,7 +81,7 @@ class ThreadCommunicator(Rounds):
 
     def abort(self, error: BaseException) -> None:
         """Report that this rank has failed, and wake the ranks that wait."""
-        if not isinstance(error, RankError):  # all ranks have it
+        if not isinstance(error, RankError):  # a RankError is raised on all ranks
             self._table.fail(self.place, error)
 
 

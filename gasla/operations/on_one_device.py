@@ -25,8 +25,8 @@ def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable
     """Let a function compute on the first GPU, if that has room for the whole of a graph over GPUs of this process.
 
     Functions that run several programs, with arrays in between, take longer over several GPUs. So such a function is
-    called with a copy of the whole graph on the first GPU, and its results are distributed over the GPUs in blocks. A
-    graph of any other kind is passed on unchanged.
+    called with a copy of the whole graph on the first GPU. Its results stay there, as arrays in blocks. A graph of any
+    other kind is passed on unchanged.
 
     Parameters
     ----------

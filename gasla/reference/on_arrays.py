@@ -86,7 +86,10 @@ class Functions:
         return Record("vertex", Lazy(renamed(makers | known, OF_VERTEX)))
 
     def link(self, what: str, ids: np.ndarray, known: Mapping[str, Callable[[], Any]]) -> Record:
-        """Return a record of the edges `ids`, their positions in the arrays of fields, with `known` values added."""
+        """Return the record that a program gets for some edges, with `known` values added.
+
+        `ids` are the positions of the edges in the arrays of fields.
+        """
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
 

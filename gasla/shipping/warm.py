@@ -84,7 +84,7 @@ def warm(
     >>> gasla.warm(gasla.bfs, values=["float32"])
     0
     """
-    module_of(check_device(device))  # there is one
+    module_of(check_device(device))  # raises an error without a GPU, if one is asked for
     types = ["" if value is None else np.dtype(value).str for value in values]
     tasks, compiled = [_task_of(each) for each in used], COMPILATIONS[device]
     before = compiled()

@@ -228,7 +228,7 @@ def _merged(search: Search, start: Array | None, seed: int, iterations: int | No
 
 
 def _joined(search: Search, labels: Array, least: int) -> np.ndarray | None:
-    """Return which community each joins: those below the minimum size, smallest first, the neighbor of largest gain.
+    """Return which community each joins. A community below the minimum size joins the neighbor of largest gain.
 
     None if none joins another. Gains are of the communities as they are, so none joins one that has just grown enough.
     """

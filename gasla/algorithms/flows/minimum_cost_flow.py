@@ -188,7 +188,7 @@ def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarr
     entries = np.append(ones, -ones), (np.append(src, dst), np.append(edges, edges))
     leaving: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
     bounds = np.column_stack([0 * ones, limits])
-    for presolve in (True, False):  # which may leave open whether there is a flow, or a cheapest one
+    for presolve in (True, False):  # with presolve, status 4 leaves open whether there is a cheapest flow
         optimum: Any = call_apart(
             lambda presolve=presolve: linprog(
                 np.ldexp(costs.astype(np.float64), scale), A_eq=leaving, b_eq=sends, bounds=bounds, method="highs-ds",

@@ -53,9 +53,9 @@ class Near(NamedTuple):
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
-        """Return heads less than a head, ascending, whose bounds after a length `begun` are at most `total`.
+        """Return the heads with ids below `head`, ascending, without those in `without`.
 
-        Leave out `without`.
+        A head is left out, too, if the length `begun` plus its bound is more than `total`.
         """
         some = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
         return [u for u in np.sort(some[some < head]).tolist() if u not in without]

@@ -134,7 +134,7 @@ def simple_cycles(
 
 
 def _ends(graph: Graph, through: Any) -> tuple[int, int]:
-    """Return a vertex twice, or the ends of an edge."""
+    """Return the ends of the edge that cycles pass through, or twice the vertex that they pass through."""
     if is_one_vertex(graph, through):
         v = translate_vertex(graph, through, "through")
         return v, v

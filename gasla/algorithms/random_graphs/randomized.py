@@ -144,7 +144,7 @@ def _rewired(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed
         total = int(semirings.hash(seed, np.uint64(number))) % m  # of the places of a pair, modulo m
         partners = (total - places) % m
         bits = semirings.hash(seed, np.uint64(number), places)
-        one = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))  # others stay: any one swap is possible
+        one = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))  # the rest stay: one swap can occur
         other = partners[one]
         a, b, c, d = src[one], dst[one], src[other], dst[other]
         if undirected:

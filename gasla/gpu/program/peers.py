@@ -437,7 +437,7 @@ def _sent(run: Any, rank: int, ids: Any) -> _Sent:
 
 
 def _mirrored(run: Any, ids: Any) -> Any:
-    """Return `gasla::Mirrored` of each 32 vertices: which of them are among the ids, and how many of those before."""
+    """Return a `gasla::Mirrored` per 32 vertices: bits of the vertices in `ids`, and how many ids come before."""
     xp, words = run.xp, -(-run.graph.n // 32)
     flags = xp.zeros(32 * words, np.uint8)
     flags[ids] = 1

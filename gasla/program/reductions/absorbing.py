@@ -51,7 +51,7 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
 
 
 def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
-    """Return for each gathered item the field that apply reduces it into. If apply does anything else, it is empty."""
+    """Return the field into which `apply` reduces each gathered item, or none if `apply` does anything else."""
     kind: Any = t.gathered_type
     gathered: Any = Symbol("gathered", kind)
     items = list(gathered) if isinstance(kind, TupleType) else [gathered]
