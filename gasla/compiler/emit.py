@@ -296,7 +296,9 @@ class Emitter:
         self.block(of.node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
-                self.fail(of.node, f"{of.name} may end without returning {self.returns}; return it on every path")
+                self.fail(
+                    of.node, f"{of.name} may end without returning {self.returns}; expected a return on every path"
+                )
             self.emit("ret void")
         self.returns = self.returns or NONE
         taken = sorted(self.taken, key=self.unit.order.__getitem__)
@@ -508,7 +510,9 @@ class Emitter:
         if isinstance(name, tuple):
             operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
-            operand = self.find(node, name) or self.fail(node, f"{name} is not known here")
+            operand = self.find(node, name) or self.fail(
+                node, f"{name} is not known here; expected a name that is set before"
+            )
         self.shown.names(name)
         return operand
 
@@ -555,7 +559,7 @@ class Emitter:
         if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
             return self.to(node, value, kind)
         if value.type.kind not in ("biuf" if kind.kind == "f" else "biu"):
-            self.fail(node, f"{value.type} is stored in an array of {kind}; write {kind}(...) to convert it")
+            self.fail(node, f"{value.type} is stored in an array of {kind}; expected {kind}(...), which converts it")
         return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
@@ -609,7 +613,9 @@ class Emitter:
         assert isinstance(a, Value)
         assert isinstance(b, Value)
         meets = meeting(a.type, b.type)
-        return meets or self.fail(nodes[1], f"{a.type} meets {b.type}, and no type holds both; convert one of them")
+        return meets or self.fail(
+            nodes[1], f"{a.type} meets {b.type}, and no type holds both; expected a conversion of one of them"
+        )
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
         """Convert two values to their common type."""
@@ -658,7 +664,9 @@ class Emitter:
         """Return the value of an expression."""
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
-            self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
+            self.fail(
+                node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language; expected another expression"
+            )
         operand: Operand = method(node)
         if self.shown.is_wanted:
             if isinstance(node, ast.Name) and node.id not in (*self.frame.bound, *self.frame.shown):
@@ -687,7 +695,7 @@ class Emitter:
         for names in (frame.function.names, PYTHONS, vars(builtins) if frame.function.is_template else {}):
             if name in names:
                 return self.meaning(node, names[name])
-        self.fail(node, f"{name} is not known here")
+        self.fail(node, f"{name} is not known here; expected a name that is set before")
 
     def _named(self, node: Any, name: str, frame: Frame) -> Operand:
         """Return the value of a variable or parameter."""
@@ -791,7 +799,7 @@ class Emitter:
 
     def _e_List(self, node: Any) -> Operand:
         if not self.frame.function.is_template:
-            self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
+            self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language; expected a tuple")
         items = self.items(node.elts) if isinstance(node, ast.List) else self._all(node)
         if not all(isinstance(each, Known) for each in items):
             self.fail(node, f"{ast.unparse(node)} is only known in the running kernel; expected a tuple")
@@ -1043,7 +1051,10 @@ class Emitter:
         if isinstance(of, Value) and of.type.kind == "v":
             return self.make(of.type.of, f"extractelement {of.typed}, {self.settled(node.slice, index).typed}")
         what = of.type if isinstance(of, Value) else of.value
-        self.fail(node, f"{what} has no items that {ast.unparse(node.slice)} picks; a tuple's are picked by constants")
+        self.fail(
+            node,
+            f"{what} has no items that {ast.unparse(node.slice)} picks; expected an array, or a tuple and a constant",
+        )
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
         """Return the addresses at an index of the parts of a value."""
@@ -1076,7 +1087,7 @@ class Emitter:
             if _is_record(of.value):
                 kind = _declared(of.value).get(node.attr) or self.fail(
                     node,
-                    f"{ast.unparse(node)}: the record does not declare this; declare it there",
+                    f"{ast.unparse(node)}: the record does not declare this; expected a declaration there",
                 )
                 is_each = kind in ("Each", Each)
                 prefix = Prefix("" if node.attr == "local" else node.attr.rstrip("_"))
@@ -1085,7 +1096,7 @@ class Emitter:
                 return self.meaning(node, getattr(of.value, node.attr))
             if self.frame.function.is_template:
                 return self.meaning(node, self._plainly(node, getattr, of.value, node.attr))
-        self.fail(node, f"{ast.unparse(node)} is not in the language")
+        self.fail(node, f"{ast.unparse(node)} is not in the language; expected a variable of a record, or a constant")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
         """Return the address `index` items after another."""
@@ -1099,7 +1110,7 @@ class Emitter:
         """Return the address of `array[...]`, or the subarray if there are fewer indices than dimensions."""
         (start, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
-            self.fail(node, f"{array.type} is given {len(indices)} indices")
+            self.fail(node, f"{array.type} is given {len(indices)} indices; expected at most {len(lengths)}")
         for k, index in enumerate(indices):
             if not isinstance(index, ast.Slice):
                 start, lengths = self._step_in(index, start, lengths), lengths[1:]
@@ -1331,7 +1342,7 @@ class Emitter:
                 return
             method = getattr(self, f"_s_{type(node).__name__}", None)
             if method is None:
-                self.fail(node, f"{type(node).__name__} is not in the language")
+                self.fail(node, f"{type(node).__name__} is not in the language; expected another statement")
             method(node)
             match node:
                 case ast.Assign() if not self.frame.is_where_used:
@@ -1440,7 +1451,7 @@ class Emitter:
                 return
             array, indices = self._array_set(target), _indices(target)
             if len(indices) > array.type.extent:
-                self.fail(target, f"{array.type} is given {len(indices)} indices")
+                self.fail(target, f"{array.type} is given {len(indices)} indices; expected at most {array.type.extent}")
             start, *lengths = parts(array)
             self.fill(target, source, start, lengths, indices, value)
         elif isinstance(target, ast.Name):

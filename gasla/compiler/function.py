@@ -406,7 +406,7 @@ class Call:
             # A read-only array, mapped from an archive, may be unaligned: CPUs load from any address.
             if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
                 name = self.function.__name__
-                raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
+                raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; expected its copy()")
             ints[place] = array.data or 0
             for length in value.shape:
                 place += 1
