@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 Sides = list[tuple[Graph, Graph]]  # for each relation a graph and its reverse, or an undirected graph twice
 
 PART = 1 << 22  # neighbors per block
-ROWS = 1 << 20  # rows whose vertex numbers are translated to names at once
+ROWS = 1 << 20  # rows whose vertices get their original ids at once
 AHEAD = 1 << 10  # most blocks of edges whose matches are counted before any are written
 FORMULAS = 4  # vertices of undirected patterns up to which sums tell the numbers of matches
 SAMPLES = 1 << 10  # edges from which numbers of matches are estimated

@@ -95,9 +95,9 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
     for place, (_, cell) in enumerate(bars):
         group(axes, place, cell, bottom, roomy)
     axes.set_xlim(-0.55, len(bars) - 0.45)
-    long = len(bars) > MANY
-    axes.set_xticks(range(len(bars)), [below for below, _ in bars], rotation=35 if long else 0)
-    for label in axes.get_xticklabels() if long else ():
+    is_slanted = len(bars) > MANY
+    axes.set_xticks(range(len(bars)), [below for below, _ in bars], rotation=35 if is_slanted else 0)
+    for label in axes.get_xticklabels() if is_slanted else ():
         label.set(ha="right", rotation_mode="anchor")
     plain(axes, title)
 

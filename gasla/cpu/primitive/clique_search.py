@@ -57,7 +57,7 @@ Array = np.ndarray[Any, Any]
 _ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.int64(-1)
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = 8  # vertices that a thread takes at once; one vertex may be much work
-_ROWS = 256  # rows of a block, when ids are written
+_ROWS = 256  # rows of a block, when vertices get their original ids
 _LOOKS = 64  # work per vertex and edge, roughly, in units of one edge that is read
 _CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)  # sets of bits at each depth
 

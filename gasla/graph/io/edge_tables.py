@@ -573,9 +573,9 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
         if (ids := _integers(texts)) is None:
             _refuse_comments(path, end, texts)
             return None
-        led = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
-        if pc.any(led).as_py():
-            text, number = (column.filter(led)[0].as_py() for column in (texts, ids))
+        has_leading_zero = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
+        if pc.any(has_leading_zero).as_py():
+            text, number = (column.filter(has_leading_zero)[0].as_py() for column in (texts, ids))
             raise FormatError(
                 path,
                 None,
