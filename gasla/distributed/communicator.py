@@ -7,6 +7,7 @@ every process runs the same script and calls it on its own rank (`mpiexec`). Use
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -105,11 +106,13 @@ class Dropped:
         self._owners[id(reference)] = reference, key
 
     def taken(self) -> Iterator[Any]:
-        """Take the keys out, one after another."""
-        while self.freed:
-            self.add(self._owners.pop(id(self.freed.pop()))[1])
-        while self.keys:
-            yield self.keys.pop()
+        """Take the keys out, one after another. Another thread may take some meanwhile."""
+        with suppress(IndexError):
+            while True:
+                self.add(self._owners.pop(id(self.freed.pop()))[1])
+        with suppress(IndexError):
+            while True:
+                yield self.keys.pop()
 
 
 class Ranks(Protocol):

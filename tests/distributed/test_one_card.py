@@ -13,7 +13,8 @@ import gasla
 from gasla import distributed
 from gasla.cpu.runtime import memory
 from gasla.distributed import thread_ranks
-from gasla.distributed.communicator import Member
+from gasla.distributed.block_array import Handle
+from gasla.distributed.communicator import Dropped, Member
 from gasla.distributed.engine import distributed_run, one_card
 from gasla.distributed.replicas import REPLICA, on_first_card, replica_on
 from tests.distributed.test_card_components import check as check_components
@@ -342,3 +343,22 @@ def test_whole_graphs_come_from_card_to_card(name: str, monkeypatch: pytest.Monk
         assert (whole.valued.each is None) == (graph.values is None)
         if graph.values is not None:
             np.testing.assert_array_equal(whole.valued.each.get(), graph.values)
+
+
+def test_another_thread_may_take_what_is_dropped() -> None:
+    class Taken(list[Any]):
+        """What another thread has taken since this one has looked."""
+
+        def __bool__(self) -> bool:
+            return True
+
+        def __len__(self) -> int:
+            return 1
+
+    dropped = Dropped()
+    dropped.keys, dropped.freed = Taken(), Taken()
+    assert [*dropped.taken()] == []
+    dropped.add_with(owner := Handle(distributed.ThreadRanks(1)), 7)
+    assert [*dropped.taken()] == []
+    del owner
+    assert [*dropped.taken()] == [7]
