@@ -98,3 +98,9 @@ def test_nothing_is_freed_while_kernels_may_wait_for_others(held: Counter[int], 
         assert "wait for 0" not in calls and sum(held.values()) == 2 * joint_memory.UNIT
     assert calls[-5:] == ["wait for 0", "wait for 1", "cuMemUnmap", "cuMemUnmap", "cuMemAddressFree"]
     assert not any(held.values())
+
+
+def test_a_gpu_that_holds_no_part_is_waited_for(held: Counter[int], calls: list[str]) -> None:
+    joint = joint_memory._Joint([0, joint_memory.UNIT], [0, 1])
+    del joint
+    assert calls[-4:] == ["wait for 0", "wait for 1", "cuMemUnmap", "cuMemAddressFree"]

@@ -80,9 +80,9 @@ class _Joint:
                 one.location, one.flags = _Location(DEVICE, card), READ_WRITE
             _call("cuMemSetAccess", address, ctypes.c_size_t(self.size), access, ctypes.c_size_t(len(access)))
         except BaseException:
-            _free(self.address, self.size, mapped)
+            _free(self.address, self.size, mapped, cards)
             raise
-        weakref.finalize(self, _free, self.address, self.size, mapped).atexit = False
+        weakref.finalize(self, _free, self.address, self.size, mapped, cards).atexit = False
 
     def _map(self, address: int, size: int, card: int) -> None:
         handle = ctypes.c_uint64()
@@ -115,7 +115,7 @@ _ZERO = ctypes.c_uint64(0)
 def freeing_later() -> Iterator[None]:
     """Free nothing in this thread before the end: to free is to wait for kernels, which may wait for one to come."""
     before = getattr(_here, "later", None)
-    later: list[tuple[int, int, Sequence[tuple[int, int, int]]]] = []
+    later: list[tuple[int, int, Sequence[tuple[int, int, int]], Sequence[int]]] = []
     _here.later = later
     try:
         yield
@@ -125,14 +125,14 @@ def freeing_later() -> Iterator[None]:
             _free(*one)
 
 
-def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]]) -> None:
-    """Free a range after the kernels that may use it."""
+def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards: Sequence[int]) -> None:
+    """Free a range after the kernels that may use it, on GPUs that hold no part of it as well."""
     if (later := getattr(_here, "later", None)) is not None:
-        later.append((address, size, mapped))
+        later.append((address, size, mapped, cards))
         return
     with suppress(Exception):
         cuda = require_gpu().cuda
-        for card in sorted({card for _, _, card in mapped}):
+        for card in sorted(set(cards)):
             with cuda.Device(card):
                 cuda.runtime.deviceSynchronize()
         for start, length, card in mapped:
