@@ -78,7 +78,7 @@ def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr)
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return `are_combined` for scalars."""
+    """Return whether scalar `result` combines `old` and `gathered` as `combined` does (`are_combined`)."""
     if result.op == "cast":
         result = result.args[0]
     x, y = (Symbol(name, combined.type) for name in "xy")

@@ -23,7 +23,7 @@ FUNCTIONS = {  # by `sys.platform`; for the sine and the cosine of one number, L
     },
     # A thread can't be bound to a core, and has no clock that others may read.
     "darwin": {*POSIX, "__sincos_stret", "__sincosf_stret", "bzero", "__bzero", "memset_pattern16"},
-    # Likewise. `__chkstk` touches the pages of a large stack frame.
+    # As on macOS. `__chkstk` touches the pages of a large stack frame.
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # oldest glibc with all functions of the row for Linux; the tag of wheels for Linux names it

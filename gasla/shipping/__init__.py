@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def also_for(processor: str, folder: Path) -> None:
-    """Have this process store in a folder, for another processor, each kernel that it needs itself."""
+    """Compile each kernel that this process needs for another processor, too, and store it in a folder."""
     if processor == platform.machine():
         return
     from gasla import cache

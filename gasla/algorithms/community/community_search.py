@@ -89,7 +89,10 @@ def _singles(graph: Graph) -> Array:
 
 
 def _for_kernel(search: Search) -> Search | None:
-    """Return the search in host memory if vertices should move one after another there, or if programs can't do it."""
+    """Return the search, in host memory if it is small, for the kernel in which vertices move one after another.
+
+    Return None if vertex programs should run it, as for a large graph without options that only the kernel has.
+    """
     graph = search.graph
     if graph.engine == "gpu" and graph.n + graph.m <= SMALL:
         weights = None if search.weights is None else copied(search.weights, "cpu")

@@ -91,7 +91,7 @@ def _too_large(net: Graph, source: int, target: int, sends: int, takes: int) -> 
 
 
 def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
-    """Return a flow or a preflow of integer capacities: all that can arrive at its goal has arrived."""
+    """Return a maximum flow of integer capacities, or on a large graph a preflow that sends as much to its goal."""
     if fits_one_thread(net):
         return AugmentedFlow(net, source, target)
     preflow = Preflow(net, source, target, is_reversed=is_reversed)

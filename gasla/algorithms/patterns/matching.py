@@ -62,7 +62,7 @@ class Matching:
         return [first, *(match_counts.in_order(each, order) for each in self.related)], order
 
     def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
-        """Return bits that tell at which vertices of a pattern a vertex may be: it has the label, and neighbors enough.
+        """Return bits that tell to which vertices of a pattern each vertex may be mapped, by its label and its degree.
 
         It has an edge in each relation of the pattern's edges there. The `merged` vertices may coincide, and then need
         only one neighbor.

@@ -265,7 +265,7 @@ def fill_table(run: Run, number, amount):
 
 
 def gather(run: Run, join, place, collects):
-    """Collect or count what fits after `place` vertices, in `count`."""
+    """Collect or count the vertices that fit next, after `place` matched ones. Their number goes to `run.count`."""
     run.count = ZERO
     if not plan.latest(join, place):
         begin_shortest(run, join, place)

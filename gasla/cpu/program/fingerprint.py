@@ -106,7 +106,7 @@ class _Describer:
 
     def __init__(self) -> None:
         self._expressions: dict[Expr, int] = {}
-        self._mappings: list[Mapping[Any, Any]] = []  # all functions of a program share one, of their sources
+        self._mappings: list[Mapping[Any, Any]] = []  # met so far; all functions of a program share one
 
     def __call__(self, value: Any) -> str:
         if any(value is each for each in (semirings.ANY, bool, int, float)):

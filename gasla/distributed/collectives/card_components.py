@@ -39,7 +39,7 @@ class _Edges(NamedTuple):
     sends: Any  # own vertices that other ranks mirror, by rank
     cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are sent to rank r
     sample: Any  # own vertex and mirror of some edges, of shape (k, 2)
-    is_symmetric: bool  # the whole graph
+    is_symmetric: bool  # whether the whole graph is symmetric
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:

@@ -48,9 +48,9 @@ def unsupported(what: str) -> TypeError:
 
 
 def not_whole(option: str = "") -> TypeError:
-    """Return a TypeError for what needs all edges of a distributed graph in one process.
+    """Return the TypeError for a function that needs all edges of a distributed graph in one process.
 
-    `option` limits it to an option.
+    With `option`, the message says that only this option of the function needs them.
     """
     expected = f"a gasla.Graph for {option}" if option else "a gasla.Graph"
     return unsupported(f"graph is a distributed graph, of which no process has all edges; expected {expected}")

@@ -530,7 +530,7 @@ def meet(
     on: Sequence[Card],
     group: Group,
 ) -> Meeting:
-    """Take a meeting that no run uses, the same in all processes, or make one, and let all runs join it."""
+    """Let runs join a `Meeting`: one that an earlier run has left in all processes, or a new one."""
     kept: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     mine = (-1, -1) if kept is None else (kept.number, kept.rounds)
     of_all = group.told(next(_counter), *mine)
