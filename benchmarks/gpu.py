@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gasla
-from benchmarks import compare, first_calls, programs
+from benchmarks import catalogue, compare, first_calls, programs
 from benchmarks.script import Script, command
 from gasla import verify
 from gasla.bench import cells, peers, tasks
@@ -205,9 +205,10 @@ def firsts() -> Iterator[Figure]:
 
 APART = {"call": small_calls, "first": firsts}  # figures that need no benchmark graph
 FIGURES = {"pagerank": pagerank, "levels": iterations}  # figures that are not cells
+ON_HOST = {each.task for each in catalogue.functions() if "GPU" not in each.devices}  # functions that refuse a GPU
 CELLS = {  # the groups of cells for each name on the command line
     "bfs": ["levels", "bfs"],
-    **{name: [name] for name in tasks.COMPARED if name not in ("levels", "bfs", "pagerank")},
+    **{name: [name] for name in tasks.COMPARED if name not in ("levels", "bfs", "pagerank", *ON_HOST)},
     **{name: [name] for name in ("semirings", "programs")},
 }
 ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))

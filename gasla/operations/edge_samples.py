@@ -484,7 +484,7 @@ def _known(graph: Graph, pairs: Numbering, time: str) -> _Known:
     if not isinstance(pairs, PairsByTarget):
         return _Known(numbers, first, xp.sort(first), None)
     rows, places = pairs.targets(j)
-    order = xp.argsort(times[places])
+    order = xp.argsort(times[places], kind="stable")  # the same on each machine, also of equal times
     return _Known(numbers, first, times[places][order], rows[order])
 
 

@@ -38,8 +38,8 @@ def test_larger_graphs_and_without_room(n: int, m: int, skewed: bool, monkeypatc
     spread, expected = distributed.Graph.from_graph(Graph(matrix), ranks(2)), scipy_triangles(matrix)
     found: Any = gasla.triangle_count(spread, per_vertex=True)
     np.testing.assert_array_equal(found.per_vertex, expected)
-    handle = found.per_vertex.handle
-    assert handle.ranks.each(lambda rank, key: device_of(rank.kept[key]["counts"]), handle.key) == ["gpu", "gpu"]
+    handle, name = found.per_vertex.handle, found.per_vertex.name
+    assert handle.ranks.each(lambda rank, key: device_of(rank.kept[key][name]), handle.key) == ["gpu", "gpu"]
     monkeypatch.setattr(joint_primitives, "rooms", lambda graph: [np.inf, 0])
     again: Any = gasla.triangle_count(spread, per_vertex=True)
     assert found.total == again.total == expected.sum() // 3

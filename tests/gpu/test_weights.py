@@ -122,15 +122,19 @@ def launches_of(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> int
     """The number of gasla's launches in a call."""
     from gasla.gpu.runtime.compile import Kernel
 
-    count, launch = 0, Kernel.launch
+    count = 0
 
-    def counted(*arguments: Any, **options: Any) -> None:
-        nonlocal count
-        count += 1
-        launch(*arguments, **options)
+    def counting(launch: Any) -> Any:
+        def counted(*arguments: Any, **options: Any) -> None:
+            nonlocal count
+            count += 1
+            launch(*arguments, **options)
+
+        return counted
 
     with monkeypatch.context() as patched:
-        patched.setattr(Kernel, "launch", counted)
+        for name in ("launch", "launch_prepared"):
+            patched.setattr(Kernel, name, counting(getattr(Kernel, name)))
         call()
     return count
 

@@ -54,7 +54,7 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
     """Return the lower bound for a call with one or several sources, or None for algorithms without a count."""
     if algorithm not in COUNTS:
         return None
-    if TASKS[algorithm].on_part:
+    if algorithm in TASKS and TASKS[algorithm].on_part:  # a product is no task
         graph, sources = graph.part, graph.part.sources[: len(sources)]
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])

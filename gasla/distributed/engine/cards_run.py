@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import finish, module_of, moved
+from gasla.arrays import finish, here, module_of, moved
 from gasla.distributed.block_array import Placed
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
@@ -82,7 +82,9 @@ class OwnFields(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         with self._on():  # where renumbered fields are put in order
-            return self._state[name][: self._own]
+            array = self._state[name][: self._own]
+            finish("gpu")  # before another stream reads them
+        return array
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._state)
@@ -226,7 +228,7 @@ class CardsRun:
                 pieces, own = [], []
                 for i in range(len(members)):
                     with self._on[i]():
-                        own.append(moved(placed[i][block], device))
+                        own.append(here(moved(placed[i][block], device), device))  # all may be on the first GPU
                         pieces.append([own[i][ids] for ids in mirrors[i].sends])
                         finish(device)
                 for i, parts in enumerate(self._group.exchange(pieces)):

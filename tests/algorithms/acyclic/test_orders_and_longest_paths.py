@@ -120,7 +120,11 @@ NO_KEYS: list[tuple[Any, type[Exception], str]] = [
     ([1, 2, Decimal("sNaN")], ValueError, "the key of vertex 2 is NaN"),
     ([(1, 2), (1, 3), (1, np.nan)], ValueError, "the key of vertex 2 is NaN"),
     (np.array(["2020", "NaT", "2019"], "datetime64[D]"), ValueError, "the key of vertex 1 is NaT"),
-    ([np.timedelta64(1, "s"), np.timedelta64("NaT"), np.timedelta64(3, "s")], ValueError, "the key of vertex 1 is NaT"),
+    (
+        [np.timedelta64(1, "s"), np.timedelta64("NaT", "s"), np.timedelta64(3, "s")],
+        ValueError,
+        "the key of vertex 1 is NaT",
+    ),
     ([[1], [1, 2], 3], ValueError, r"the key of vertex 0 is \[1\]; expected one number or text"),
     ([[1], [2], [3]], ValueError, r"the key of vertex 0 is \[1\]; expected one number or text"),
     (np.array([1, "a", None], object), TypeError, "key has entries that can't be compared"),
