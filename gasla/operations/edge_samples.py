@@ -656,5 +656,9 @@ ROW = [
         method="random pairs, rejected where an edge is (Leskovec, Backstrom, WSDM 2011), as in DGL",
         longer="n pairs are drawn, looked up by binary search, and checked for repetition by a sort.",
     ),
-    Row(split_edges, method="a random key for each edge and a selection (Liben-Nowell, Kleinberg, JASIST 58, 2007)"),
+    Row(
+        split_edges,
+        method="a random key for each edge and a selection (Liben-Nowell, Kleinberg, JASIST 58, 2007)",
+        longer="A key is hashed for each edge, all keys are sorted, and each set is a pass over them.",
+    ),
 ]

@@ -112,4 +112,8 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
     return RankingMetrics(recall, precision, ndcg, mrr, hit_rate, len(right))
 
 
-ROW = Row(ranking_metrics, method="a sorted join of lists and answers (Järvelin, Kekäläinen, ACM TOIS 20, 2002)")
+ROW = Row(
+    ranking_metrics,
+    method="a sorted join of lists and answers (Järvelin, Kekäläinen, ACM TOIS 20, 2002)",
+    longer="All edges are sorted as numbers of pairs, and each entry of the lists is looked up among them.",
+)
