@@ -1316,12 +1316,16 @@ class Emitter:
         return done[key]
 
     def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """Put a function into an object of its own, named by a hash of its IR, so that all programs can share it."""
+        """Emit a function that is compiled into an object file of its own, and declare it in the current unit.
+
+        The function's symbol contains a hash of its IR, so that all programs that call the function share the object.
+        """
         key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _apart
         if key not in done:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
-            unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}  # under way
+            # Functions that are being emitted, which have no instance yet: a call of one of them is a recursion.
+            unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}
             made = Emitter(unit, of, self).function(given, of.name)
             text = unit.ir()
             symbol = f"{of.name}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"

@@ -23,7 +23,11 @@ from gasla.engines import peers
 
 ALIGNMENT = 256  # bytes
 MAY_SHARE_CARD = False
-"""Whether processes that share a GPU may do so. Their kernels run in turns of milliseconds, so the host is faster."""
+"""Whether kernels may exchange values by themselves if several processes share a GPU. Only tests set it.
+
+A GPU runs the kernels of several processes in turns of milliseconds, and each would wait for the other's turn. Sending
+the values through host memory is faster.
+"""
 
 
 class Shared:
@@ -90,11 +94,15 @@ class Processes:
         self._communicator, self._rank = communicator, rank
         self.size, self.here = communicator.size, (communicator.rank,)
         self.members = [Member(communicator.rank, card, communicator.host, rank.kept)]
-        self._obstacle: str | None = None  # not found out yet
+        self._obstacle: str | None = None  # what `obstacle` returns; None before the first call
+        # Shared memory has the same number on all ranks. An entry of `_shared` vanishes when no run here uses it.
         self._shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
-        self._held: dict[int, tuple[Any, list[int]]] = {}  # by number: own memory, and the mapped memory of other ranks
-        self._passage: tuple[int, int, Any, Any] = 0, 0, None, None  # number, bytes, own memory, that of all
-        self._watched, self._ranks_of = select.poll(), dict[int, int]()  # by file descriptors that stand for processes
+        # By number: this rank's memory, and the addresses where the memory of other ranks is mapped.
+        self._held: dict[int, tuple[Any, list[int]]] = {}
+        # The memory by which `exchange` sends arrays: its number, its size in bytes, that of this rank, and of all.
+        self._passage: tuple[int, int, Any, Any] = 0, 0, None, None
+        # A file descriptor for each other process, by which its end is noticed, and the rank of each descriptor.
+        self._watched, self._ranks_of = select.poll(), dict[int, int]()
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return the results of `function(rank, *arguments)` on the ranks here."""
@@ -214,7 +222,11 @@ class Processes:
         return shared
 
     def _unmap_unused(self) -> list[Any]:
-        """Unmap memory that no process uses any more. Return that of this rank, to be freed when all have done so."""
+        """Unmap the memory of other ranks that no process uses any more.
+
+        Return this rank's own memory of which the same is true. The caller has to keep it until all other processes
+        have unmapped it, too.
+        """
         used = np.concatenate(self.gather([np.array(sorted(self._shared), np.int64)]))
         unused = []
         for number in set(self._held) - set(used.tolist()):

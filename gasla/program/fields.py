@@ -92,9 +92,9 @@ class Declared:
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
     _most: ClassVar[dict[str, int]] = {}  # upper bounds of fields that hold only numbers from 0 to the bound
-    # Set for the program of a part (`gasla.program.part`):
-    _whole: ClassVar[Any] = None  # the traced program of the whole graph
-    _decided: ClassVar[tuple[str, ...]] = ()  # the functions that all parts call together, and the part lacks
+    # Set only in the program that a rank runs on its part of a graph, which `gasla.program.part` derives:
+    _whole: ClassVar[Any] = None  # the traced program for the whole graph, from which this one is derived
+    _decided: ClassVar[tuple[str, ...]] = ()  # functions, such as `stop`, left out because all ranks call them together
     _changing: ClassVar[tuple[str, ...]] = ()  # parameters that differ between iterations, unlike other parameters
 
     _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments

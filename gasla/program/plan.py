@@ -203,10 +203,12 @@ class Plan:
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A function of COMPUTING and a name in it that may vary although `apply` changes no field, or None without.
+        """A reason why an iteration in which `apply` changes no field need not be the last, or None if it always is.
 
-        Such names are `iteration`, a field that is written once more after `apply`, and an aggregate that depends on
-        more than the fields of all vertices after the iteration.
+        The reason is a function that determines the new fields of a receiver (one of COMPUTING), and the name of a
+        value that this function reads and that may differ in the next iteration. Such values are `iteration`, a field
+        that is written once more after `apply`, and an aggregate that depends on more than the fields of all vertices
+        after the iteration.
         """
         t, later = self.traced, self.traced.revised
         numbers = {"iteration", *t.aggregates, *t.deposits}

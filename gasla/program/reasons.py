@@ -158,7 +158,7 @@ def _edges(plan: Plan) -> list[str]:
 
 
 def _end(plan: Plan) -> list[str]:
-    """Return what ends a run."""
+    """Return the sentence of `gasla.explain` that says when a run of the program ends."""
     if (why := why_endless(plan)) is not None:
         return [f"It never ends by itself: {why}, and it has no stop. Give max_iterations."]
     stop = "when stop holds" if "stop" in plan.functions else ""

@@ -279,7 +279,12 @@ class Tracer:
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Expr:
-        """Return the symbol for a field in a role, as functions compute with it."""
+        """Return the symbol that stands for a value while the user's functions are traced.
+
+        `role` says whose value it is: the argument of which it is a field ("src", "dst", "vertex", "before", "after",
+        "edge"), "back" for the reverse edge, or "self". It is empty for a value that is itself an argument. A type that
+        functions do not compute with is cast to one that they do.
+        """
         symbol = Symbol(f"{role}_{name}" if role else name, kind)
         self.sources[symbol.name] = (role, name)
         return cast_expr(symbol, computed(kind))

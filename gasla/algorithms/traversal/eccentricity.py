@@ -77,9 +77,11 @@ def eccentricity(graph: Any) -> Any:
 
 
 def _by_bounds(graph: Graph) -> Any:
-    """Search from the vertex with the lowest lower bound, and if that was too low, from the one farthest from it.
+    """Compute the eccentricities in a symmetric graph by searches, until the bounds of every vertex meet.
 
-    Each search starts from one vertex of every remaining component. Ties go to the vertex of the highest degree.
+    A round searches each component that has a vertex whose bounds do not meet yet. It starts from the vertex among
+    these with the lowest lower bound. If the search finds an eccentricity above that bound, a second search starts from
+    the vertex farthest from the first start. Ties go to the vertex of the highest degree.
     """
     xp: Any = module_of(graph.device)
     plain, labels = graph.with_values(None), connected_components(graph).labels

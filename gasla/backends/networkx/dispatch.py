@@ -163,7 +163,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
 
 
 def _noted(name: str, answer: bool | str) -> bool | str:
-    """Return the answer, of which the reason for a no is in the report."""
+    """Return an answer to `can_run` or `should_run`. If it is no, which is a text, put that reason into the report."""
     if isinstance(answer, str):
         REPORT.decline(name, answer)
     return answer

@@ -207,13 +207,18 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
 
 
 class BatchedPlan(ProductPlan):
-    """A product of a matrix and a vector that calls functions such as exp."""
+    """A product of a matrix and a vector that calls functions such as exp.
+
+    The kernel (`gasla/cpu/kernels/products/batched.py`) lays out the entries of some rows as a table, the batch. A
+    column of the table is a slot: it holds up to `height` entries of one row. A line of the table has an entry of each
+    slot, so that a loop along a line computes many entries at once.
+    """
 
     block = 2048  # entries of a batch, which stays in the L1 cache
-    low, high = 4, 16  # the height of slots for short rows, as in a mesh, and for long rows
-    LONG = 6  # mean number of entries from which rows count as long
-    GAP = 16  # values between the end of a line of entries and the next line, so that lines do not share cache sets
-    lanes = vector_math.LANES
+    low, high = 4, 16  # the height of a slot if rows are short, as in a mesh, and if they are long
+    LONG = 6  # rows are long if they have more entries than this on average
+    GAP = 16  # unused values between a line of a batch and the next line, so that lines do not share cache sets
+    lanes = vector_math.LANES  # the part of a line that is computed is rounded up to a multiple of this
 
     def __init__(self, terms: Terms, masked: bool, height: int) -> None:
         super().__init__(terms, masked)

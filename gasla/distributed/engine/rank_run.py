@@ -234,7 +234,12 @@ class RankRun:
         return self.xp.arange(min(len(frontier), self.shard.own)), shares
 
     def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
-        """Exchange updates with the other ranks. Return the edges that all ranks have traversed since the last time."""
+        """Exchange the active vertices, counts and aggregates of an iteration with the other ranks.
+
+        `new` are the own vertices that are active next, and `shares` this rank's parts of the aggregates. With `news`,
+        new values of own vertices are sent to the ranks that mirror them. Return the number of edges that all ranks
+        together have traversed since the previous exchange.
+        """
         runs, new, head = self.runs, self._here(new), np.zeros(1, self.runs.head)
         updates = self.exchange.updates(self.state, new) if news else []
         head["active"] = sum([len(one.places) for _, one in updates]) if runs.drains else len(new)

@@ -157,7 +157,10 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The parts that pushes reduce independently. Where a warp processes one vertex, there are none."""
+        """The numbers of a gathered value that pushes combine one by one, each by an atomic operation of its own.
+
+        A program with wide vectors has none, because it never pushes: a whole warp gathers for each vertex.
+        """
         return [] if self.wide else super().parts
 
     @functools.cached_property

@@ -50,9 +50,10 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
 
 
 def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
-    """Return the CUDA source of the kernels in a header, with boolean constants.
+    """Return CUDA source that includes a header of kernels, after the types and constants that the header needs.
 
-    The sizes are bytes of ids and of offsets.
+    `vertex_size` and `offset_size` are the sizes in bytes of vertex ids and of positions in edge lists. `constants`
+    are the names and values of bools that the header reads at compile time.
     """
     flags = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
     types = f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"

@@ -78,7 +78,7 @@ class Columns(NamedTuple):
 
     @property
     def given(self) -> list[Column]:
-        """All columns that were given."""
+        """The columns that the caller names: source, target, weight and attributes, without those left at None."""
         return [column for column in (*self[:3], *(self.attributes or ())) if column is not None]
 
 

@@ -29,7 +29,10 @@ def networkx() -> Any:
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
-    """Return the graph in a file, which `parse` reads as one of NetworkX."""
+    """Read a graph from a file with NetworkX: `parse` makes a graph of NetworkX, which is then converted.
+
+    `format` names the file's format in error messages.
+    """
     nx = networkx()
 
     def records(stream: IO[bytes]) -> Records:

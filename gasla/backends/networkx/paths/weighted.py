@@ -43,13 +43,13 @@ class Search:
         return self._tight
 
     def ranks(self) -> Array:
-        """Return the position of each node in the heap's order, or -1 if unreached."""
+        """Return the position of each node in the order in which NetworkX's heap yields them, or -1 if unreached."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
 
     def order(self) -> Array:
-        """Return nodes in the heap's order."""
+        """Return the nodes reached, in the order in which NetworkX's Dijkstra takes them from its heap."""
         ranks = self.ranks()
         reached = np.flatnonzero(ranks >= 0)
         order = np.empty(len(reached), np.int64)

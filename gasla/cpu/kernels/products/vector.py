@@ -175,7 +175,11 @@ def reduce_row(run: Rows):
 
 
 def reduce_by_four(run: Rows):
-    """Reduce a row to `total`, up to `e`: all of it, unless it is among the last of the matrix."""
+    """Reduce entries of a row to `total`, four at a time. Move `e` behind the entries that are done.
+
+    Usually that is the whole row. Near the end of the matrix, loads of four entries and prefetches would read past the
+    end of its arrays. There the last entries of the row are left to the caller, which reduces them one by one.
+    """
     if plan.is_tuple:
         run.totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
     else:

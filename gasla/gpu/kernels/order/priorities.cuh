@@ -1,9 +1,13 @@
-// Near-far ordering (delta stepping): with a priority, vertices beyond a threshold wait in a list until no nearer
-// vertex is active.
+// Near-far ordering (delta stepping), for programs with a priority. Active vertices whose priority is below a threshold
+// are near, and are processed. Other vertices are put into a list, where they wait until no near vertex is left. Then a
+// split raises the threshold: the waiting vertices that are near now become active, and the others are listed again.
 //
-// A bitmap ensures that a vertex is listed at most once. Two lists alternate from split to split; counts and priority
-// ranges have four rows, which rotate. If a vertex's value has several parts (WAITS), `waits` holds the smallest
-// priority of a part that it has not sent yet, because other parts of its fields have been sent already.
+// A bitmap (`far_bits`) ensures that a vertex is listed at most once. There are two lists: a split reads one and writes
+// the other. The length of a list and the range of its priorities are in one of four rows (`far`), which are used in
+// rotation, so that a row is reset before it is needed.
+//
+// If a vertex receives values of several numbers (WAITS), it may have sent some of its numbers while others wait. Then
+// `waits` holds, for each vertex, the smallest priority of the numbers that it has not sent yet.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"

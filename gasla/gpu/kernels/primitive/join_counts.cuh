@@ -20,7 +20,8 @@ template <bool SETS> __device__ __forceinline__ void mark(const Search& search, 
     }
 }
 
-// Count the ways in two edges from the first vertex to each for the tables, or forget them; a warp for each middle.
+// Fill the tables of a block: for each vertex, the number of paths of two edges that lead there from the first vertex.
+// Without COUNTS, set the same entries back to 0. Each warp takes other middle vertices of these paths.
 template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search, u32* tables) {
 #pragma unroll
     for (u32 f = 0; f < FREE; ++f) {

@@ -69,7 +69,10 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
 
 
 def edge_member(role: str, field: str) -> str:
-    """Return the struct member for a field of an edge, or of its partner."""
+    """Return the name of the C++ struct's member that holds a field of an edge, or of its partner, the reverse edge.
+
+    The role is "edge" for the edge itself, and "back" for its partner.
+    """
     return f"b_{field}" if role == "back" else f"f_{field}"
 
 
