@@ -166,7 +166,10 @@ def _add_exponents(x: Any, y: Any) -> Any:
 
 
 def _from_exponent(x: Any) -> Any:
-    """Return the value of a pair, by log(1 + t) with a correction for rounding, which is faster than log1p."""
+    """Return the number that a pair (m, t) stands for, m + log(1 + t).
+
+    A logarithm, and a correction for the rounding of 1 + t, are faster than log1p.
+    """
     m, t = x
     total = 1 + t
     return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # the rounding of 1 + t matters if the log is small

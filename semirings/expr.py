@@ -509,7 +509,11 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
-    """Return the distinct nodes of some expressions in topological order, with or without those `within` loops."""
+    """Return the distinct nodes of some expressions in topological order: each node comes after its arguments.
+
+    With `within=False`, a loop over the items of vectors (a node of `LOOPS`) counts as a leaf: its arguments are left
+    out.
+    """
     visited: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:

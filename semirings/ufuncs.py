@@ -146,7 +146,10 @@ def operand(value: Any) -> Any:
 
 
 def _weak_constant(value: WeakArray) -> Any:
-    """Return a weak array as a number or a vector of numbers that are weak: NumPy may still choose their type."""
+    """Return a weak array as a Python number, or as a constant vector whose items are weak.
+
+    A weak number has no type yet: as NumPy does with Python's numbers, the other operand decides it.
+    """
     if value.ndim == 0:
         return value.item()
     ends = (int(value.min()), int(value.max())) if value.dtype.kind == "i" else (0, 0)

@@ -152,7 +152,10 @@ class Answered:
         return (f"      {line}" for line in self.listed(vertices, places=False))
 
     def edges(self, numbers: Any) -> Iterator[str]:
-        """Yield the ends of the first edges with the given numbers."""
+        """Yield a line with both ends of each edge whose number is given, for at most `top` edges.
+
+        If the command was given pairs of vertices, the numbers are those of pairs.
+        """
         return self.named(np.stack([ends[numbers[: self.top]] for ends in self.pairs or self.graph.edges()], axis=1))
 
     def members(self, name: str) -> Array:

@@ -204,7 +204,10 @@ class Compiled:
         return data
 
     def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
-        """Return what is compiled of templates for some types, as source: callees, and then their callers."""
+        """Return the source of the templates that are compiled for arguments of some types.
+
+        The text of each function shows what its template has become for them, and follows the functions that it calls.
+        """
         unit = Unit(host()[0], self.plan)
         unit.shown = []
         with speaking_later(), _compiling:

@@ -32,10 +32,10 @@ from gasla.graph.neighbor_lists import Lists
 
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
-OVER_CARDS = "over cards"  # the key under which it keeps the graph whose lists are in the memory of all GPUs
+OVER_CARDS = "over cards"  # the key under which the first rank keeps the graph with its lists spread over all GPUs
 ALL_ASKED = "all asked for a replica"  # the key that the first rank has after all ranks were asked
-MUCH = 1 << 28  # passes times edges from which GPUs share work: some milliseconds of one GPU
-EMPTY = np.zeros(0)  # the sum of no terms
+MUCH = 1 << 28  # GPUs share work that visits at least so many edges in all passes: some milliseconds of one GPU
+EMPTY = np.zeros(0)  # a rank's sum before its first term is added
 TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and their bytes; a GPU must not wait for each
 
 

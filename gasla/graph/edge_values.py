@@ -128,9 +128,10 @@ class Values:
 
     @_noted
     def by_out(self) -> Array | None:
-        """Return the values in the order of `out`.
+        """Return the values in the order of `out`, the lists of out-edges.
 
-        If CSC was given and its transpose is equal, return the values themselves.
+        If the graph was made from CSC (lists of in-edges), and the matrix is symmetric in its values, too, the lists
+        of both directions are the same. Then the values are in the right order already, and are not copied.
         """
         given = self.lists.columns if self.lists.rows is None else None
         if given is not None and given.indices is self.lists.out.indices and self.are_mirrored:

@@ -46,7 +46,11 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """Return the array, or matrix, whose type shows the device of a matrix."""
+    """Return something whose type tells on which device a matrix is.
+
+    For the classes of gasla, which exist on both, it is an array of the matrix; otherwise SciPy's or CuPy's matrix
+    itself.
+    """
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
 

@@ -369,7 +369,10 @@ class TimedSampler(Sampler):
         return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
     def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """Return what `_open` does, but copies with the sums of their own weights."""
+        """Return what `_open` returns, for draws by weight: lists that are copies of the edges in each row's span.
+
+        Such draws need running sums of the weights of a list, and the sums of the whole list don't fit a part of it.
+        """
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")

@@ -110,10 +110,10 @@ def at(*times: When) -> tuple[str, ...]:
     return tuple(name for name, hook in HOOKS.items() if hook.when in times)
 
 
-# Names of hooks that
-COMPUTING = at("receive", "gather", "apply", "revise")  # determine the new fields of a receiver,
-ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)  # are called for each edge,
-REVISING = at("revise")  # change receivers after all have applied,
-BETWEEN = at("between")  # run after an iteration, and read its new values,
-WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")  # write vertex fields,
-TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")  # all ranks run at once.
+# Each of these tuples has the names of the hooks that do what its comment says.
+COMPUTING = at("receive", "gather", "apply", "revise")  # determine the new fields of a receiver
+ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)  # are called for each edge
+REVISING = at("revise")  # change receivers after all have applied
+BETWEEN = at("between")  # run after an iteration, and read its new values
+WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")  # write vertex fields
+TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")  # are run by all ranks at once

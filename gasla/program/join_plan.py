@@ -21,18 +21,19 @@ class Reach(NamedTuple):
 
 
 class Join(NamedTuple):
-    """What the next vertex has to fulfill.
+    """What a vertex of the graph has to fulfill to be matched next, to the vertex number `vertex` of the pattern.
 
-    Each vertex of the graph has bits: for which `vertex` of the pattern it has the label, and neighbors enough.
+    Bit k of a vertex of the graph says whether it may be matched to vertex k of the pattern: it has the same label, and
+    at least as many neighbors.
     """
 
-    within: tuple[Reach, ...]  # lists that it is in
-    outside: tuple[Reach, ...] = ()  # lists that it is not in
-    apart: tuple[int, ...] = ()  # matched vertices that it might be, and must not
-    above: tuple[int, ...] = ()  # matched vertices that are smaller
+    within: tuple[Reach, ...]  # lists that have to contain it
+    outside: tuple[Reach, ...] = ()  # lists that must not contain it
+    apart: tuple[int, ...] = ()  # places of matched vertices that may fulfill all else as well: it must be none of them
+    above: tuple[int, ...] = ()  # places of matched vertices whose ids must be smaller, so symmetric matches count once
     vertex: int = 0
-    has_label: bool = False
-    is_checked: bool = False  # whether its bit is tested: it has a label, or several neighbors
+    has_label: bool = False  # whether the vertex of the pattern has a label
+    is_checked: bool = False  # whether bit `vertex` is tested: the pattern gives a label there, or several neighbors
 
 
 class Test(NamedTuple):

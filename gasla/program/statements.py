@@ -130,7 +130,7 @@ def observed(plan: Plan) -> list[Statement]:
 
 
 def watched(plan: Plan) -> list[str]:
-    """Return the fields that aggregates and activate read before or after apply."""
+    """Return the fields of which aggregates or `activate` read the value from before `apply`, or the one after."""
     observers = [*plan.traced.measures, "activate"]
     return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
 

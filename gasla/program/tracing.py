@@ -299,7 +299,11 @@ class Tracer:
         return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
 
     def _edge(self) -> Record:
-        """Return the record of an edge, with `leaves` and `back`."""
+        """Return the record that stands for `edge` while functions are traced.
+
+        Besides the edge's fields and `id` it has `leaves`, whether the edge is stored as one from `src` to `dst`, and
+        `back`, the record of its partner, the edge in the other direction.
+        """
         types = {**self.edge_types, "id": np.dtype(np.int64)}
         own, back = ({given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back"))
         leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))

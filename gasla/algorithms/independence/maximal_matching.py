@@ -56,13 +56,15 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the smallest number of an edge to a free neighbor, where smaller numbers are better.
+    """best(v) = the rank of the best edge between v and a free neighbor.
 
-    With weights, the best edge is one of the heaviest.
+    The rank of an edge between u and v has the smaller degree of both in the high bits, and u ^ v in the low ones; the
+    smallest rank is best. With weights, only the heaviest edges of a vertex are compared by rank.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
-    reduce = option(semirings.min)  # argmin over reversed weights, if weighted
+    # With weights, argmin over pairs of a weight and a rank. Weights are reversed, so that the heaviest is least.
+    reduce = option(semirings.min)
     direction = option("in")
     weight = edge(weights, when=weights)
 

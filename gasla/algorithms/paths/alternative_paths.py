@@ -154,7 +154,7 @@ def alternative_paths(
 
 
 class _Ways:
-    """Ways from a source to a target by each vertex."""
+    """One path from a source to a target for each vertex v: a shortest path to v, then a shortest path from v."""
 
     def __init__(self, graph: Graph, source: int, target: int) -> None:
         there = moved(sssp(graph, source, dtype=np.float64), "cpu")

@@ -223,9 +223,9 @@ class Basis:
 
 
 def _orthonormal(xp: Any, block: Any) -> Any:
-    """Return columns with the span of a block's, orthonormal up to rounding.
+    """Return orthonormal columns, up to rounding, that span the same space as the columns of a block.
 
-    If the block's are dependent, they are fewer.
+    If the columns of the block are linearly dependent, fewer are returned.
     """
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)

@@ -116,9 +116,9 @@ compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """Return the fraction of possible squares that exist at nodes.
+    """Return, for each node, which fraction of the squares that are possible through it exist.
 
-    If none is possible, it is an integer, as in NetworkX.
+    For a node without possible squares this is the integer 0 and not 0.0, as in NetworkX.
     """
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)

@@ -173,7 +173,7 @@ SUPPORT = streamed(10, 4)  # as ONCE, and eight bytes written per stored edge
 SELECTED_TWICE = gathered(SELECTED * 8, 12, SELECTED * 2, barriers=2)  # forward and backward
 # Each edge, the count of remaining in-edges at its end; a count, a level and a position per vertex.
 ONE_WAY = gathered(2, 12, 1 / 2)
-FREE = gathered(4, 5)  # each edge, whether its end is matched; a byte and a mate
+FREE = gathered(4, 5)  # each edge, and whether its end is matched; per vertex a byte for that, and its mate
 RESIDUAL = gathered(28, 8, barriers=2)  # one search: the end, capacity and flow of each edge
 ONE_EDGE = streamed(bytes=8, barriers=0)  # the path may be one edge, and a few edges may form an odd cycle
 
@@ -219,11 +219,12 @@ COUNTS: dict[str, Count] = {
     "walk_pairs": streamed(n=WINDOW * (STEPS + 1 - WINDOW), barriers=0),  # eight bytes for each pair
     "maximal_independent_set": gathered(0, 13 + SECTOR, 0, 1),  # one entry of each row, and the rank of that neighbor
     "greedy_color": gathered(4, 8),  # the color at the end of each edge
-    **dict.fromkeys(("maximal_matching", "bipartite_matching"), FREE),  # bipartite: of each edge once
-    "weighted_matching": gathered(8, 5),  # as FREE, with weights
-    "minimum_spanning_forest": gathered(8, 12, barriers=4),  # weights, and the trees of both ends
+    # The graph of bipartite_matching has one edge for each stored edge of the given graph.
+    **dict.fromkeys(("maximal_matching", "bipartite_matching"), FREE),
+    "weighted_matching": gathered(8, 5),  # as FREE, and the weight of each edge
+    "minimum_spanning_forest": gathered(8, 12, barriers=4),  # each edge, its weight, and the trees of both its ends
     "topological_order": ONE_WAY,
-    "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),  # again, with weights
+    "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),  # the second pass reads weights
     **dict.fromkeys(("maximum_flow", "minimum_cut"), RESIDUAL),
     "betweenness": dependencies,
     "edge_betweenness": after(streamed(8, barriers=0), dependencies),  # one number per edge is written, too

@@ -127,7 +127,7 @@ class NetworKit:
         return nk.independentset.Luby().run(self.unweighted)
 
     def maximal_matching(self) -> nk.matching.Matching:
-        """Find a matching by the suitor algorithm, the faster and better of its two."""
+        """Find a matching by the suitor algorithm: of NetworKit's two, it is faster, and its matchings are better."""
         return nk.matching.SuitorMatcher(self.unweighted, False).run().getMatching()
 
     def weighted_matching(self) -> nk.matching.Matching:

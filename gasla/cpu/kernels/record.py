@@ -134,7 +134,7 @@ class Loop(Run):
 
 
 class Pass(Run):
-    """The variables of a stage."""
+    """The arguments of a kernel, and each thread's variables that the functions of one stage of an iteration share."""
 
     # --- views of arguments ---
     counters: Array  # counters of this iteration

@@ -94,7 +94,10 @@ def peel_edges(graph: Graph, first: int, last: int) -> Array:
 
 
 def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
-    """Return the level of each stored edge, given their support."""
+    """Return the level at which each stored edge is removed, given the support of each stored edge.
+
+    An undirected edge is stored in both directions, so there are m // 2 edges with numbers of their own.
+    """
     n, m, lists, id_type = graph.n, graph.m, graph.sorted_out, graph.id_dtype
     number_type = index_dtype(m // 2 + 1)  # type for numbers of edges, and for marks, which are one larger
     ids, ends, support = np.empty(m, number_type), np.empty((2, m // 2), id_type), np.empty(m // 2, id_type)

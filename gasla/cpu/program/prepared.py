@@ -240,7 +240,7 @@ class Prepared(Synchronous, Binding):
         self._arguments[self._places[name]] = value
 
     def _get(self, name: str) -> Any:
-        """Return an argument of the kernel."""
+        """Return the value that an argument of the kernel has now, by the argument's name."""
         return self._arguments[self._places[name]]
 
     def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
@@ -407,7 +407,10 @@ class Prepared(Synchronous, Binding):
         launch(call, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
-        """Pass a schedule to the loop. Its first run sorts the vertices by level."""
+        """Pass a schedule, which says in which iteration each vertex receives, to the kernel.
+
+        In the first run with a schedule the kernel sorts the vertices by iteration. Later runs use the sorted array.
+        """
         known = schedule.made.get(self._levels)
         words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
         place = self._places["receivers"]

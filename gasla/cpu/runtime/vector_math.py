@@ -82,8 +82,9 @@ def _function(name: str, dtype: Any) -> Builtin:
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
-        # LLVM replaces functions of C that it knows by name (see `OF_C`), and vectorises no call that forbids it. So it
-        # sees a function of another name, which it can't look into, as a weak function may be replaced when linking.
+        # LLVM may replace a call of a C function by something inexact. The mark `nobuiltin` (in `OF_C`) forbids that,
+        # but LLVM vectorises no call with this mark. So a loop calls a function of our own, without the mark, and only
+        # that function calls C's. It is `weak`: it may be replaced when linking, so LLVM does not look into it.
         takes = ", ".join(f"{kind.ir} %{k}" for k in range(len(values)))
         body = f"  %found = call {kind.ir} @{plain}({takes}) {OF_C}\n  ret {kind.ir} %found"
         heads[own] = f"define weak {kind.ir} @{own}({takes}) noinline nounwind {{\nentry:\n{body}\n}}"

@@ -23,7 +23,11 @@ from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Number the components. Return their number, and keep the numbers of own vertices on the rank."""
+    """Number the components. Return how many there are, and keep the component of each own vertex on the rank.
+
+    `names` has the smallest own vertex of each part, and `theirs` the name of the part in which the owner of each
+    mirror has it. (A mirror is a copy of a vertex that another rank owns.)
+    """
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, dtype)

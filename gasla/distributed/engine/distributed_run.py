@@ -380,7 +380,8 @@ def _begin(
     """
     connect(rank)
     left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
-    if np.all(rank.communicator.allgather(np.array([len(left)]))):  # a rank may lack it, because it had failed
+    # Memory of an earlier run is used only if all ranks have some: a rank that failed in that run has left none.
+    if np.all(rank.communicator.allgather(np.array([len(left)]))):
         runs = left.pop()
     else:
         runs = RankRuns(*_part_on(rank, graph, program, options), program, options, drains)

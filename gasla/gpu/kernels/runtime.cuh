@@ -335,7 +335,8 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* 
 template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
     typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
-    // unlike `update` without a loop, at which the compiler would expect lanes to diverge
+    // Stores a NaN at the address, and returns the old value. `update` could do so, too, but has a loop, after which
+    // the compiler would expect the lanes of a warp to diverge.
     const auto put = [=](T nan) {
         const Unsigned before = atomicExch(reinterpret_cast<Unsigned*>(address), reinterpret_cast<Unsigned&>(nan));
         return reinterpret_cast<const T&>(before);

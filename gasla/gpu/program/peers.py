@@ -214,20 +214,24 @@ def _address(array: Any) -> int:
 
 
 class PeerRun(Run):
-    """The part of a run on one GPU. All GPUs must be launched before one is waited for.
+    """The part of a run that one GPU does.
+
+    Its kernel waits for the kernels of the other GPUs. So the host must launch all of them before it waits for one.
 
     Parameters
     ----------
     program : VertexProgram
-        With the graph's own vertices first, then mirrors, over which no edge is gathered.
+        The program for this part: it knows that the graph has the GPU's own vertices first, and then mirrors.
     graph : Graph
-        This GPU's part.
+        This GPU's part of the graph. Mirrors are copies of the neighbors that other GPUs own, and gather nothing.
     fields : mapping
-        Start values.
+        Start values by name of the field.
     way : int
+        Whether iterations may push, pull, or both: one of the constants AUTO, PUSH and PULL.
     deterministic : bool
+        Whether equal runs have to give equal bits.
     share : int
-        How many ranks have this GPU.
+        The number of ranks that use this GPU. Each rank's kernel leaves blocks to the others, so that all run at once.
     """
 
     # The driver may hold back a kernel of one GPU until it is called again, while those of others wait for it.

@@ -152,7 +152,11 @@ def _pairs(plan: WalkPlan) -> list[str]:
 
 
 def _accept(plan: WalkPlan) -> str:
-    """Return the method `accept`: looks up the edges of its `has_edge` calls, then calls the program's function."""
+    """Return the source of the method `accept` in CUDA.
+
+    The method first looks up each edge that the program's function `accept` asks for by `has_edge`. Then it calls that
+    function with the answers.
+    """
     lines = []
     for i in range(plan.pair_count):
         lines.append(f"const auto ends_{i} = pair_{i}(walker, k);")

@@ -381,7 +381,9 @@ def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | Non
 
 
 def undirected_rows(table: Any) -> Array | bool:
-    """Return for each row whether the column "Type" calls the edge undirected, or False if it holds something else.
+    """Return for each row of a table of edges whether its column "Type" says that the edge is undirected.
+
+    Return False if there is no such column, or if it has other words than Gephi's: then it is no direction.
 
     Examples
     --------
@@ -393,7 +395,8 @@ def undirected_rows(table: Any) -> Array | bool:
     if place is None:
         return False
     pc = arrow("pyarrow.compute")
-    words = pc.utf8_lower(_decoded(table.column(place)).cast(arrow().large_string()))  # not views, as in polars
+    # Tables of polars have string views, which become plain strings here.
+    words = pc.utf8_lower(_decoded(table.column(place)).cast(arrow().large_string()))
     distinct = {*words.unique().to_pylist()} - {None}
     if not distinct or not distinct <= {*WAYS}:
         return False

@@ -31,7 +31,10 @@ def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
 
 
 def origin(lists: Lists, m: int) -> Origin:
-    """Return the origin of a graph with `m` edges, of which those from `lists.m` on were added."""
+    """Return which edges of `lists` the `m` edges of a paired graph were, by their numbers.
+
+    Vertices and the first `lists.m` edges keep their numbers. The edges after these were added, and have no origin: -1.
+    """
     xp: Any = module_of(lists.device)
     first = xp.full(m, -1, np.int64)
     first[: lists.m] = became = xp.arange(lists.m, dtype=np.int64)

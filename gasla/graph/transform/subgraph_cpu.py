@@ -34,7 +34,10 @@ from gasla.graph.adjacency import Adjacency, Array
 
 
 def is_for(lists: Adjacency) -> bool:
-    """Return whether `cut` applies: lists of the input, long enough to be worth compiling a kernel."""
+    """Return whether `cut` can and should be used for these lists.
+
+    It can if their entries are in the order of the input. It should if they are long: compiling a kernel takes time.
+    """
     return lists.edge_ids is None and len(lists.indices) >= SMALL
 
 

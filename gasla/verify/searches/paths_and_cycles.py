@@ -26,10 +26,11 @@ def simple_paths(
 ) -> None:
     """Verify `paths` of `gasla.simple_paths` between two vertices: each of them, and that none is missing.
 
-    Of as many paths as the `limit`, only each of them is verified.
+    If there are as many paths as the `limit`, others may be missing, so that is not verified.
 
-    Every other path leaves the given ones at some vertex. For `samples` such vertices, the target is farther from each
-    other neighbor than a path may go on.
+    A missing path begins like one of the given paths, and then goes to a vertex to which no given path with this
+    beginning goes. For `samples` of the beginnings, it is verified that from such a vertex the target cannot be reached
+    by a path of an allowed length.
 
     Examples
     --------

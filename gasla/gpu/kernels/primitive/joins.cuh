@@ -71,7 +71,8 @@ struct Graph {
         return List{indices + indptr[at], (length_t)(indptr[at + 1] - indptr[at])};
     }
 
-    // The last list of the first edges that begins at a position or before it.
+    // Finds the list that contains a position of `indices`, by binary search. Only the lists of slot FIRST_SLOT are
+    // searched, which lead from first to second vertices; of v it is list v + FIRST_SLOT * n.
     __device__ u64 owner_of(u64 at) const {
         u64 low = FIRST_SLOT * n, high = low + n;
         while (high - low > 1) {

@@ -1,9 +1,12 @@
-// The two sides of each bipartite component, in one launch: the components of a graph that has every vertex twice.
+// Finds the two sides of each bipartite component, in one launch. It joins the components of a graph that has every
+// vertex twice, as v and n + v, and in which every edge leads from a vertex of one kind to one of the other
+// (`BothSides`). If v and n + v are in one component, the component of v in the original graph has an odd cycle, and no
+// sides.
 #pragma once
 #include "union_find.cuh"
 
-// A vertex's side: 0 for the smallest one of its component, -1 where an odd cycle is. `parents` and `work` have two entries
-// per vertex.
+// Writes the side of each vertex: 0 for the smallest vertex of a component and all on its side, 1 for the others, and
+// -1 in a component with an odd cycle. `parents` and `work` have two entries per vertex.
 KERNEL label_sides(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, u64 outward, vertex_t* parents,
                    vertex_t* work, Slice* slices, Control* control, int* sides) {
     Barrier barrier(control->barrier);

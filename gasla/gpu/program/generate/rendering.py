@@ -10,7 +10,9 @@ from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce
 from semirings.printers import warp
 from semirings.types import has_wide
 
-# Prefixes of the local variables of a role (`vertex_t` is a type); other roles are structs.
+# The fields of these three roles of a vertex are local variables in CUDA, with these prefixes: `own_rank` is the field
+# `rank` of `vertex`. The prefix is not `vertex`, because a field `t` would then be `vertex_t`, which is a type. The
+# other roles, such as `src`, are structs.
 LOCAL = {"vertex": "own", "before": "before", "after": "after"}
 
 
