@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import finish, here, module_of, moved
+from gasla.arrays import device_of, finish, here, module_of, moved
 from gasla.distributed.block_array import Placed
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
@@ -83,7 +83,7 @@ class OwnFields(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         with self._on():  # where renumbered fields are put in order
             array = self._state[name][: self._own]
-            finish("gpu")  # before another stream reads them
+            finish(device_of(array))  # before another stream reads them
         return array
 
     def __iter__(self) -> Iterator[str]:
