@@ -114,7 +114,9 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     array([ True, False,  True])
     """
     graph = _on_gpu("decide_in_order", graph)
-    return kernels().decide_in_order(_lists(graph), narrowed("ranks", integers(graph, "ranks", ranks), np.uint32))
+    return kernels().decide_in_order(
+        undirected_lists(graph), narrowed("ranks", integers(graph, "ranks", ranks), np.uint32)
+    )
 
 
 def _on_gpu(name: str, graph: Any) -> Graph:
@@ -143,7 +145,7 @@ def narrowed(name: str, array: Array, dtype: Any) -> Array:
     return copied
 
 
-def _lists(graph: Graph) -> Adjacency:
+def undirected_lists(graph: Graph) -> Adjacency:
     """Return lists of all neighbors of each vertex."""
     return graph.out if graph.is_symmetric else graph.both
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from gasla.graph.graph import Graph
 
 P = ParamSpec("P")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Gains(NamedTuple):
@@ -21,7 +21,7 @@ class Gains(NamedTuple):
 DECORATED = dict[str, Gains]()  # by the names of functions
 
 
-def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Found]], Callable[P, Found]]:
+def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
     """Let a function compute on the first GPU, if that has room for the whole of a graph over GPUs of this process.
 
     Functions that run several programs, with arrays in between, take longer over several GPUs. So such a function is
@@ -37,16 +37,16 @@ def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable
         Whether its programs gain from a divided graph that is large.
     """
 
-    def decorate(function: Callable[P, Found]) -> Callable[P, Found]:
+    def decorate(function: Callable[P, Result]) -> Callable[P, Result]:
         place = [*signature(function).parameters].index("graph")
         DECORATED[function.__name__] = Gains(shared, divided)
 
         @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> Found:
+        def called(*args: P.args, **kwargs: P.kwargs) -> Result:
             graph: Any = args[place] if len(args) > place else kwargs.get("graph")
             if isinstance(graph, Graph) and not graph.is_whole:
-                found: Found = graph.called(function, args, kwargs, divided)
-                return found
+                result: Result = graph.called(function, args, kwargs, divided)
+                return result
             return function(*args, **kwargs)
 
         return called

@@ -37,7 +37,14 @@ from gasla.graph.arguments import check_flags, in_host_memory
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
-from gasla.operations.in_order import decide_in_order, fits_one_card, integers, label_sides, narrowed
+from gasla.operations.in_order import (
+    decide_in_order,
+    fits_one_card,
+    integers,
+    label_sides,
+    narrowed,
+    undirected_lists,
+)
 from gasla.operations.lightest_forest import fits_lightest_forest, lightest_forest
 from gasla.operations.one_thread import (
     acyclic_order,
@@ -729,7 +736,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
         given = integers(graph, "colors", colors)
         found = narrowed("colors", given.clip(-1) if given.dtype.kind == "i" else given, np.int32)
     order = (_sorted_by(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
-    _on(graph.engine).color_in_order(graph.out if graph.is_symmetric else graph.both, order, found)
+    _on(graph.engine).color_in_order(undirected_lists(graph), order, found)
     require_unchanged_files(graph)
     return found
 

@@ -64,6 +64,14 @@ def check_writes(values: np.ndarray, find: Any) -> None:
     assert len(set(seen)) == len(seen)
 
 
+def emulated(folder: Path, source: str, run: str) -> Any:
+    """Compile a kernel by g++, with a function that runs it. Return the function."""
+    (folder / "kernel.cpp").write_text(f'#include "loop.hpp"\n{source}{run}')
+    library = folder / "kernel.so"
+    subprocess.run(["g++", *FLAGS, *includes(), str(folder / "kernel.cpp"), "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library)).run
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_compiles(kind: np.dtype[Any]) -> None:
     pytest.importorskip("cupy")
@@ -75,12 +83,7 @@ def test_compiles(kind: np.dtype[Any]) -> None:
     "kind", [k if k in ("i4", "f8") else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS], ids=str
 )
 def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
-    text = f'#include "loop.hpp"\n{min_max.source(kind)}{RUN.format(type=min_max.ctype(kind))}'
-    (tmp_path / "min_max.cpp").write_text(text)
-    library = tmp_path / "min_max.so"
-    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "min_max.cpp"), "-o", str(library)], check=True)
-    run = ctypes.CDLL(str(library)).run
-
+    run = emulated(tmp_path, min_max.source(kind), RUN.format(type=min_max.ctype(kind)))
     found, page = np.zeros(5, np.uint64), min_max.Page()
 
     def find(values: np.ndarray) -> min_max.Summary:
@@ -125,11 +128,7 @@ def check_totals(kind: np.dtype[Any], find: Callable[[np.ndarray, bool], int]) -
     "kind", [k if k in ("i1", "i8") else pytest.param(k, marks=pytest.mark.thorough) for k in INTEGERS], ids=str
 )
 def test_totals_are_exact_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
-    text = f'#include "loop.hpp"\n{min_max.source_of_totals(kind)}{RUN_TOTAL.format(type=min_max.ctype(kind))}'
-    (tmp_path / "total.cpp").write_text(text)
-    library = tmp_path / "total.so"
-    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "total.cpp"), "-o", str(library)], check=True)
-    run = ctypes.CDLL(str(library)).run
+    run = emulated(tmp_path, min_max.source_of_totals(kind), RUN_TOTAL.format(type=min_max.ctype(kind)))
     found, page = np.zeros(5, np.uint64), min_max.Page()
 
     def find(values: np.ndarray, magnitudes: bool) -> int:
