@@ -262,7 +262,7 @@ class Primitives(Protocol):
         """Count triangles, and the triangles at each stored edge, in the order of the input."""
 
     def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
-        """Give each vertex of color -1 the least one that no neighbor before it in the order has, in place."""
+        """Give each vertex of color -1 the smallest one that no neighbor before it in the order has, in place."""
 
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
         """Count the common out-neighbors of pairs of vertices, or add up their float64 weights."""

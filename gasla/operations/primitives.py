@@ -703,7 +703,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     Returns
     -------
     (n,) array of int32
-        Each vertex has the least color that no neighbor before it has: the same as vertex by vertex.
+        Each vertex has the smallest color that no neighbor before it has: the same as vertex by vertex.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
 
 @compiled
 def _color(thread, threads, control, lists, order, colors, taken):
-    """Give each vertex the least color that no neighbor has. `taken[c + 1]` is 1 + the last vertex beside color c."""
+    """Give each vertex the smallest color of no neighbor. `taken[c + 1]` is 1 + the last vertex beside color c."""
     indptr, indices = lists
     most, n = np.int64(len(order)), np.uint64(len(order))
     for i in range(n):

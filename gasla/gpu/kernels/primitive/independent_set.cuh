@@ -3,7 +3,7 @@
 //
 // A vertex joins once no neighbor of a higher rank is undecided, and then makes its neighbors leave. Ranks are read past
 // the L1 cache, so a thread sees what others have decided. All blocks are resident, and the undecided vertex of the
-// highest rank waits for nobody: so somebody always goes on.
+// highest rank waits for no other, so one vertex always goes on.
 //
 // M. Burtscher, S. Devale, S. Azimi, J. Jaiganesh, E. Powers: A High-Quality and Fast Maximal Independent Set
 // Implementation for GPUs. ACM Transactions on Parallel Computing 5 (2018).
