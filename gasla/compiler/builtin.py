@@ -1,7 +1,7 @@
 """The built-in functions of the kernel language: atomics, bits, minimum and maximum, mathematics, vectors.
 
-Each takes the emitter, the node of the call and the arguments, and emits the instructions of the call. `BUILTINS` maps
-the names by which kernels call them.
+Each function here emits the instructions for one call in a kernel. It takes the emitter, the syntax tree of the call
+and the values of the arguments. `BUILTINS` maps the names that kernels call to these functions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ BUILTINS: dict[str, Builtin] = {}
 
 
 def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator: register a function that emits a builtin, named like it without a trailing underscore."""
+    """Register the decorated function as one that emits a built-in function of the same name, without a trailing
+    underscore.
+    """
     _add(function.__name__.rstrip("_"), function)
     return function
 
@@ -27,11 +29,11 @@ def _add(name: str, function: Callable[..., Any], /, **more: Any) -> None:
     BUILTINS[name] = Builtin(name, partial(function, **more) if more else function)
 
 
-# --- checks of arguments ----------------------------------------------------------------------------------------
+# --- checking the types of arguments ----------------------------------------------------------------------------------
 
 
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
-    """Return the address and the lengths of the first argument, an array."""
+    """Return the address and the lengths of the first argument. Raise a CompileError if that is no array."""
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
         emit.fail(
             node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' * bool(dimensions)}; expected one"
@@ -40,7 +42,7 @@ def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> lis
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
-    """Return the address of `array[index]`. The array has one dimension."""
+    """Return the address of `array[index]`, where the array must have one dimension."""
     return emit.place(node, _parts(emit, node, array, 1)[0], emit.settled(node.args[1], index))
 
 
@@ -52,7 +54,7 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """Return a float or a vector of floats. Integers are converted."""
+    """Return an argument as a float or a vector of floats. An integer or a bool is converted to float64."""
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
@@ -67,22 +69,23 @@ def _lanes(emit: Emitter, node: Any, lanes: Operand) -> int:
     return int(lanes.value)
 
 
-# --- atomics, on an item of an array ------------------------------------------------------------
+# --- atomic operations on an item of an array -------------------------------------------------------------------------
 
-# Of a name's last word: LLVM's order of a change, and of a `compare_and_swap` that changes nothing.
+# Memory orders by the last word of a function's name. The first is LLVM's order for an operation that changes the item,
+# and the second the one for a `compare_and_swap` that leaves the item as it is.
 ORDERS = {
     "relaxed": ("monotonic", "monotonic"),
     "acquire": ("acquire", "acquire"),
     "release": ("release", "monotonic"),
     "acq_rel": ("acq_rel", "acquire"),
 }
-UNORDERED = {"unordered": ("unordered", "unordered")}  # memory order for loads and stores only
+UNORDERED = {"unordered": ("unordered", "unordered")}  # a memory order that only loads and stores have
 
 
 def _fetch(
     emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str], order: str
 ) -> Value:
-    """Change an item. Return the old value."""
+    """Emit an atomic add, or, or and on an item of an array. Return the item's old value."""
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
@@ -96,7 +99,9 @@ def _fetch(
 def _compare_and_swap(
     emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand, order: str
 ) -> Value:
-    """Set an item to `new` if it has the bits of `old`. Return whether it did."""
+    """Emit an atomic operation that sets an item to `new` if the item has the bits of `old`. Return whether it was
+    set.
+    """
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
     values = [emit.stored(at, x, kind) for at, x in zip(node.args[2:], (old, new))]
@@ -129,14 +134,14 @@ for _order in ("unordered", "relaxed", "release"):
 
 @builtin
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
-    """Prefetch the cache line of an item. Any index is safe."""
+    """Emit a prefetch of an item's cache line. The index may lie outside the array, as a prefetch never faults."""
     place = _item(emit, node, array, index)
     return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, how) for how in "031"))
 
 
 @builtin
 def pause(emit: Emitter, node: Any) -> Any:
-    """Tell the processor that this is a spin loop."""
+    """Emit the instruction that tells the processor that this is a spin loop, if the processor has one."""
     if emit.unit.machine.startswith(("x86", "i386", "i686", "amd64")):
         return emit.intrinsic(NONE, "llvm.x86.sse2.pause")
     if emit.unit.machine.startswith(("aarch64", "arm64")):
@@ -144,12 +149,12 @@ def pause(emit: Emitter, node: Any) -> Any:
     return Known(None)
 
 
-# --- arrays -----------------------------------------------------------------------------------------------------------
+# --- lengths and addresses of arrays, arrays on the stack, and calls by address ---------------------------------------
 
 
 @builtin
 def len_(emit: Emitter, node: Any, array: Operand) -> Operand:
-    """Return the length of an array's first dimension, or of a tuple that is known."""
+    """Return the length of an array's first dimension, or of a tuple or list that is known while compiling."""
     if isinstance(array, Known) and isinstance(array.value, tuple | list):
         return Known(len(array.value))
     return _parts(emit, node, array)[1]
@@ -157,13 +162,13 @@ def len_(emit: Emitter, node: Any, array: Operand) -> Operand:
 
 @builtin
 def address(emit: Emitter, node: Any, array: Operand) -> Value:
-    """Return the address of an array."""
+    """Return the address of an array's first item as an int64."""
     return emit.make(I64, f"ptrtoint {_parts(emit, node, array)[0].typed} to i64")
 
 
 @builtin
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
-    """Return an uninitialized array on the stack, which lives as long as the call."""
+    """Return an uninitialized array on the stack. It exists until the function that contains the call returns."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
         emit.fail(node, f"{ast.unparse(node)}: expected a type and a length that are known while compiling")
     (text,) = emit.labels("%local")
@@ -173,21 +178,23 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
 
 @builtin
 def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Value:
-    """Return the int64 words at an address, as an array."""
+    """Return an array of `count` int64 items that begins at an address in memory."""
     address, count = (emit.cast(node, emit.settled(node, x), I64) for x in (address, count))
     return Value(array_of(I64), emit.make(address_of(I64), f"inttoptr {address.typed} to ptr").text, count.text)
 
 
 @builtin
 def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Operand) -> Any:
-    """Call a kernel by its address, as C does, with a number and the address of its words."""
+    """Call a compiled kernel by the address of its code, with a number and the address of the buffer with its
+    arguments.
+    """
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
     function, given = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))
     emit.emit(f"call void {function.text}({number.typed}, {given.typed})")
     return Known(None)
 
 
-# --- bits and choices -------------------------------------------------------------------------------------------------
+# --- bits of integers and floats, minimum, maximum, and choosing one of two values ------------------------------------
 
 
 def _count(emit: Emitter, node: Any, word: Operand, name: str, more: tuple[Value, ...] = ()) -> Any:
@@ -196,18 +203,18 @@ def _count(emit: Emitter, node: Any, word: Operand, name: str, more: tuple[Value
 
 
 _add("count_bits", _count, name="ctpop")
-_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))  # of 0, the number of bits
+_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))  # for 0, the number of bits
 
 
 def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:
-    """Reinterpret the bits of a value, or of each lane, as another type of the same size."""
+    """Reinterpret the bits of a value, or of each lane of a vector, as another type of the same size."""
     kind = x.type.each(kind)
     return emit.make(kind, f"bitcast {x.typed} to {kind.ir}")
 
 
 @builtin
 def bits(emit: Emitter, node: Any, x: Operand) -> Value:
-    """Return the bits of a float, as an unsigned integer."""
+    """Return the bits of a float as an unsigned integer of the same size."""
     x = emit.settled(node, x)
     if x.type.scalar.kind != "f":
         emit.fail(node, f"bits takes a float; given {x.type}")
@@ -216,7 +223,7 @@ def bits(emit: Emitter, node: Any, x: Operand) -> Value:
 
 @builtin
 def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
-    """Return the float with the bits of an integer of 16, 32 or 64 bits."""
+    """Return the float that has the bits of an integer of 16, 32 or 64 bits."""
     x = emit.settled(node, x)
     if not x.type.is_integer or x.type.scalar.bits == 8:
         emit.fail(node, f"float_of is given {x.type}; expected an integer of 16 bits or more")
@@ -225,7 +232,7 @@ def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
 
 @builtin
 def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """Return `a if condition else b` without a branch: both are computed."""
+    """Return `a if condition else b` without a branch, so that both `a` and `b` are computed."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     condition = emit.settled(node.args[0], condition)
     if condition.type.scalar != BOOL:
@@ -237,7 +244,9 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """Return what `select` does, hidden from LLVM, which would otherwise turn it into a branch."""
+    """Return `a if condition else b` without a branch. For floats, hide the choice from LLVM, which could make it a
+    branch.
+    """
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     kind, word, hidden = a.type, Type("u", a.type.bits), [a, b]
     if kind.kind == "f":
@@ -248,7 +257,10 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
 
 
 def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, name: str) -> Operand:
-    """Return the second if it is less (or greater) than the first, else the first, as in Python, also for NaN."""
+    """Return the minimum or maximum of two or more numbers.
+
+    As in Python, a later number replaces an earlier one only if it is less (or greater), also if one of them is NaN.
+    """
     if more:
         inner = ast.copy_location(ast.Call(node.func, node.args[1:], []), node)
         return _extreme(emit, node, a, _extreme(emit, inner, b, *more, name=name), name=name)
@@ -271,7 +283,7 @@ _add("max", _extreme, name="max")
 
 @builtin
 def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
-    """Return the absolute value. The smallest integer is returned unchanged."""
+    """Return the absolute value of a number. The smallest signed integer has none, and is returned unchanged."""
     if isinstance(x, Known):
         return Known(abs(x.value))
     if x.type.scalar.kind == "f":
@@ -279,11 +291,11 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
     return x if _sign(x) == "u" else emit.intrinsic(x.type, f"llvm.abs.{x.type.mangled}", x, Value(BOOL, "false"))
 
 
-# --- mathematics: of one float, or of each lane of a vector -----------------------------------------------------------
+# --- mathematical functions of a float, or of each lane of a vector ---------------------------------------------------
 
 
 def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
-    """Return a mathematical function of LLVM or C."""
+    """Emit a call of a mathematical function that LLVM or the C library provides, and return its result."""
     if len(given) != takes:
         emit.fail(node, f"{name} is given {len(given)} arguments; expected {takes}")
     if takes == 2:
@@ -297,9 +309,11 @@ def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, 
     return emit.intrinsic(kind, name + "f" * (kind.bits == 32), *values, marks=OF_C)
 
 
-# LLVM knows C's functions by name and replaces calls of them, which is not always right: `fmod` of a finite x and a y
-# that is not 0 becomes an `frem` marked `nnan`, though y may be NaN, and then the result is poison; `pow(8, y)` becomes
-# `exp2(3 * y)`, hundreds of units off. `nobuiltin` forbids that. The other marks say what LLVM would know by the name.
+# Attributes of calls of C's mathematical functions. LLVM recognizes these functions by name and replaces calls of them,
+# which is not always right. It turns `fmod` of a finite x and a y that is not 0 into an `frem` marked `nnan`, whose
+# result is undefined if y is NaN. It turns `pow(8, y)` into `exp2(3 * y)`, whose result is off by hundreds of units in
+# the last place. `nobuiltin` forbids these replacements. The other attributes say what LLVM would know by the name: the
+# function returns, and it neither reads nor writes memory.
 OF_C = "nobuiltin willreturn memory(none)"
 
 for _name in ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "exp2", "log", "log2", "log10", "sin", "cos"):
@@ -313,13 +327,13 @@ for _name in ("atan2", "hypot", "fmod", "nextafter", "pow"):
 
 @builtin
 def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
-    """Return whether a float is NaN."""
+    """Return whether a float is NaN, as a bool."""
     x = _float(emit, node, x)
     return emit.compare("ne", x, x)
 
 
 def _size(emit: Emitter, node: Any, x: Operand, what: str) -> Value:
-    """Compare the absolute value of a float with infinity."""
+    """Compare the absolute value of a float with infinity: "eq" for `isinf`, "lt" for `isfinite`."""
     size = abs_(emit, node, _float(emit, node, x))
     return emit.compare(what, size, emit.constant(node, float("inf"), size.type))
 
@@ -328,12 +342,12 @@ _add("isinf", _size, what="eq")
 _add("isfinite", _size, what="lt")
 
 
-# --- vectors ----------------------------------------------------------------------------------------------------------
+# --- SIMD vectors -----------------------------------------------------------------------------------------------------
 
 
 @builtin
 def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes: Operand) -> Value:
-    """Return the vector of the items from an index on."""
+    """Return the vector of `lanes` items of an array, from an index on."""
     place = _item(emit, node, array, index)
     item, count = place.type.of, _lanes(emit, node, lanes)
     kind, stored = vector_of(item, count), f"<{count} x {item.stored}>"
@@ -343,7 +357,7 @@ def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes:
 
 @builtin
 def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand) -> Known:
-    """Store a vector's lanes in the items from an index on."""
+    """Store the lanes of a vector in the items of an array, from an index on."""
     place, value = _item(emit, node, array, index), emit.settled(node.args[2], value)
     if value.type != vector_of(place.type.of, value.type.extent):
         emit.fail(node, f"{value.type} is stored in an array of {place.type.of}; expected a vector of {place.type.of}")
@@ -353,13 +367,13 @@ def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value
 
 @builtin
 def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
-    """Return a vector with the same value in all lanes."""
+    """Return a vector that has the same value in all lanes."""
     return emit.spread(emit.settled(node.args[0], value), _lanes(emit, node, lanes))
 
 
 @builtin
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
-    """Return the 8, 16, 32 or 64 lanes of a vector of bools, as the bits of an unsigned integer."""
+    """Return a vector of 8, 16, 32 or 64 bools as the bits of an unsigned integer."""
     if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
         emit.fail(node, f"mask_of is given {vector.type}; expected a vector of 8, 16, 32 or 64 bools")
     kind = Type("u", vector.type.extent)
@@ -368,7 +382,7 @@ def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
 
 @builtin
 def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
-    """Return the sum of a vector's lanes, in no fixed order."""
+    """Return the sum of a vector's lanes, which are added in no fixed order."""
     if vector.type.kind != "v" or vector.type.of.kind not in "iuf":
         emit.fail(node, f"sum is given {vector.type}; expected a vector of numbers")
     item, name = vector.type.of, f"llvm.vector.reduce.%s.{vector.type.mangled}"
@@ -377,12 +391,12 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     return emit.intrinsic(item, name % "add", vector)
 
 
-# --- in templates -----------------------------------------------------------------------------------------------------
+# --- functions for templates only -------------------------------------------------------------------------------------
 
 
 @builtin
 def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
-    """Return a value from the function that is compiled, also from within one that is inlined."""
+    """Emit a return from the whole compiled function, also from within a function that is inlined into it."""
     emit.leave(node, *(value or [Known(None)]))
     emit.shown.instead = ast.Name(f"return {ast.unparse(emit.shown.of(node.args[0]))}" if value else "return")
     return Known(None)
@@ -390,5 +404,5 @@ def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
 
 @builtin
 def is_used(emit: Emitter, node: Any, name: Known) -> Known:
-    """Return whether the function so far uses a variable of its record."""
+    """Return whether what has been compiled of the function so far uses a variable of its record."""
     return Known(emit.is_used(name.value))

@@ -1,9 +1,10 @@
 """Emits the functions of the kernel language as LLVM IR, statement by statement.
 
-A value consists of scalars, its leaves: those of an array are its address and lengths, those of a tuple the leaves of
-its items. A variable is a stack slot for each leaf, which LLVM turns into a register; a parameter that is never set
-needs none. Constants (numbers that have no type yet, types, functions) are evaluated here and need no instructions: of
-an `if` on a constant only one branch is emitted.
+A value consists of scalars, which are called its leaves. The leaves of an array are its address and its lengths, and
+those of a tuple are the leaves of its items. A variable is a stack slot for each leaf, which LLVM later turns into a
+register. A parameter that is never set needs no slot. Constants (numbers that have no type yet, types and functions)
+are evaluated here and need no instructions. For example, if the condition of an `if` is a constant, only the branch
+that it selects is emitted.
 """
 
 from __future__ import annotations
@@ -44,31 +45,37 @@ from gasla.compiler.template import PLAN, Arrays, Constant, Each, Record
 
 
 class Value:
-    """A value in the running kernel: its type, and a name or constant of LLVM IR for each leaf."""
+    """A value that exists while the kernel runs: its type, and the name or constant in LLVM IR of each of its
+    scalars.
+    """
 
     def __init__(self, kind: Type, *names: str) -> None:
         self.type, self.names = kind, names
 
     @property
     def text(self) -> str:
-        """The name of a value with one leaf."""
+        """The name in LLVM IR of a value that consists of a single scalar."""
         (name,) = self.names
         return name
 
     @property
     def typed(self) -> str:
-        """The scalars of a value as operands of an LLVM instruction, each with its type."""
+        """The scalars of the value as operands of an LLVM instruction, each with its type, such as `i64 %t1, double
+        %t2`.
+        """
         return ", ".join(f"{leaf.ir} {name}" for leaf, name in zip(self.type.leaves, self.names))
 
 
 class Known(NamedTuple):
-    """A constant, known while compiling: a number, a type or a function. In a template it is any object of Python."""
+    """A constant that is known while compiling: a number, a type or a function, and in a template any Python object."""
 
     value: Any
 
 
 class Function(NamedTuple):
-    """A function: its syntax tree, its file, the names of its module, and its parameters."""
+    """A Python function to be compiled: its syntax tree, its file, the names that it sees in its module, and its
+    parameters.
+    """
 
     node: ast.FunctionDef
     file: str
@@ -76,24 +83,28 @@ class Function(NamedTuple):
     marks: frozenset[str]
     names: Mapping[str, Any]
     signature: inspect.Signature
-    parameters: list[str]  # names of parameters that are not records
-    records: dict[str, type[Record]]  # the kind of each parameter that is a record
-    constants: frozenset[str]  # the parameters of a template that are known
+    parameters: list[str]  # names of the parameters that are not records
+    # for each parameter that is a record (a set of shared variables), the class of the record
+    records: dict[str, type[Record]]
+    constants: frozenset[str]  # names of the template's parameters that are known while compiling
 
     @property
     def name(self) -> str:
-        """The name in the source."""
+        """The name of the function in the source."""
         return self.node.name
 
     @property
     def is_template(self) -> bool:
-        """Whether the function's module has a plan."""
+        """Whether the function is a template: whether its module has a `plan`, for which its functions are compiled."""
         return self.names.get("plan") is PLAN
 
 
 @functools.cache
 def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
-    """Return a function of Python as a function of the language. Only its text and the names of its module are used."""
+    """Return the `Function` (syntax tree, parameters and names) that the compiler needs to compile a Python function.
+
+    The Python function is never called. Only its text and the names of its module are used.
+    """
     code = plain.__code__
     lines = tuple(linecache.getlines(code.co_filename))
     node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
@@ -114,7 +125,9 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
 
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """Return the functions in a file's lines, by name and first line."""
+    """Return the syntax trees of all functions in a file, by the name of the function and the number of its first
+    line.
+    """
     definitions = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
         if isinstance(node, ast.FunctionDef):
@@ -123,12 +136,18 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 
 class Prefix(NamedTuple):
-    """Variables of a record whose names begin with a prefix."""
+    """The common beginning of the names of variables: `run.sum` stands for the variables `sum_a`, `sum_b` and so on."""
 
     name: str
 
     def of(self, parts: Any) -> Any:
-        """Return the variable's name for a key of several parts, or a tuple of names if the last part is a list."""
+        """Return the name of the variable that a key selects, such as `sum_total` for the prefix `sum` and the key
+        `total`.
+
+        The parts of a key that is a tuple are joined by underscores. If the last part is a list, return a tuple with a
+        name for
+        each item of the list.
+        """
         given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if given and isinstance(given[-1], list):
             return tuple(self.of((*given[:-1], each)) for each in given[-1])
@@ -136,25 +155,27 @@ class Prefix(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """A function compiled for some types."""
+    """A function that has been compiled for certain types of its arguments."""
 
     symbol: str
     returns: Type
-    takes: list[Type]  # without constants
-    taken: list[str] = []  # variables of the caller, which are further arguments
+    takes: list[Type]  # types of the arguments, without those that are constants
+    taken: list[str] = []  # variables of the caller that are passed as further arguments
 
 
 Operand = Value | Known
 
 
 class Builtin:
-    """A built-in function of the language: `emit(emitter, node, *arguments)` emits a call of it."""
+    """A built-in function of the kernel language. `emit(emitter, node, *arguments)` emits the instructions of a
+    call.
+    """
 
     def __init__(self, name: str, emit: Callable[..., Any]) -> None:
         self.name, self.emit = name, emit
 
     def __call__(self, *_: Any) -> Any:
-        """Raise: only compiled code can call this."""
+        """Raise a TypeError, as a built-in function exists only in compiled code."""
         raise TypeError(f"{self.name} was called by Python; expected a call in a compiled function")
 
     def __repr__(self) -> str:
@@ -162,36 +183,37 @@ class Builtin:
 
 
 class Extern(NamedTuple):
-    """A function of C."""
+    """A C function that kernels may call: its name, and the types of its result and its arguments."""
 
     name: str
     returns: Type
     takes: tuple[Type, ...] = ()
 
     def __call__(self, *_: Any) -> Any:
-        """Raise: only compiled code can call this."""
+        """Raise a TypeError, as kernels call this C function, and Python can't."""
         raise TypeError(f"{self.name} was called by Python; expected a call in a compiled function")
 
 
 class Sources:
-    """The text of a compilation unit so far, and its functions, each once for each combination of types."""
+    """The LLVM IR of a compilation unit so far, and its functions, each once for each combination of argument types."""
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
-        self.order: dict[str, int] = {}  # the position of each name of a record
-        self.shown: list[str] | None = None  # the source of templates, if it is wanted
+        self.order: dict[str, int] = {}  # for each variable of a record, its position in lists of arguments
+        self.shown: list[str] | None = None  # the source of specialized templates, or None if nobody asks for it
         self.text: list[str] = []
-        self.heads: dict[str, str] = {}  # declarations and tables of constants
-        self.parts: dict[str, str] = {}  # the IR of functions with objects of their own, by symbol
+        self.heads: dict[str, str] = {}  # declarations of functions, and tables of constants, by name
+        # the IR of functions that are compiled into object files of their own, by symbol
+        self.parts: dict[str, str] = {}
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
 
     def ir(self) -> str:
-        """Return the LLVM IR."""
+        """Return the LLVM IR of the whole compilation unit as text."""
         return "\n".join([*self.heads.values(), *self.text, ""])
 
 
-# For each operator: its name, Python's function, and LLVM's instruction for each kind of scalar. Operators without
-# instructions take several, which `binary` emits.
+# For each operator: its name, Python's function for it, and LLVM's instruction for each kind of scalar (i: signed,
+# u: unsigned, f: float, b: bool). An operator without an instruction here needs several, which `binary` emits.
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any], dict[str, str]]] = {
     ast.Add: ("add", operator.add, {"iu": "add", "f": "fadd"}),
     ast.Sub: ("sub", operator.sub, {"iu": "sub", "f": "fsub"}),
@@ -220,7 +242,8 @@ UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Invert: operator.inv,
     ast.Not: operator.not_,
 }
-# Instructions of conversions, by source and target kind: to fewer bits, and to more.
+# LLVM's conversion instructions by the kinds of source and target, such as "if" for signed integer to float. The first
+# of a pair converts to fewer bits, and the second to more bits.
 CASTS = {
     **dict.fromkeys(("ii", "iu"), ("trunc", "sext")),
     **dict.fromkeys(("ui", "uu", "bi", "bu"), ("trunc", "zext")),
@@ -228,69 +251,84 @@ CASTS = {
     "if": ("sitofp", "sitofp"),
     "ff": ("fptrunc", "fpext"),
 }
-MARKS = {"inline": "alwaysinline"}  # LLVM's attributes for marks of functions
+MARKS = {"inline": "alwaysinline"}  # for each mark of a function, the attribute that LLVM knows for it
 PYTHON_TYPES = {int: I64, float: F64, bool: BOOL}
 PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
 NAMES: dict[str, Any] = {**NUMBERS, "bool": BOOL, "inf": float("inf"), "nan": float("nan")}
-# Functions whose names differ in NumPy or `math` and in the language.
+# Functions that the kernel language calls by another name than NumPy or `math` do.
 SAME = {"absolute": "abs", "fabs": "abs", "arctan2": "atan2", "power": "pow", "arcsin": "asin", "arccos": "acos"}
 SAME |= {"arctan": "atan", "bitwise_count": "count_bits"}
 
 
 class Variable:
-    """A variable: a stack slot for each leaf of its type."""
+    """A variable of a kernel. It has a type and a stack slot for each scalar of the type."""
 
     def __init__(self, kind: Type, slots: list[str]) -> None:
         self.type, self.slots = kind, slots
 
 
 class Frame:
-    """A function that is being emitted, and the meaning of its names."""
+    """A function whose body is being emitted, possibly inlined into another one, and what its names stand for."""
 
     def __init__(self, function: Function, give: Callable[[Operand, Any], None] | None = None) -> None:
         self.function = function
-        self.give = give  # in a generator: called with each yielded value
-        self.shown: dict[str, ast.expr] = {}  # the arguments for parameters, as source
-        self.is_where_used = False  # whether assignments are put off until their variables are used
-        self.result: Operand | None = None  # what an inlined function has returned
-        self.returned: ast.expr | None = None  # the source of what it has returned
-        self.target: Any = None  # source of the target of the loop over a generator
-        self.depth = 0  # how many conditions and loops of the running kernel are around the statement
+        self.give = give  # in a generator, the function to call with each yielded value, else None
+        self.shown: dict[str, ast.expr] = {}  # for each parameter, the source of its argument
+        self.is_where_used = False  # whether assignments are emitted only when their variables are first used
+        self.result: Operand | None = None  # what an inlined function has returned, or None before its return
+        self.returned: ast.expr | None = None  # the source of the expression that an inlined function has returned
+        self.target: Any = None  # in a generator, the source of the loop's target
+        self.depth = 0  # number of conditions and loops of the running kernel around the statement
         self.variables: dict[str, Variable] = {}
-        self.bound: dict[str, Operand] = {}  # constants, and parameters that are never set
-        self.loops: list[tuple[str, str]] = []  # the labels of `continue` and `break`
+        self.bound: dict[str, Operand] = {}  # values of constants, and of parameters that are never set
+        # for each loop around the statement, the labels that `continue` and `break` jump to
+        self.loops: list[tuple[str, str]] = []
 
 
-# Functions with objects of their own, and their IR with that of their callees. Holding the functions keeps ids unique.
+# Functions that are compiled into object files of their own, with their IR and that of the functions that they call.
+# The
+# keys contain ids of syntax trees, so the functions are stored too: an id stays unique as long as its object lives.
 _apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
 class Emitter:
-    """Emits one function for given types of its parameters."""
+    """Emits the LLVM IR of one function for given types of its parameters, with all functions that are inlined into
+    it.
+    """
 
     def __init__(self, unit: Sources, function: Function, outer: Emitter | None = None) -> None:
-        self.unit, self.outer = unit, outer  # of the caller
-        self.frame = self.root = Frame(function)  # the innermost inlined function, and the function itself
-        self.arguments: dict[str, Value] = {}  # arguments of a template
-        self.taken: dict[str, Type] = {}  # arguments for variables of records, which callers pass
-        self.later: dict[str, tuple[int, Any, Frame]] = {}  # assignments that are made if their variables are used
-        self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}  # slots, instructions and source of these
-        self.given: list[str] = []  # the slots of arguments that became variables
-        self.always: set[Variable] = set()  # variables that are set at the beginning
+        self.unit, self.outer = unit, outer  # `outer` is the emitter of the calling function
+        # `frame` is the innermost inlined function, and `root` the function itself
+        self.frame = self.root = Frame(function)
+        self.arguments: dict[str, Value] = {}  # a template's arguments that have not been used yet
+        self.taken: dict[str, Type] = {}  # types of variables of records that callers pass as further arguments
+        # assignments that are emitted only if their variables are used
+        self.later: dict[str, tuple[int, Any, Frame]] = {}
+        # for each postponed assignment that was needed, by number: its stack slots, instructions and source
+        self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}
+        # stack slots of arguments that became variables, and the instructions that store them
+        self.given: list[str] = []
+        # variables that are set at the beginning of the function, and so can be read anywhere
+        self.always: set[Variable] = set()
         self.shown = Shown(function.is_template and unit.shown is not None)
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.returns: Type | None = None
         self.flags = "reassoc nsz " if "reassociating" in function.marks else ""
-        self.dead = False  # whether the next statement is unreachable
-        self.assigned: frozenset[Variable] = frozenset()  # variables that are set on every path to here
-        self.arrivals: dict[str, frozenset[Variable]] = {}  # for each label, variables set on all jumps to it so far
+        self.dead = False  # whether the next statement is unreachable, so that nothing is emitted for it
+        # variables that are set on every path to the current statement
+        self.assigned: frozenset[Variable] = frozenset()
+        # for each label, the variables that are set on all jumps to the label so far
+        self.arrivals: dict[str, frozenset[Variable]] = {}
         self._count = 0
 
-    # --- a function ---------------------------------------------------------------------------------------------------
+    # --- emitting a function, and binding its parameters --------------------------------------------------------------
 
     def function(self, given: list[Type | Known], symbol: str) -> Instance:
-        """Emit the function. `given` has a type or a constant for each parameter."""
+        """Emit the LLVM IR of the function under a symbol, and return the compiled `Instance`.
+
+        `given` has a type for each parameter, or its value if that is a constant.
+        """
         of = self.root.function
         takes = self.bind_all(self.parameters(), given)
         self.block(of.node.body)
@@ -317,7 +355,9 @@ class Emitter:
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
     def parameters(self) -> list[str]:
-        """Return the names of the parameters. Those that the plan adds to a template follow."""
+        """Return the names of the function's parameters, and of the parameters that the plan adds if it is a
+        template.
+        """
         of, a = self.root.function, self.root.function.node.args
         if of.is_template:
             more = getattr(self.unit.plan, a.vararg.arg) if a.vararg else []
@@ -327,21 +367,24 @@ class Emitter:
         return of.parameters
 
     def bind_all(self, names: list[str], given: list[Type | Known]) -> list[Value]:
-        """Bind the parameters of the function to arguments and constants. Return the arguments."""
+        """Bind all parameters of the function to arguments or constants. Return the values of the arguments."""
         of, takes = self.root.function, []
         self.root.bound |= {name: Known(kind) for name, kind in of.records.items()}
         for name, kind in zip(names, given, strict=True):
             self.unit.order.setdefault(name, len(self.unit.order))
             if isinstance(kind, Type):
                 takes.append(_argument(name, kind))
-                if of.is_template:  # a record may set it: it becomes a variable if it is used
+                # other functions may set the argument through a record, so it becomes a variable when it is first used
+                if of.is_template:
                     self.arguments[name] = takes[-1]
                     continue
             self.bind(name, takes[-1] if isinstance(kind, Type) else kind)
         return takes
 
     def bind(self, name: str, value: Operand) -> None:
-        """Bind a parameter to a value. It becomes a variable only if the function sets it."""
+        """Bind a parameter to a value. The parameter becomes a variable with a stack slot only if the function sets
+        it.
+        """
         node = self.frame.function.node
         if isinstance(value, Known) or name not in _names_set(node):
             self.frame.bound[name] = value
@@ -349,35 +392,35 @@ class Emitter:
             self.set_variable(node, name, value)
 
     def fail(self, node: Any, message: str) -> NoReturn:
-        """Raise a CompileError that shows the line of a node."""
+        """Raise a CompileError with a message and the source line of a node of the syntax tree."""
         of = self.frame.function
         number = getattr(node, "lineno", of.node.lineno)
         text = of.lines[number - 1].strip() if number <= len(of.lines) else ""
         raise CompileError(f"{of.file}:{number}: {message}\n    {text}")
 
-    # --- instructions and labels --------------------------------------------------------------------------------------
+    # --- writing instructions, calls, labels and jumps ----------------------------------------------------------------
 
     def emit(self, text: str) -> None:
-        """Add an instruction, unless it is unreachable."""
+        """Append an LLVM instruction to the function, unless the code is unreachable."""
         if not self.dead:
             self.lines.append("  " + text)
 
     def make(self, kind: Type, text: str) -> Value:
-        """Add an instruction, and name its result."""
+        """Append an LLVM instruction that computes a value, and return the value under a new name."""
         self._count += 1
         self.emit(f"%t{self._count} = {text}")
         return Value(kind, f"%t{self._count}")
 
     def op(self, name: str, a: Value, b: Value) -> Value:
-        """Add a binary instruction on two values of one type."""
+        """Append a binary instruction such as `add` on two values of one type. Return its result."""
         return self.make(a.type, f"{name} {a.typed}, {b.text}")
 
     def choose(self, condition: Value, a: Value, b: Value) -> Value:
-        """Select one of two values, both computed."""
+        """Return `a` if a condition is true, else `b`, by a `select` instruction, for which both are computed."""
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
-        """Compare two values of one type. NaN is unequal to everything."""
+        """Compare two values of one type by "lt", "eq" and so on, and return the bool. NaN is unequal to everything."""
         if a.type.scalar.kind == "f":
             name = f"fcmp {'une' if what == 'ne' else 'o' + what}"
         else:
@@ -386,7 +429,7 @@ class Emitter:
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
     def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
-        """Call a function. Return Known(None) if it returns nothing."""
+        """Call an LLVM function by name and return its result, or Known(None) if it returns nothing."""
         text = f"call {flags}{returns.ir} @{name}({listed(values)}) {marks}".rstrip()
         if returns == NONE:
             self.emit(text)
@@ -398,21 +441,23 @@ class Emitter:
         return Value(returns, *(self.make(t, f"extractvalue {returns.ir} {result.text}, {k}").text for k, t in leaves))
 
     def declare(self, name: str, returns: Type, takes: Iterable[Type]) -> None:
-        """Declare a function of LLVM or C."""
+        """Declare a function that LLVM or C defines, so that this compilation unit may call it."""
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
-        """Call a function of LLVM or of C. Return Known(None) if it returns nothing."""
+        """Declare and call a function that LLVM or C defines. Return its result, or Known(None) if it returns
+        nothing.
+        """
         self.declare(name, kind, [value.type for value in values])
         return self.call(kind, name, values, flags, marks)
 
     def labels(self, *names: str) -> list[str]:
-        """Return new labels."""
+        """Return a new label of a basic block for each name: the name with a number that makes it unique."""
         self._count += 1
         return [f"{name}.{self._count}" for name in names]
 
     def jump(self, *labels: str, condition: Value | None = None) -> None:
-        """End a basic block with a jump, or with a conditional jump to one of two labels."""
+        """End a basic block with a jump to a label, or with a conditional jump to one of two labels."""
         if not self.dead:
             where = ", ".join(f"label %{label}" for label in labels)
             self.emit(f"br {where}" if condition is None else f"br {condition.typed}, {where}")
@@ -421,17 +466,19 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a basic block. It is dead if nothing jumps to it."""
+        """Begin a basic block. The block is unreachable, and nothing is emitted for it, if no jump leads to its
+        label.
+        """
         self.jump(label)
         self.dead = label not in self.arrivals
         if not self.dead:
             self.assigned = self.arrivals[label]
             self.lines.append(f"{label}:")
 
-    # --- variables ----------------------------------------------------------------------------------------------------
+    # --- variables of one function: stack slots that are stored to and loaded -----------------------------------------
 
     def variable(self, name: str, kind: Type) -> Variable:
-        """Return a new variable."""
+        """Return a new variable of a type, with a stack slot for each of its scalars."""
         slots = []
         for leaf in kind.leaves:
             slots += self.labels(f"%{name}")
@@ -439,17 +486,19 @@ class Emitter:
         return Variable(kind, slots)
 
     def store(self, variable: Variable, value: Value) -> None:
-        """Set a variable."""
+        """Store a value in the stack slots of a variable."""
         for part, slot in zip(parts(value), variable.slots, strict=True):
             self.emit(f"store {part.typed}, ptr {slot}")
 
     def load(self, variable: Variable) -> Value:
-        """Return the value of a variable."""
+        """Load a variable from its stack slots, and return its value."""
         places = zip(variable.type.leaves, variable.slots, strict=True)
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
     def set_variable(self, node: Any, name: str, value: Operand, frame: Frame | None = None) -> None:
-        """Set a variable of the function. Its type is that of the first value it is set to."""
+        """Emit an assignment to a variable of the function. The variable has the type of the first value that it is set
+        to.
+        """
         frame = frame or self.frame
         if name in frame.bound:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
@@ -463,10 +512,15 @@ class Emitter:
         self.store(variable, value)
         self.assigned |= {variable}
 
-    # --- variables of records -----------------------------------------------------------------------------------------
+    # --- variables of records, which functions of a kernel share ------------------------------------------------------
 
     def _begin(self, name: str) -> None:
-        """Make a variable at the beginning of the function: of an argument, or by an assignment that was put off."""
+        """Create the variable of a name that is used for the first time, at the beginning of the function.
+
+        Its value is that of an argument, or of an assignment that was postponed until its variable is used. For other
+        names, do
+        nothing.
+        """
         if name in self.arguments:
             value = self.arguments.pop(name)
             slots, self.slots = self.slots, self.given
@@ -487,9 +541,10 @@ class Emitter:
             self.always |= made - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """Return the variable of a record, or a function of the program.
+        """Return the value of a record's variable, or a function of the user's program, by name. None if the name is
+        unknown.
 
-        If it is not set here, take it from the caller.
+        A variable that this function does not set is taken from the caller, as a further argument.
         """
         self._begin(name)
         if name in self.root.variables or name in self.root.bound:
@@ -506,7 +561,7 @@ class Emitter:
         return operand
 
     def shared(self, node: Any, name: Any) -> Operand:
-        """Return the variable of a record. For several names, return a tuple."""
+        """Return the value of a record's variable. For a tuple of names, return a tuple of values."""
         if isinstance(name, tuple):
             operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
@@ -517,11 +572,13 @@ class Emitter:
         return operand
 
     def is_used(self, name: str) -> bool:
-        """Return whether the function so far uses a variable of its record."""
+        """Return whether what has been emitted of the function so far uses a record's variable."""
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
-        """Emit a return from the function, also within a function that is inlined into it."""
+        """Emit a return of a value from the whole compiled function, even from within a function that is inlined
+        into it.
+        """
         if value == Known(None):
             kind, text = NONE, "ret void"
         else:
@@ -534,10 +591,12 @@ class Emitter:
         self.emit(text)
         self.dead = True
 
-    # --- types --------------------------------------------------------------------------------------------------------
+    # --- converting values from one type to another -------------------------------------------------------------------
 
     def to(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to a wider type, which holds all of its values."""
+        """Convert a value to a type that holds all values of its own type, and raise a CompileError for any other
+        type.
+        """
         if isinstance(value, Known):
             return self.constant(node, value.value, kind)
         have = value.type
@@ -552,9 +611,9 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def stored(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to an array's item type, as NumPy does.
+        """Convert a value to the item type of the array in which it is stored, as NumPy does.
 
-        Refuse a float for an integer, and a number for a bool.
+        Raise a CompileError if a float is stored in an array of integers, or a number in an array of bools.
         """
         if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
             return self.to(node, value, kind)
@@ -563,7 +622,7 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
-        """Return a constant as a value of a type."""
+        """Return a constant number, bool or tuple as a value of a given type."""
         if isinstance(number, np.generic):
             number = number.item()
         if kind == NONE and number is None:
@@ -582,7 +641,10 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}; expected a number that {kind} holds")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """Return a value with a type. A constant becomes i64, f64 or bool. None has a type within tuples."""
+        """Return a value or a constant as a value with a type. A constant becomes i64, f64 or bool.
+
+        `within` says that the value is an item of a tuple, where None may stand.
+        """
         if isinstance(value, Value):
             return value
         number = value.value
@@ -596,7 +658,9 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """Return the common type of two values, as in NumPy. A constant takes the type of the other value."""
+        """Return the type to which two operands are converted, as in NumPy. A constant takes the type of the other
+        operand.
+        """
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
@@ -618,12 +682,15 @@ class Emitter:
         )
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
-        """Convert two values to their common type."""
+        """Convert two operands to their common type, as a binary operator needs it."""
         kind = self.common(nodes, a, b)
         return self.to(nodes[0], a, kind), self.to(nodes[1], b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to a type. A float becomes the nearest integer of the type towards 0, and NaN becomes 0."""
+        """Convert a value to a type, even if that loses information, as `i64(x)` in a kernel does.
+
+        A float is truncated toward 0 and clipped to the range of an integer type, and NaN becomes 0.
+        """
         if isinstance(value, Known):
             number = value.value
             if kind.kind not in "iu" or not isinstance(number, float):
@@ -653,15 +720,15 @@ class Emitter:
         self.fail(node, f"there is no conversion from {have} to {kind}; expected a number")
 
     def spread(self, value: Value, lanes: int) -> Value:
-        """Return a vector of one value in all lanes."""
+        """Return a vector that has a scalar value in all of its lanes."""
         kind = vector_of(value.type, lanes)
         one = self.make(kind, f"insertelement {kind.ir} poison, {value.typed}, i32 0")
         return self.make(kind, f"shufflevector {one.typed}, {kind.ir} poison, <{lanes} x i32> zeroinitializer")
 
-    # --- expressions --------------------------------------------------------------------------------------------------
+    # --- expressions: one method `_e_X` for each class X of Python's syntax tree --------------------------------------
 
     def expr(self, node: Any) -> Operand:
-        """Return the value of an expression."""
+        """Emit an expression, and return its value or constant."""
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
             self.fail(
@@ -670,14 +737,14 @@ class Emitter:
         operand: Operand = method(node)
         if self.shown.is_wanted:
             if isinstance(node, ast.Name) and node.id not in (*self.frame.bound, *self.frame.shown):
-                self.shown.instead = None  # a name of the module
+                self.shown.instead = None  # a name of the module, which is shown as it is
             elif isinstance(operand, Known) and self.shown.instead is None:
                 self.shown.instead = constant(operand.value)
             self.shown.note(node)
         return operand
 
     def value(self, node: Any) -> Value:
-        """Return the value of an expression, with a type."""
+        """Emit an expression, and return its value. A constant becomes a value with a type."""
         return self.settled(node, self.expr(node))
 
     def _e_Constant(self, node: Any) -> Known:
@@ -698,7 +765,7 @@ class Emitter:
         self.fail(node, f"{name} is not known here; expected a name that is set before")
 
     def _named(self, node: Any, name: str, frame: Frame) -> Operand:
-        """Return the value of a variable or parameter."""
+        """Return the value of a variable or parameter. Raise a CompileError if the variable may not be set yet."""
         variable = frame.variables.get(name)
         self.shown.instead = frame.shown.get(name)
         if variable is None:
@@ -708,7 +775,7 @@ class Emitter:
         return self.load(variable)
 
     def meaning(self, node: Any, value: Any) -> Operand:
-        """Return the meaning of a Python object in a kernel."""
+        """Return what a Python object stands for in a kernel: a constant, a table, a type, or a function."""
         plain = getattr(value, "kernel_function", value)
         if isinstance(plain, np.generic):
             self.shown.instead = constant(plain)
@@ -739,7 +806,7 @@ class Emitter:
         )
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
-        """Return an array of constants."""
+        """Return a NumPy array as an array of constants, which becomes part of the compiled code."""
         name, kind = f"@table.{len(self.unit.heads)}", array_of(scalar_type(values.dtype), values.ndim)
         words = values.tobytes()
         text = "".join(f"\\{byte:02X}" for byte in words)
@@ -750,22 +817,22 @@ class Emitter:
         return self.tuple_of(self.items(node.elts), node.elts)
 
     def tuple_of(self, items: list[Operand], nodes: list[Any]) -> Operand:
-        """Return a tuple, constant if all items are."""
+        """Return a tuple of operands. The tuple is a constant if all of its items are constants."""
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
         return joined_tuple(self.settled(n, x, True) for n, x in zip(nodes, items))
 
-    # --- what is known while compiling --------------------------------------------------------------------------------
+    # --- evaluating what is known while compiling: unrolled loops, `match`, and constant operators --------------------
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
-        """Return the values of expressions. `*x` stands for the items of x."""
+        """Emit a list of expressions, and return their values. `*x` contributes all items of x."""
         operands: list[Operand] = []
         for node in nodes:
             operands += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
         return operands
 
     def _all(self, node: Any) -> list[Operand]:
-        """Return the items of something that is known while compiling, or of a tuple."""
+        """Return all items of a sequence that is known while compiling, of a comprehension, or of a tuple."""
         whole = node
         match node:
             case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp() as generator]):
@@ -788,7 +855,7 @@ class Emitter:
         return [item(of, k) for k in range(len(of.type.of))]
 
     def _bind_item(self, target: Any, each: Operand) -> bool:
-        """Bind the variables of a loop that is unrolled."""
+        """Bind the target of an unrolled loop to the item of the current iteration."""
         if isinstance(target, ast.Name):
             self.frame.bound[target.id] = each
         else:
@@ -808,7 +875,7 @@ class Emitter:
     _e_ListComp = _e_GeneratorExp = _e_List
 
     def _s_Match(self, node: Any) -> None:
-        """Emit the case that matches a constant."""
+        """Emit a `match` on a constant. Only the case that matches is compiled."""
         frame, subject = self.frame, self.expr(node.subject)
         known = {name: each.value for name, each in frame.bound.items() if isinstance(each, Known)}
         namespace = {**frame.function.names, **known, "_subject": subject.value}  # type: ignore[union-attr]
@@ -838,7 +905,9 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
     def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
-        """Evaluate a Python function of constants."""
+        """Call a Python function with constants while compiling. Raise a CompileError that names the line if it
+        fails.
+        """
         try:
             return function(*given, **words)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
@@ -848,7 +917,7 @@ class Emitter:
         return self.binary(node, (node.left, node.right), self.expr(node.left), self.expr(node.right))
 
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
-        """Return the value of `a op b`, where `node` has the operator."""
+        """Emit the operation `a op b` on two operands, and return its value. `node.op` is the operator."""
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
         what, plain, instructions = OPERATORS[type(node.op)]
@@ -859,7 +928,7 @@ class Emitter:
                 )
             return Known(self._plainly(node, plain, a.value, b.value))
         if what in ("shl", "shr") and isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
-            b = self.cast(nodes[1], b, a.type)  # the shift count does not affect the type
+            b = self.cast(nodes[1], b, a.type)  # a shift's result has the type of `a`, so `b` is converted to it
         a, b = self.same(nodes, a, b)
         if what == "div" and a.type.kind in "iu":
             a, b = self.cast(node, a, F64), self.cast(node, b, F64)
@@ -875,7 +944,9 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {what}; {hint}")
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
-        """Shift by `b` bits. As in NumPy, a shift by the width or more gives 0, or the sign."""
+        """Shift `a` by `b` bits. As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative
+        `a`.
+        """
         kind, bits = a.type, a.type.scalar.bits
         name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
         if b.text.isdigit() and int(b.text) < bits:
@@ -886,12 +957,16 @@ class Emitter:
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
     def _divide(self, a: Value, b: Value, what: str) -> Value:
-        """Divide rounding down, as Python does. If b is 0, the result is 0. The only quotient that overflows wraps."""
+        """Divide integers and round down, as Python does. A quotient or remainder by 0 is 0.
+
+        The one quotient that overflows, of the smallest integer by -1, wraps around.
+        """
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
         is_zero = unsafe = self.compare("eq", b, zero)
-        if a.type.kind == "i":  # the processor faults at the smallest integer by -1
+        # x86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead
+        if a.type.kind == "i":
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             unsafe = self.op("or", is_zero, is_minus)
         quotient = self._floor_divide(a, self.choose(unsafe, one, b), what)
@@ -911,7 +986,7 @@ class Emitter:
         return self.op("add", rest, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
-        """Return a comparison. A chain evaluates operands only while all earlier comparisons hold."""
+        """Emit a comparison, and return a bool. A chain `a < b < c` evaluates `c` only if `a < b`."""
         if len(node.ops) > 1:
             return self._e_BoolOp(self._chained(node))
         (op,), (side,) = node.ops, node.comparators
@@ -936,7 +1011,10 @@ class Emitter:
         return self.compare(what, a, b)
 
     def _chained(self, node: Any) -> ast.BoolOp:
-        """Evaluate `a < b < c` as `a < b and b < c`, with names for a and b, which are evaluated once."""
+        """Return the syntax tree of `a < b and b < c` for `a < b < c`.
+
+        `a` and `b` are evaluated here, once, and stand in the tree as new names.
+        """
         names = []
         for side in (node.left, node.comparators[0]):
             (name,) = self.labels("side")
@@ -945,10 +1023,10 @@ class Emitter:
         pairs = (names[0], node.ops[:1], names[1:]), (names[1], node.ops[1:], node.comparators[1:])
         return ast.BoolOp(ast.And(), [ast.copy_location(ast.Compare(*pair), node) for pair in pairs])
 
-    # --- conditions ---------------------------------------------------------------------------------------------------
+    # --- conditions: comparisons that become jumps --------------------------------------------------------------------
 
     def truth(self, node: Any) -> Operand:
-        """Return a condition: a constant or a bool."""
+        """Emit a condition, and return it as a constant or as a bool."""
         operand = self.expr(node)
         if isinstance(operand, Known):
             return Known(bool(operand.value))
@@ -957,9 +1035,11 @@ class Emitter:
         return self.cast(node, operand, BOOL)
 
     def test(self, node: Any, yes: str, no: str) -> bool | None:
-        """Jump to one of two labels by a condition. A constant condition is returned, without a jump.
+        """Emit a jump to label `yes` if a condition is true, and to label `no` if not. Return None.
 
-        Operands of `and` and `or` are evaluated only if they matter.
+        If the condition is a constant, emit no jump and return the constant. As in Python, the second operand of `and`
+        and `or`
+        is evaluated only if the first does not decide.
         """
         if isinstance(node, ast.BoolOp):
             ends, jumps, kept = isinstance(node.op, ast.Or), False, list[Any]()
@@ -1004,7 +1084,7 @@ class Emitter:
         return self.make(BOOL, f"phi i1 [ true, %{yes} ], [ false, %{no} ]")
 
     def _e_IfExp(self, node: Any) -> Operand:
-        """Return `a if c else b`, of the common type of both sides."""
+        """Emit `a if c else b`, and return a value of the type that both sides have in common."""
         yes, no, first, second, end = self.labels("yes", "no", "first", "second", "end")
         decided = self.test(node.test, yes, no)
         if decided is not None:
@@ -1029,7 +1109,7 @@ class Emitter:
         self.label(end)
         return self.load(either)
 
-    # --- items, arrays and attributes ---------------------------------------------------------------------------------
+    # --- items of arrays and tuples, slices, and attributes -----------------------------------------------------------
 
     def _e_Subscript(self, node: Any) -> Operand:
         of = self.expr(node.value)
@@ -1057,7 +1137,7 @@ class Emitter:
         )
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
-        """Return the addresses at an index of the parts of a value."""
+        """Return the addresses of all parts of a value that several arrays hold at one index."""
         index, places = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
             at, array = index, self.shared(node, name)
@@ -1068,7 +1148,9 @@ class Emitter:
         return places
 
     def _key(self, node: Any, prefix: Prefix) -> Any:
-        """Return the name of a variable of an `Each`, or a tuple of names."""
+        """Return the name of the variable that `run.sum[key]` selects, or a tuple of names if the key ends with a
+        list.
+        """
         index = self.expr(node.slice)
         if not isinstance(index, Known):
             self.fail(node, f"{ast.unparse(node.slice)} is only known in the running kernel; expected a part of a name")
@@ -1099,7 +1181,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language; expected a variable of a record, or a constant")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
-        """Return the address `index` items after another."""
+        """Return the address that lies `index` items after the address `start`."""
         if index.type.kind not in "iu":
             self.fail(node, f"an index is {index.type}; expected an integer")
         if index.type.kind == "u" and index.type.bits < 64:
@@ -1107,7 +1189,7 @@ class Emitter:
         return self.make(start.type, f"getelementptr inbounds {start.type.of.stored}, {start.typed}, {index.typed}")
 
     def locate(self, node: Any, array: Value) -> Value:
-        """Return the address of `array[...]`, or the subarray if there are fewer indices than dimensions."""
+        """Return the address of the item `array[...]`. With fewer indices than dimensions, return the subarray."""
         (start, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
             self.fail(node, f"{array.type} is given {len(indices)} indices; expected at most {len(lengths)}")
@@ -1123,7 +1205,7 @@ class Emitter:
         return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
-        """Return the address at an index of an array's first dimension."""
+        """Return the address of the item or row at an index of an array's first dimension."""
         step = self.expr(node)
         if isinstance(step, Known) and isinstance(step.value, int) and step.value < 0:
             self.fail(
@@ -1133,7 +1215,9 @@ class Emitter:
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """Return the bounds of a slice."""
+        """Return the first index of a slice, and the index after its last. `length` stands for a missing upper
+        bound.
+        """
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
             bound = default if part is None else self.expr(part)
@@ -1148,13 +1232,13 @@ class Emitter:
         return index
 
     def read(self, place: Value, how: str = "") -> Value:
-        """Load from an address. `how` is "" or "atomic ORDER"."""
+        """Load a value from an address. `how` is "" for a plain load, or "atomic" and LLVM's memory order."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         loaded = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
         return self.make(BOOL, f"trunc i8 {loaded.text} to i1") if kind == BOOL else loaded
 
     def write(self, place: Value, value: Value, how: str = "") -> None:
-        """Store a value at an address."""
+        """Store a value at an address. `how` is "" for a plain store, or "atomic" and LLVM's memory order."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         if kind == BOOL:
             value = self.cast(None, value, I8)
@@ -1163,7 +1247,7 @@ class Emitter:
     def fill(
         self, node: Any, source: Any, start: Value, lengths: list[Value], indices: list[Any], value: Operand
     ) -> None:
-        """Emit `a[...] = value`: a loop over each dimension with a slice or without an index."""
+        """Emit `a[...] = value` with a loop over each dimension that has a slice or no index."""
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
@@ -1181,7 +1265,7 @@ class Emitter:
 
         self._count_from(node, first, last, step, one)
 
-    # --- calls --------------------------------------------------------------------------------------------------------
+    # --- calls of compiled functions, of C functions, of built-in functions, and of types, which convert --------------
 
     def _e_Call(self, node: Any) -> Operand:
         is_template = self.frame.function.is_template
@@ -1222,7 +1306,7 @@ class Emitter:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
 
     def _call_plain(self, node: Any, called: Any, given: list[Operand], words: dict[Any, Operand]) -> Operand:
-        """Call a function of Python with constants."""
+        """Call an ordinary Python function while compiling a template. All of its arguments must be constants."""
         values = [each.value for each in given if isinstance(each, Known)]
         more = {name: each.value for name, each in words.items() if isinstance(each, Known)}
         is_known = len(values) == len(given) and len(more) == len(words)
@@ -1242,7 +1326,11 @@ class Emitter:
         give: Any = None,
         target: Any = None,
     ) -> Operand:
-        """Emit a function's body in place of a call."""
+        """Emit the body of a function in place of a call, and return the value that it returns.
+
+        For a generator, `give` is called with each yielded value, and `target` is the target of the loop over the
+        generator.
+        """
         try:
             arguments = of.signature.bind(*given, **words)
         except TypeError as error:
@@ -1255,7 +1343,7 @@ class Emitter:
             inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(of.node)}
         self.frame = inside
         for name, value in arguments.arguments.items():
-            if type(value) is tuple:  # from `*values`
+            if type(value) is tuple:  # a tuple here comes from `*values` in the signature
                 value = self.tuple_of([*value], [node] * len(value))
             is_given = isinstance(value, Value | Known)
             self.bind(name, Known(of.records[name]) if name in of.records else value if is_given else Known(value))
@@ -1266,7 +1354,7 @@ class Emitter:
         return inside.result or Known(None)
 
     def call_extern(self, node: Any, of: Extern, given: list[Operand]) -> Operand:
-        """Call a function of C."""
+        """Emit a call of a C function. The arguments are converted to the types that it declares."""
         if len(of.takes) != len(given):
             self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(of.takes)}")
         values = [self.cast(node, x, kind) for x, kind in zip(given, of.takes)]
@@ -1304,7 +1392,10 @@ class Emitter:
         return result
 
     def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
-        """Return a function for some types and constants. While it is being emitted, return None."""
+        """Return a function as compiled for some types and constants, and compile it if it has not been.
+
+        Return None if the function is being compiled right now, which means that it calls itself.
+        """
         done = self.unit.instances
         key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
         if key not in done:
@@ -1316,15 +1407,17 @@ class Emitter:
         return done[key]
 
     def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """Emit a function that is compiled into an object file of its own, and declare it in the current unit.
+        """Compile a function for an object file of its own, and declare it in the current compilation unit.
 
-        The function's symbol contains a hash of its IR, so that all programs that call the function share the object.
+        The function's symbol contains a hash of its IR, so all programs that call the function share one object file.
         """
         key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _apart
         if key not in done:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
-            # Functions that are being emitted, which have no instance yet: a call of one of them is a recursion.
+            # Functions that are being compiled have no instance yet (None), so a call of one of them is a recursion.
+            # The new
+            # unit has to know them, as it would compile them again otherwise.
             unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}
             made = Emitter(unit, of, self).function(given, of.name)
             text = unit.ir()
@@ -1337,10 +1430,10 @@ class Emitter:
         self.declare(made.symbol, made.returns, [leaf for kind in made.takes for leaf in kind.leaves])
         return made
 
-    # --- statements ---------------------------------------------------------------------------------------------------
+    # --- statements: one method `_s_X` for each class X of Python's syntax tree ---------------------------------------
 
     def block(self, body: list[Any]) -> None:
-        """Emit statements up to the first unreachable one."""
+        """Emit a list of statements up to the first that can't be reached."""
         for node in body:
             if self.dead or self.frame.result is not None:
                 return
@@ -1357,14 +1450,16 @@ class Emitter:
                     self.shown.put("{}", node.value)
 
     def _known(self, node: Any) -> Any:
-        """Return what a name of the module stands for."""
+        """Return the object that a name of the function's module stands for, or None if the expression is no such
+        name.
+        """
         return self.frame.function.names.get(node.id) if isinstance(node, ast.Name) else None
 
     def _s_Pass(self, node: Any) -> None:
         pass
 
     def _s_Expr(self, node: Any) -> None:
-        if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):  # a docstring
+        if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):  # a docstring is skipped
             self.expr(node.value)
 
     def _s_Assign(self, node: Any) -> None:
@@ -1376,7 +1471,7 @@ class Emitter:
             self.later |= {self.set_of(each): (number, node, frame) for each in targets}
             return
         if isinstance(node.value, ast.Tuple) and all(isinstance(target, ast.Tuple) for target in node.targets):
-            # All values are computed before any is set; constants take their targets' types.
+            # As in Python, all values are computed before any target is set. Each constant takes its target's type.
             values = [self.expr(x) for x in node.value.elts]
             for target in node.targets:
                 if len(target.elts) != len(values):
@@ -1404,9 +1499,9 @@ class Emitter:
         self.write(place, self.stored(node.value, result, place.type.of))
 
     def set_of(self, target: Any) -> Any:
-        """Return the name of the variable of a record that an assignment sets, or a tuple of names.
+        """Return the name of the record's variable that a target of an assignment stands for, or a tuple of names.
 
-        Other targets give None.
+        Return None for a target that is no variable of a record.
         """
         if not isinstance(target, ast.Attribute | ast.Subscript):
             return None
@@ -1427,7 +1522,9 @@ class Emitter:
         return array
 
     def assign(self, target: Any, value: Operand, source: Any) -> None:
-        """Assign to a name, to items of an array, or to a tuple of those."""
+        """Emit an assignment of a value to a name, to a record's variable, to items of an array, or to a tuple of
+        targets.
+        """
         if isinstance(target, ast.Tuple):
             value = self.settled(source, value)
             if value.type.kind != "t" or len(value.type.of) != len(target.elts):
@@ -1525,7 +1622,9 @@ class Emitter:
             self.shown.put("return {}" if node.value else "return", node.value)
 
     def _whole(self, value: Value) -> str:
-        """Return a value as a single typed operand."""
+        """Return a value as a single operand with its type, as `ret` needs it. Arrays and tuples become LLVM
+        structures.
+        """
         if value.type.kind not in "at":
             return value.typed
         whole = Value(value.type, "poison")
@@ -1533,7 +1632,7 @@ class Emitter:
             whole = self.make(value.type, f"insertvalue {value.type.ir} {whole.text}, {part.typed}, {k}")
         return f"{value.type.ir} {whole.text}"
 
-    # --- loops over something -----------------------------------------------------------------------------------------
+    # --- `for` loops over ranges, arrays, generators, and sequences that are known while compiling --------------------
 
     def _s_For(self, node: Any) -> None:
         call = node.iter
@@ -1551,7 +1650,7 @@ class Emitter:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
 
     def _unroll(self, node: Any, items: list[Operand]) -> None:
-        """Emit the body of a loop for each item of something that is known while compiling."""
+        """Emit the body of a loop once for each item of a sequence that is known while compiling."""
         for each in items:
             self._bind_item(node.target, each)
             self.block(node.body)
@@ -1576,7 +1675,7 @@ class Emitter:
             self._count_from(node, first, last, step, lambda count: self.assign(node.target, count, node), node)
 
     def _over_items(self, node: Any, array: Value) -> None:
-        """Emit a loop over the items or rows of an array."""
+        """Emit a loop over the items of an array, or over its rows if it has several dimensions."""
         start, length, *lengths = parts(array)
 
         def body(count: Value) -> None:
@@ -1588,7 +1687,7 @@ class Emitter:
             self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
     def _over_generator(self, node: Any, of: Function) -> None:
-        """Emit the body of a generator with the loop's body in place of each `yield`."""
+        """Emit a `for` loop over a generator: the generator's body, with the loop's body in place of each `yield`."""
         call, (end,) = node.iter, self.labels("end")
         outside, given, words = self.frame, self.items(call.args), {x.arg: self.expr(x.value) for x in call.keywords}
         if not of.is_template:
@@ -1633,9 +1732,12 @@ class Emitter:
     def _count_from(
         self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
     ) -> None:
-        """Emit a loop that counts as `range` does. It runs `do`, then the body of `loop`, if that is not None.
+        """Emit a loop that counts as `range(first, last, by)` does.
 
-        Loops with other steps than 1 and -1 count their iterations, as the counter may overflow after the last.
+        In each iteration, `do` emits what is done with the counter, and then the body of the loop `loop` follows, if it
+        is not
+        None. If the step is neither 1 nor -1, the counter could overflow after the last value, so the loop counts its
+        iterations instead of comparing the counter with `last`.
         """
         kind, step = first.type, by.value if isinstance(by, Known) else 0
         if kind.kind not in "iu":
@@ -1668,9 +1770,9 @@ class Emitter:
         self.label(end)
 
     def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
-        """Return the number of iterations: (distance + |step| - 1) // |step|, without overflow, or 0 if the step is 0.
+        """Return the number of iterations of a loop: (distance + |step| - 1) // |step|, computed without overflow.
 
-        `step` is the value of `by` if that is a constant, else 0.
+        The number is 0 for a step of 0. `step` is the value of `by` if that is a constant, else 0.
         """
         kind = first.type
         zero, one = Value(kind, "0"), Value(kind, "1")
@@ -1691,29 +1793,34 @@ class Emitter:
 
 
 def _argument(name: str, kind: Type) -> Value:
-    """Return the argument of a function for a parameter."""
+    """Return the value of a function's argument: its name in LLVM IR for each scalar of its type."""
     return Value(kind, *(f"%arg.{name}.{k}" for k in range(len(kind.leaves))))
 
 
 def _is_constant(value: Operand) -> bool:
-    """Return whether a compiled function is compiled for this argument. Numbers are passed."""
+    """Return whether a function is compiled for this argument, as for types and functions, which code can't pass.
+
+    Numbers, bools and tuples are passed to the compiled function instead.
+    """
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
 
 def _title(of: Function, given: Iterable[Any]) -> str:
-    """Return the name by which a function is shown that is compiled for constants."""
+    """Return the name under which a specialized function is shown: its own name, and the constants in its arguments."""
     return "_".join(
         [of.name, *(str(x.value) for x in given if isinstance(x, Known) and isinstance(x.value, str | int))]
     )
 
 
 def _is_inlined(value: Any) -> bool:
-    """Return whether this is a function of a template's module that is inlined."""
+    """Return whether an object is a plain function of a module of templates, which is inlined where it is called."""
     return isinstance(value, FunctionType) and value.__globals__.get("plan") is PLAN
 
 
 def _inlined(function: Any) -> Function:
-    """Return a function of Python that is inlined."""
+    """Return the `Function` (syntax tree and names) of a plain Python function of a template, which is to be
+    inlined.
+    """
     return function_of(function, frozenset({"where_used"} if hasattr(function, "is_where_used") else ()))
 
 
@@ -1723,7 +1830,7 @@ def _is_record(value: Any) -> bool:
 
 @functools.cache
 def _declared(record: Any) -> dict[str, Any]:
-    """Return the annotations of a record and its bases."""
+    """Return the annotations of a record class and of its base classes, which declare shared variables."""
     return {
         name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }
@@ -1731,9 +1838,9 @@ def _declared(record: Any) -> dict[str, Any]:
 
 @functools.cache
 def _cases(node: ast.Match) -> Any:
-    """Return compiled Python that sets `_case` to the number of the case that matches `_subject`.
+    """Return compiled Python code that finds the case of a `match` statement that matches the variable `_subject`.
 
-    It binds its names.
+    The code sets `_case` to the number of the case, and sets the names that the case binds.
     """
     bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
     cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
@@ -1742,51 +1849,54 @@ def _cases(node: ast.Match) -> Any:
 
 
 def joined(kind: Type, *values: Value) -> Value:
-    """Return a value of the leaves of several."""
+    """Return a value of a type, made of the scalars of several values in order."""
     return Value(kind, *(name for value in values for name in value.names))
 
 
 def joined_tuple(values: Iterable[Value]) -> Value:
-    """Return a tuple of values."""
+    """Return a tuple value of several values."""
     values = list(values)
     return joined(tuple_of(*(value.type for value in values)), *values)
 
 
 def parts(value: Value) -> list[Value]:
-    """Return the leaves of a value, as values."""
+    """Return the scalars of a value, each as a value with a type of its own."""
     return [Value(leaf, name) for leaf, name in zip(value.type.leaves, value.names)]
 
 
 def item(value: Value, k: int) -> Operand:
-    """Return an item of a tuple."""
+    """Return the item `k` of a tuple value."""
     kind, first = value.type.of[k], sum(len(before.leaves) for before in value.type.of[:k])
     return Known(None) if kind == NONE else Value(kind, *value.names[first : first + len(kind.leaves)])
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Return values as a list of arguments in LLVM IR."""
+    """Return values as the text of a list of arguments in LLVM IR, each with its type."""
     return ", ".join(value.typed for value in values if value.names)
 
 
 @functools.cache
 def _names_set(node: ast.FunctionDef) -> frozenset[str]:
-    """Return the names that a function sets."""
+    """Return the names that the statements of a function assign to."""
     return frozenset(x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
 
 
 def _indices(node: Any) -> list[Any]:
-    """Return the indices of a subscript."""
+    """Return the index expressions of a subscript, such as `i` and `j` for `a[i, j]`."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _wrapped(number: int, kind: Type) -> int:
-    """Return the number of an integer type with the same low bits."""
+    """Return the number that an integer type holds after wraparound, such as 0 for 256 as u8."""
     below = 1 << kind.bits - 1 if kind.kind == "i" else 0
     return (number + below) % (1 << kind.bits) - below
 
 
 def float_text(number: float, bits: int) -> str:
-    """Return a float in LLVM IR: the bits of a float64, of a number rounded to `bits` bits."""
+    """Return a float as text in LLVM IR, rounded to a float type of 16, 32 or 64 bits.
+
+    LLVM writes the bits of a float64 in hexadecimal, also for a float32, and those of a float16 after `0xH`.
+    """
     with np.errstate(over="ignore"):
         rounded = np.dtype(f"f{bits // 8}").type(number)
     if bits == 16:

@@ -1,7 +1,8 @@
-"""Functions of Python modules that are compiled for each combination of argument types, when first called.
+"""Python functions that are compiled when they are first called, for each combination of argument types.
 
-Names in a compiled function refer to its module. Code is stored under a hash of all that it depends on: the text of the
-module and of the modules of gasla that it imports, the types, the target, and the compiler.
+Names in a compiled function refer to its module. The compiled code is stored in a cache, under a hash of all that it
+depends on: the text of the function's module and of the modules of gasla that it imports, the argument types, the
+target machine, and the compiler.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ from gasla.once import once
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
-on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []  # called when a process first needs a kernel
+# called with the function and its types when the process first needs a kernel
+on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []
 
 
 class _ArrayInterface(ctypes.Structure):
-    """NumPy's array interface for C, `PyArrayInterface`. It is five times as fast as `array.ctypes`."""
+    """NumPy's array interface for C, `PyArrayInterface`, which gives an array's address five times as fast as
+    `array.ctypes`.
+    """
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("two", "nd", "kind", "itemsize", "flags")),
@@ -58,22 +62,29 @@ class _ArrayInterface(ctypes.Structure):
     )
 
 
-_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # flags of arrays
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # bits in the `flags` of NumPy's arrays
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-SECONDS = 1.0  # seconds of compilation after which a message is printed
+SECONDS = 1.0  # a message is printed once compilations have taken this many seconds
 
 
 class Kernel:
-    """The loaded code of a function for some types, and where the words of its arguments are."""
+    """The loaded machine code of a function for some argument types, and where each argument lies in the buffer
+    passed to it.
+
+    The buffer consists of words of 8 bytes. `places` has the index of each argument's first word, and `size` is their
+    number.
+    """
 
     def __init__(self, takes: tuple[Type | Known, ...], returns: Type, codes: Sequence[bytes]) -> None:
         self.takes, self.returns = takes, returns
         self.address = Loaded(*codes).address("entry")
         self.enter = ENTRY(self.address)
-        self.is_numbered = takes[:1] == (I64,)  # whether the first argument is passed directly, not in the words
-        self.arrays: list[tuple[np.dtype[Any], int] | None] = []  # the type and dimensions of arguments that are arrays
+        # whether the first argument is passed in a register, and not in the buffer
+        self.is_numbered = takes[:1] == (I64,)
+        # for arguments that are arrays: dtype and number of dimensions; else None
+        self.arrays: list[tuple[np.dtype[Any], int] | None] = []
         self.places, self.size, self.numbers = list[int](), 0, range(len(takes))
         for k, kind in enumerate(takes):
             is_array = isinstance(kind, Type) and kind.kind == "a"
@@ -109,26 +120,30 @@ class Compiled:
         self.__name__ = function.__name__
         self.plain, self.marks, self.packs, self.plan = function, marks, packs, plan
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self.made = 0  # kernels that had to be compiled
+        self.made = 0  # number of kernels that were not in the cache and had to be compiled
         self._calls: list[Call] = []
 
     @functools.cached_property
     def kernel_function(self) -> Function:
-        """The function's text and the meaning of its names."""
+        """The function's syntax tree and the meaning of its names, from which it is compiled."""
         return function_of(self.plain, self.marks)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
-        """Return the code for some types: loaded before, stored, or compiled now."""
+        """Return the compiled code for some argument types.
+
+        The code comes from this process, from the cache on disk, or from the compiler, whichever has it first.
+        """
         compiled = self._kernels.get(takes)
         if compiled is None:
             with speaking_later(), _compiling:
-                compiled = self._kernels.get(takes)  # another thread may have compiled it meanwhile
+                # another thread may have compiled the function while this one waited for the lock
+                compiled = self._kernels.get(takes)
                 if compiled is None:
                     target = self._target
                     stored = _stored(self._key(takes, target))
                     with suppress(
                         ValueError, RuntimeError
-                    ):  # stored code of another form, or that can't be loaded here
+                    ):  # the stored code has another format or can't be loaded on this machine, so it is compiled again
                         compiled = None if stored is None else _loaded(takes, stored)
                     compiled = compiled or _loaded(takes, self._compile(takes, target, stored))
                     for follow in on_new_kernel:
@@ -137,15 +152,16 @@ class Compiled:
         return compiled
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
-        """Return whether there is code for arguments of these types, loaded or stored."""
+        """Return whether the code for arguments of these types exists, in this process or in the cache on disk."""
         takes = kinds_of(arguments)
         return takes in self._kernels or _stored(self._key(takes, self._target)) is not None
 
     @property
     def identity(self) -> str | None:
-        """A hash of all that the code depends on, except the types of the parameters, the target and the compiler.
+        """A hash of all that the code depends on, except the types of the arguments, the target machine and the
+        compiler.
 
-        None if a plan can't be described.
+        It is None if the function's plan has no fingerprint, so that the code can't be stored under a name.
         """
         if self.plan is not None:
             return self.plan.fingerprint and f"{self.plan.fingerprint} {self.__name__}"
@@ -153,12 +169,19 @@ class Compiled:
         return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
 
     def compile_for(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> None:
-        """Store the code for some types and another target, unless it depends on the processor that it will run on."""
+        """Compile the function for some types and another machine, and store the code in the cache.
+
+        Functions that are compiled for exactly the processor that they run on are skipped.
+        """
         if not self._is_native and _stored(self._key(takes, target)) is None:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """Return the name of the code in the cache. For a template, a file of this name has the name of the code."""
+        """Return the name under which the cache has the code for some types and a target, or None if there is no such
+        name.
+
+        For a template, the file of this name holds the name of the file with the code, which templates may share.
+        """
         if self.identity is None:
             return None
         made = self.identity, [str(t) for t in takes], target, _compiler()
@@ -166,12 +189,18 @@ class Compiled:
 
     @property
     def _target(self) -> tuple[str, str, str]:
-        """The target of the code: this processor if the module sets `NATIVE`, else what most have if that runs here."""
+        """The machine to compile for: triple, processor and features.
+
+        It is this processor if the module sets `NATIVE`. Otherwise it is the one that most machines can run, if this
+        one can.
+        """
         return host() if self._is_native else common()
 
     @property
     def _is_native(self) -> bool:
-        """Whether the code is for the processor on which it is compiled."""
+        """Whether the code may use all features of the processor that compiles it, and so may not run on other
+        machines.
+        """
         return bool(getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE"))
 
     def __repr__(self) -> str:
@@ -179,13 +208,18 @@ class Compiled:
         return repr((*where, self._cells()))
 
     def _cells(self) -> list[Any]:
-        """Return the values of the function's closure."""
+        """Return the values of the outer variables that the Python function uses, that is, of its closure."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     def _compile(
         self, takes: tuple[Type | Known, ...], target: tuple[str, str, str], useless: bytes | None = None
     ) -> bytes:
-        """Compile for some types. Templates with the same IR share their code, unless what is stored is `useless`."""
+        """Compile the function for some types, store the code in the cache, and return it.
+
+        Templates with the same IR share code: if the cache has it, it is returned, unless it equals `useless`, code
+        that could not
+        be loaded.
+        """
         began, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         made = unit.export(self.kernel_function, takes)
         if self.plan is not None:
@@ -204,9 +238,11 @@ class Compiled:
         return data
 
     def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
-        """Return the source of the templates that are compiled for arguments of some types.
+        """Return the Python source of a template as it is compiled for arguments of some types.
 
-        The text of each function shows what its template has become for them, and follows the functions that it calls.
+        The list has a text for each function that is compiled, after those that it calls. Constants are evaluated, and
+        inlined
+        functions are written out.
         """
         unit = Unit(host()[0], self.plan)
         unit.shown = []
@@ -215,27 +251,29 @@ class Compiled:
         return unit.shown
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the code for these arguments. If there is none, it is compiled first."""
+        """Call the compiled code with these arguments. The code is compiled first if there is none for their types."""
         call = self.lend()
         result = call.set(arguments)()
         self.take_back(call)
         return result
 
     def lend(self) -> Call:
-        """Return a `Call` that no thread is using."""
+        """Return a `Call` (a buffer of arguments) that no thread is using. `take_back` returns it for reuse."""
         try:
             return self._calls.pop()
         except IndexError:
             return Call(self)
 
     def take_back(self, call: Call) -> None:
-        """Keep a call for reuse, without its arguments."""
+        """Keep a `Call` for reuse, without the references to its arguments."""
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
     @once(most=4096)
     def of(self, plan: Any) -> Compiled:
-        """Return the function, a template, for a plan."""
+        """Return the function compiled for a plan. The function is a template, and the plan decides what becomes of
+        it.
+        """
         return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)
 
     def __reduce__(self) -> str:
@@ -244,24 +282,28 @@ class Compiled:
 
 def _after_fork() -> None:
     global _compiling
-    _compiling = threading.Lock()  # a thread of the parent process may hold the old one
+    # a thread of the parent process may hold the old lock, and would never release it in the child
+    _compiling = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-_waits: list[tuple[str, float]] = []  # names and seconds of compilations since the last report
+_waits: list[tuple[str, float]] = []  # names and seconds of compilations since the last message
 _count = [0]
 
 
 def compilations() -> int:
-    """Return the number of kernels that this process has compiled, and not found."""
+    """Return how many kernels this process has compiled because the cache did not have them."""
     return _count[0]
 
 
 def _report(name: str, seconds: float) -> None:
-    """Log a compilation. On a terminal, print a message once a second has gone by: the program would seem to hang."""
+    """Log that a function was compiled, and in how many seconds.
+
+    On a terminal, also print a message whenever another second was spent compiling, as the program would seem to hang.
+    """
     say(LOG.debug, "compiled %s in %.3f s", name, seconds)
     _count[0] += 1
     _waits.append((name, seconds))
@@ -271,27 +313,31 @@ def _report(name: str, seconds: float) -> None:
     names = ", ".join(dict.fromkeys(name for name, _ in _waits))
     message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
     _waits.clear()
-    if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):  # in the log already
+    # the log shows it already, or the user wants no messages
+    if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):
         return
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         say(print, message, file=sys.stderr)
 
 
 def _name(folder: str, made: Any) -> str:
-    """Return the name in the cache of what is made of something."""
+    """Return the name of a file in the cache: a folder, and a hash of all that the file depends on."""
     return f"{folder}/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
 
 def _stored(key: str | None) -> bytes | None:
-    """Return the code in the cache under a name, or under the name that it has there."""
+    """Return the code that the cache has under a name, or None.
+
+    For a template, the file of that name only holds the name of another file, whose content is returned.
+    """
     data = cache.load(key) if key is not None else None
     return cache.load(data.decode()) if data is not None and data.startswith(b"kernels/") else data
 
 
 def parts_of(data: bytes) -> tuple[str, list[bytes]]:
-    """Return the name of the type that a stored kernel returns, and its objects.
+    """Return the name of the type that a stored kernel returns, and the object files that it consists of.
 
-    ValueError if the data has another form.
+    Raise a ValueError if the data has another format.
     """
     head, _, code = data.partition(b"\n")
     name, *sizes = head.decode("latin1").split()
@@ -302,7 +348,10 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
 
 
 def _loaded(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
-    """Load a kernel. ValueError if the data has another form, RuntimeError if it can't be loaded here."""
+    """Load a stored kernel into memory, and return it.
+
+    Raise a ValueError if the data has another format, and a RuntimeError if the code can't be loaded on this machine.
+    """
     name, codes = parts_of(data)
     returns = NONE if name == "None" else NAMES.get(name)
     if not isinstance(returns, Type):
@@ -311,7 +360,11 @@ def _loaded(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
 
 
 def _part(text: str, target: tuple[str, str, str]) -> bytes:
-    """Return the object of a function marked "apart". Its calling convention may differ between versions of LLVM."""
+    """Return the object file of a function marked "apart", which several programs share, from the cache or compiled
+    now.
+
+    The file is stored for one version of LLVM, as the calling convention may differ between versions.
+    """
     key = _name("parts", (text, target, llvm_version()[0]))
     code = cache.load(key)
     if code is None:
@@ -321,30 +374,37 @@ def _part(text: str, target: tuple[str, str, str]) -> bytes:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return a decorator: the function is compiled when it is first called."""
+    """Return the decorated function as one that is compiled when it is first called."""
     return Compiled(function)
 
 
 def apart(function: Callable[..., Any]) -> Any:
-    """Return a decorator: the function is compiled into an object of its own, which all its callers share."""
+    """Return the decorated function as one that is compiled into an object file of its own, which all its callers
+    share.
+    """
     return Compiled(function, frozenset({"apart"}))
 
 
-_NOTHING = object()  # stands for an argument whose words are not valid
+_NOTHING = object()  # stands for an argument whose value in the buffer is no longer valid
 
 
 class Call:
-    """A call and the words of its arguments. The next call rewrites only the arguments that changed."""
+    """A call of a compiled function, with a buffer that holds its arguments.
+
+    If the call is made again, only the arguments that have changed are written to the buffer.
+    """
 
     def __init__(self, function: Compiled) -> None:
         self.function = function
         self.given: list[Any] = []
         self.kernel: Kernel
-        self.address = 0  # address of `words`
-        self.launcher: Call | None = None  # the call by which threads make this call
+        self.address = 0  # address of `words`, the buffer
+        self.launcher: Call | None = None  # the call that starts threads, which then make this call
 
     def set(self, arguments: Sequence[Any]) -> Call:
-        """Set the arguments, and hold references to them."""
+        """Write the arguments to the buffer where they differ from those of the last call, and hold references to
+        them.
+        """
         if len(self.given) != len(arguments):
             self._begin(arguments)
         given, kernel = self.given, self.kernel
@@ -355,7 +415,7 @@ class Call:
             if array is not None:
                 if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
                     return self._begin(arguments).set(arguments)
-                given[k] = _NOTHING  # until its words are complete: Ctrl-C or an error may interrupt this
+                given[k] = _NOTHING  # invalid until all its words are written, as Ctrl-C or an error may interrupt this
                 changed.append(k)
                 arrays.append((place, value))
                 continue
@@ -380,7 +440,7 @@ class Call:
         return self
 
     def _begin(self, arguments: Sequence[Any]) -> Call:
-        """Find the code for the arguments' types, and make room for their words."""
+        """Find the compiled code for the arguments' types, and allocate a buffer for the arguments."""
         self.given = []
         self.kernel = self.function.kernel(kinds_of(arguments))
         self.words = np.zeros(self.kernel.size + 1, np.int64)
@@ -391,7 +451,9 @@ class Call:
         return self
 
     def keep(self, known: Sequence[Any]) -> None:
-        """Drop the references to arguments, except those that are identical to `known`, the last arguments."""
+        """Drop the references to arguments, except to those that are the same objects as in `known`, the last few
+        arguments.
+        """
         first = len(self.given) - len(known)
         if first >= 0:
             given = self.given[first:]
@@ -400,13 +462,14 @@ class Call:
             self.given[first:] = given
 
     def _put_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
-        """Write the words of arrays, each at its place."""
+        """Write the address and the lengths of arrays to the buffer, each array from its index on."""
         ints = self.ints
         for place, value in arrays:
             capsule = value.__array_struct__
             array = _ArrayInterface.from_address(_pointer(capsule, None))
             flags = array.flags
-            # A read-only array, mapped from an archive, may be unaligned: CPUs load from any address.
+            # A read-only array that is mapped from a file may be unaligned, which is harmless: CPUs load from any
+            # address.
             if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
                 name = self.function.__name__
                 raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; expected its copy()")
@@ -416,7 +479,7 @@ class Call:
                 ints[place] = length
 
     def _put(self, place: int, value: Any, kind: Type) -> int:
-        """Write the words of a value. Return the index after them."""
+        """Write a value of some type to the buffer from index `place` on. Return the index after the value."""
         if kind.kind == "t":
             for item, of in zip(value, kind.of, strict=True):
                 place = self._put(place, item, of)
@@ -433,7 +496,7 @@ class Call:
         return place + 1
 
     def __call__(self) -> Any:
-        """Make the call, and return its result."""
+        """Call the compiled code with the arguments in the buffer, and return its result."""
         self.kernel.enter(self.number, self.address)
         returns = self.kernel.returns
         return None if returns.kind == "n" else self.words[-1:].view(returns.dtype)[0].item()
@@ -444,7 +507,7 @@ _kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
-    """Return the types of arguments, each as `kind_of` does."""
+    """Return the kernel language's type of each argument. None is a constant."""
     kinds = []
     for value in values:
         key = (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
@@ -453,7 +516,9 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 
 
 def kind_of(value: Any) -> Type | Known:
-    """Return the type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
+    """Return the kernel language's type of an argument: a NumPy array or number, a Python number, None, or a tuple of
+    these.
+    """
     is_array = isinstance(value, np.ndarray)
     type_of_value = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if type_of_value is not None:
@@ -472,27 +537,36 @@ def kind_of(value: Any) -> Type | Known:
 
 
 def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
-    """Return the type of arrays of a dtype. Of float16 arrays, kernels take the bits."""
+    """Return the type of arrays of a dtype in kernels. Arrays of float16 are passed as uint16, that is, as their
+    bits.
+    """
     return array_of(scalar_type(np.dtype(np.uint16) if dtype == np.float16 else dtype), dimensions)
 
 
 @functools.cache
 def _compiler() -> str:
-    """Return a hash of the compiler's text. LLVM's version is not part of keys: object code loads under any version."""
+    """Return a hash of the text of the compiler's modules, so that code by another version of the compiler is not
+    reused.
+
+    LLVM's version is no part of the hash, as object files can be loaded under any version.
+    """
     texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 @functools.cache
 def made_of(text: str) -> str:
-    """Return a hash of a module's text and of the modules of gasla that it imports, as code contains its callees."""
+    """Return a hash of a module's text and of the texts of the modules of gasla that it imports.
+
+    Compiled code contains the functions that it calls, so it changes with all of these modules.
+    """
     return hashlib.sha256(repr(sorted(modules_of(text).items())).encode()).hexdigest()
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """Return the texts of the modules of gasla that a module imports, directly or not, by name.
+    """Return the texts of all modules of gasla that a module imports, directly or through others, by name.
 
-    "" is the module itself.
+    The name "" stands for the module itself.
     """
     seen, waiting = {"": text}, [""]
     while waiting:
@@ -505,7 +579,7 @@ def modules_of(text: str) -> dict[str, str]:
 
 @functools.cache
 def _text(module: str) -> str:
-    """Return a module's text. If there is no such module, or no file of it, the text is empty."""
+    """Return a module's source text. The text is empty if there is no such module, or if the module has no file."""
     if lines := linecache.getlines(f"<{module}>"):
         return "".join(lines)
     spec = find_spec(module)
@@ -517,7 +591,7 @@ _IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILI
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield the modules of this package that a text imports."""
+    """Yield the names of the modules of gasla that a source text imports."""
     for package, names in _IMPORT.findall(text):
         yield package
         yield from (m for name in re.findall(r"\w+", names) if _is_module(m := f"{package}.{name}"))
@@ -525,6 +599,9 @@ def _imports(text: str) -> Iterator[str]:
 
 @functools.cache
 def _is_module(name: str) -> bool:
-    """Return whether there is a file of a module. A key must not depend on what a process has imported."""
+    """Return whether the package has a file for a module name.
+
+    The file is looked up instead of `sys.modules`, because a cache key must not depend on what a process has imported.
+    """
     path = _ROOT.joinpath(*name.split("."))
     return path.with_name(f"{path.name}.py").is_file() or (path / "__init__.py").is_file()

@@ -8,15 +8,18 @@ import numpy as np
 
 
 class CompileError(Exception):
-    """Raised for a kernel that is not in the language, or whose types do not match. The message names file and line."""
+    """Raised for a kernel that the language does not allow, or whose types do not match. The message names file and
+    line.
+    """
 
 
 class Type(NamedTuple):
-    """The type of a value.
+    """The type of a value in a kernel.
 
-    `kind` is "i" or "u" for integers, "f" for floats, "b" for bool, "n" for no value; of these, "v" is a vector of
-    `extent` lanes, "a" a C-contiguous array of `extent` dimensions, "t" a tuple, whose item types are `of`, and "p"
-    the address of an item, which kernels can't name.
+    `kind` is "i" for signed and "u" for unsigned integers, "f" for floats, "b" for bool, and "n" for no value. "v" is a
+    vector of `extent` lanes, "a" a C-contiguous array of `extent` dimensions, and "t" a tuple. `of` is the type of
+    their
+    items (for a tuple, the types). "p" is the address of an item, which kernels have no name for.
     """
 
     kind: str
@@ -26,7 +29,9 @@ class Type(NamedTuple):
 
     @property
     def leaves(self) -> tuple[Type, ...]:
-        """The scalars and vectors that represent a value: of an array, its address and lengths."""
+        """The types of the scalars and vectors that a value consists of. An array consists of its address and its
+        lengths.
+        """
         if self.kind == "t":
             return tuple(leaf for item in self.of for leaf in item.leaves)
         if self.kind == "a":
@@ -35,7 +40,7 @@ class Type(NamedTuple):
 
     @property
     def ir(self) -> str:
-        """The type in LLVM's language."""
+        """The name of the type in LLVM IR, such as `i64` or `double`."""
         if self.kind in "at":
             return "{ " + ", ".join(leaf.ir for leaf in self.leaves) + " }"
         if self.kind == "v":
@@ -46,37 +51,41 @@ class Type(NamedTuple):
 
     @property
     def mangled(self) -> str:
-        """The type as part of the name of an LLVM intrinsic."""
+        """The type as it appears in the names of LLVM's intrinsic functions, such as `v8f32` for a vector of eight
+        floats.
+        """
         lanes = f"v{self.extent}" if self.kind == "v" else ""
         return f"{lanes}{'f' if self.scalar.kind == 'f' else 'i'}{self.scalar.bits}"
 
     @property
     def stored(self) -> str:
-        """The type in memory, where a bool is a byte."""
+        """The LLVM type of a value in memory, where a bool takes a whole byte."""
         return "i8" if self.kind == "b" else self.ir
 
     @property
     def size(self) -> int:
-        """Bytes of an element of an array."""
+        """The size in bytes of a value in memory."""
         return self.of.size * self.extent if self.kind == "v" else max(self.bits // 8, 1)
 
     @property
     def scalar(self) -> Type:
-        """The type of a lane. For anything but a vector, it is the type itself."""
+        """The type of one lane of a vector. For any other type, the type itself."""
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
-        """Return the scalar type, or a vector of it with as many lanes."""
+        """Return the given scalar type, or a vector of it with as many lanes as this type has if this type is a
+        vector.
+        """
         return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property
     def is_integer(self) -> bool:
-        """Whether this is an integer, or a vector of integers."""
+        """Whether the type is an integer, or a vector of integers."""
         return self.scalar.kind in "iu"
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of a scalar type."""
+        """The NumPy dtype of a scalar type."""
         return np.dtype(bool if self.kind == "b" else f"{self.kind}{self.bits // 8}")
 
     def __str__(self) -> str:
@@ -97,27 +106,29 @@ I8, I32, I64, U64, F64 = (NUMBERS[name] for name in ("i8", "i32", "i64", "u64", 
 
 
 def array_of(item: Type, dimensions: int = 1) -> Type:
-    """Return the type of C-contiguous arrays of items of a type."""
+    """Return the type of C-contiguous arrays with items of the given type."""
     return Type("a", of=item, extent=dimensions)
 
 
 def address_of(item: Type) -> Type:
-    """Return the type of addresses of items of a type."""
+    """Return the type of addresses (pointers) of items of the given type."""
     return Type("p", of=item)
 
 
 def vector_of(item: Type, lanes: int) -> Type:
-    """Return the type of LLVM vectors with lanes of a type."""
+    """Return the type of SIMD vectors with `lanes` items of the given type."""
     return Type("v", of=item, extent=lanes)
 
 
 def tuple_of(*items: Type) -> Type:
-    """Return the type of tuples with items of these types."""
+    """Return the type of tuples with items of the given types."""
     return Type("t", of=items)
 
 
 def scalar_type(dtype: np.dtype[Any]) -> Type:
-    """Return the type of NumPy numbers of a dtype."""
+    """Return the kernel language's type for numbers of a NumPy dtype. Raise a TypeError for dtypes that kernels don't
+    take.
+    """
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     scalar = BOOL if name == "bool" else NUMBERS.get(name)
     if scalar is None or not dtype.isnative:
@@ -128,9 +139,9 @@ def scalar_type(dtype: np.dtype[Any]) -> Type:
 
 
 def meeting(a: Type, b: Type) -> Type | None:
-    """Return the common type of two types, as in NumPy.
+    """Return the type that two operands of different types are converted to, as in NumPy, or None if there is none.
 
-    For int64 and uint64, which become float64 in NumPy, return None.
+    There is none for int64 and uint64: NumPy would convert both to float64, which loses digits.
     """
     if a == b:
         return a

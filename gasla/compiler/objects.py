@@ -1,4 +1,4 @@
-"""Compiles LLVM IR to object code, checks and loads it, with llvmlite's public functions."""
+"""Compiles LLVM IR to object code, checks that the system has all functions that the code calls, and loads the code."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # LLVM's level of optimization
-# LLVM's names of a processor and of the features that nearly all have, those of x86-64 since 2013 (x86-64-v3), those of
-# ARM since 2018 (what armv8.2-a offers to programs). Code for them runs on all of these, so wheels contain it.
+# For each architecture, LLVM's names of a processor and of the features that nearly all machines have: those of x86-64
+# processors since 2013 (x86-64-v3), and those that ARM processors since 2018 (armv8.2-a) offer to programs. Code for
+# these features runs on all such machines, so it is what wheels contain.
 PORTABLE = {
     "x86_64": (
         "x86-64-v3",
@@ -26,8 +27,9 @@ PORTABLE = {
     ),
     "aarch64": ("generic", "+crc,+fp-armv8,+lse,+neon,+rdm"),
 }
-HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}  # bits in Linux on ARM
-_forever: list[Any] = []  # engines are never freed: threads may be running their code
+# features of ARM processors, and the bit by which Linux reports each
+HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}
+_forever: list[Any] = []  # holds LLVM's engines, which are never freed, as threads may be running their code
 
 
 @functools.cache
@@ -38,30 +40,37 @@ def _ready() -> None:
 
 @functools.cache
 def host() -> tuple[str, str, str]:
-    """Return the target triple, processor and features of this machine."""
+    """Return LLVM's target triple, processor name and features of this machine."""
     _ready()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
-        triple += "-elf"  # Windows' calling conventions, in the format that LLVM's loader handles best
+        # calling conventions of Windows, but object code in the format that LLVM's loader handles best
+        triple += "-elf"
     return triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def llvm_version() -> tuple[int, ...]:
-    """Return the version of LLVM."""
+    """Return the version of LLVM that this process uses."""
     version: tuple[int, ...] = llvm.llvm_version_info
     return version
 
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """Return the target of portable code, if this machine has all features of a row of PORTABLE, else this machine."""
+    """Return the target (triple, processor, features) of code that nearly all machines can run.
+
+    If this machine lacks some of these features, return this machine instead, so that the code runs here.
+    """
     triple, _, features = own = host()
     processor, wanted = PORTABLE.get(triple.partition("-")[0], own[1:])
     return (triple, processor, wanted) if {*wanted.split(",")} <= {*features.split(","), *_told()} else own
 
 
 def _told() -> set[str]:
-    """Return the features that Linux says an ARM processor has. LLVM reads a file that an emulator may not have."""
+    """Return the features that Linux reports for an ARM processor, and an empty set on other systems.
+
+    LLVM reads the features from a file that emulators of ARM may not have, so this asks Linux instead.
+    """
     if sys.platform != "linux" or platform.machine() != "aarch64":
         return set()
     ask = ctypes.CDLL(None).getauxval
@@ -70,14 +79,17 @@ def _told() -> set[str]:
 
 
 def target_of(processor: str) -> tuple[str, str, str]:
-    """Return the target of portable code for Linux on a processor of PORTABLE, for this machine or another one."""
+    """Return the target (triple, processor, features) of portable code for Linux on an architecture of `PORTABLE`.
+
+    The architecture may be another one than this machine's.
+    """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return (f"{processor}-unknown-linux-gnu", *PORTABLE[processor])
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """Return a new target machine. An engine frees the one that it is given.
+    """Return a new LLVM target machine. A machine can't be reused, as the engine that it is given to frees it.
 
     The code model is large: if much of the address space is in use, as by a GPU's driver, the sections of an object may
     lie more than 2 GiB apart, and LLVM would end the process.
@@ -88,9 +100,9 @@ def _machine(target: tuple[str, str, str]) -> Any:
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
-    """Return the object code of LLVM IR for this machine, or for another target: triple, processor and features.
+    """Compile LLVM IR to object code for this machine, or for another target: triple, processor and features.
 
-    `packs` turns on the SLP vectorizer.
+    `packs` turns on LLVM's SLP vectorizer.
     """
     machine = _machine(target or host())
     try:
@@ -102,7 +114,7 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization, options.slp_vectorization = True, packs
     options.loop_unrolling = (
-        False  # saves a fifth of the compile time; twenty memory-bound algorithms gain nothing from it
+        False  # saves a fifth of the compile time, and twenty algorithms, bound by memory, gained nothing from it
     )
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
@@ -111,7 +123,7 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
 
 
 class Loaded:
-    """Objects that are linked and loaded into memory, for the rest of the process."""
+    """Object files that are linked, loaded into memory, and kept there until the process ends."""
 
     def __init__(self, *codes: bytes) -> None:
         for name in undefined(*codes):
@@ -123,7 +135,9 @@ class Loaded:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Return the address of a function."""
+        """Return the address of a function in the loaded code, by name. Raise a KeyError if there is no such
+        function.
+        """
         place: int = self._engine.get_function_address(name)
         if not place:
             raise KeyError(name)
@@ -131,7 +145,10 @@ class Loaded:
 
 
 def undefined(*codes: bytes) -> set[str]:
-    """Return the names in C of what objects call and don't define. They are ELF, Mach-O or COFF, of 64 bits."""
+    """Return the C names of the functions that object files call but do not define.
+
+    The files may be ELF, Mach-O or COFF, each of 64 bits.
+    """
     needed: set[str] = set()
     defined: set[str] = set()
     for code in codes:
@@ -141,14 +158,14 @@ def undefined(*codes: bytes) -> set[str]:
 
 
 def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the names in C of an object's symbols that have one, and whether the object defines them."""
+    """Yield the C name of each named symbol of an object file, and whether the file defines the symbol."""
     if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
         names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
         for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
             if start:
                 yield _text(names, start), section != 0
-    elif code[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O, which puts _ before each name
+    elif code[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O, which puts an underscore before each C name
         place, (commands,) = 32, struct.unpack_from("<I", code, 16)
         for _ in range(commands):
             command, size = struct.unpack_from("<II", code, place)
@@ -167,8 +184,9 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
             if skipped:
                 skipped -= 1
                 continue
-            skipped = more  # records that belong to this one
-            if kind == 2 and name != b"_fltused":  # external, and not the mark of an object that computes with floats
+            skipped = more  # number of further records that belong to this symbol
+            # an external symbol. `_fltused` is no function: it marks objects that compute with floats.
+            if kind == 2 and name != b"_fltused":
                 is_long, start = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
                 yield _text(code, names_at + start) if is_long else name.rstrip(b"\0").decode(), section != 0
     else:
@@ -180,7 +198,7 @@ def _text(data: bytes, start: int) -> str:
 
 
 def machine(code: bytes) -> str:
-    """Return the processors that an ELF object is for, as tags of wheels name them."""
+    """Return the architecture of an ELF object file, as tags of wheels name it."""
     return {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", code, 18)[0]]
 
 
@@ -189,13 +207,17 @@ def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
     libraries = [*map(ctypes.CDLL, names)]
     if sys.platform == "win32":
-        libraries.append(ctypes.CDLL("python", handle=sys.dllhandle))  # the interpreter's own, whatever its name is
+        # the library of the running interpreter, whatever the file is called
+        libraries.append(ctypes.CDLL("python", handle=sys.dllhandle))
     return libraries
 
 
 @functools.cache
 def _resolve(name: str) -> None:
-    """Give LLVM the address of a C function. A missing symbol would end the process."""
+    """Tell LLVM the address of a C function. Raise a CompileError if the system has no such function.
+
+    Without this check, LLVM would end the process for a missing function.
+    """
     if llvm.address_of_symbol(name):
         return
     other = system.OTHER_NAMES.get(sys.platform, {}).get(name, name)

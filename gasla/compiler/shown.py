@@ -1,6 +1,7 @@
-"""Shows what is compiled of a template as source: inlined functions are written out, and what is known is left out.
+"""Writes a specialized template as Python source, so that users can read what is compiled.
 
-The emitter says which expression it has just emitted in place of a node, and when a statement is complete.
+Inlined functions are written out, and what is known while compiling is left out. The emitter tells a `Shown` which
+expression it has just emitted in place of a node of the syntax tree, and when a statement is complete.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ INDENT = "    "
 
 
 class Shown:
-    """The lines of a function that is being emitted. If nobody wants to see them, there are none."""
+    """The source lines of a function that is being compiled. The list stays empty if nobody wants to see the source."""
 
     def __init__(self, is_wanted: bool) -> None:
         self.is_wanted, self.lines, self.depth = is_wanted, list[str](), 1
-        self.instead: ast.expr | None = None  # what to show for the expression that is being emitted
-        self._seen: dict[int, ast.expr] = {}  # for nodes by id, if they are not shown as they are
+        self.instead: ast.expr | None = None  # the expression to show for the one that is being compiled
+        self._seen: dict[int, ast.expr] = {}  # by id of a node: the expression to show for the node
 
     def names(self, name: str | tuple[str, ...]) -> None:
-        """Show a name, or several, for the expression that is being emitted."""
+        """Show a variable name, or a tuple of names, for the expression that is being compiled."""
         if self.is_wanted:
             self.instead = ast.Name(name) if isinstance(name, str) else ast.Tuple([*map(ast.Name, name)])
 
     def note(self, node: ast.expr, instead: ast.expr | None = None) -> None:
-        """Note that an expression has been emitted, and what stands for it."""
+        """Note that a node of the syntax tree has been compiled, and which expression to show for the node."""
         self._seen.pop(id(node), None)
         if instead is not None or self.instead is not None:
             self._seen[id(node)] = instead or self.instead  # type: ignore[assignment]
         self.instead = None
 
     def of(self, node: Any) -> Any:
-        """Return the node to show for one that has been emitted."""
+        """Return the expression to show for a node of the syntax tree, after the node has been compiled."""
         if id(node) in self._seen:
             return self._seen[id(node)]
         if not self.is_wanted or not isinstance(node, ast.AST | list):
@@ -46,17 +47,19 @@ class Shown:
         return type(node)(**{name: self.of(value) for name, value in ast.iter_fields(node)})
 
     def put(self, form: str, *nodes: Any) -> None:
-        """Add a line, of a form that is filled in with nodes."""
+        """Add a source line: `form` with its `{}` replaced by the text of the nodes, such as "while {}:"."""
         if self.is_wanted:
             self.lines.append(INDENT * self.depth + form.format(*(_bare(self.of(node)) for node in nodes)))
 
     def assign(self, node: ast.Assign) -> None:
-        """Add an assignment."""
+        """Add a source line with an assignment statement."""
         self.put(" = ".join(["{}"] * (len(node.targets) + 1)), *node.targets, node.value)
 
     @contextmanager
     def block(self, form: str, *nodes: Any) -> Iterator[None]:
-        """Add a line, and indented lines below it."""
+        """Add a source line such as "while {}:". Lines that are added within the `with` statement are indented below
+        it.
+        """
         self.put(form, *nodes)
         count, self.depth = len(self.lines), self.depth + 1
         yield
@@ -68,7 +71,7 @@ class Shown:
 
 
 def constant(value: Any) -> ast.expr | None:
-    """Return the expression for a constant, or None for functions, types and the like."""
+    """Return the expression that stands for a constant in source, or None for functions, types and the like."""
     if isinstance(value, np.dtype):
         return ast.Attribute(ast.Name("np"), str(value))
     if isinstance(value, float | np.generic):
@@ -82,12 +85,12 @@ def constant(value: Any) -> ast.expr | None:
 
 
 def _is_spread(node: Any) -> bool:
-    """Return whether this is `*(a, b)`."""
+    """Return whether a node is a tuple with a star before it, as in `f(*(a, b))`."""
     return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
 
 
 def _bare(node: Any) -> str:
-    """Return the text of an expression. Tuples have no parentheses."""
+    """Return the source text of an expression, without the parentheses around a tuple."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return ", ".join(map(ast.unparse, node.elts))
     return node if isinstance(node, str) else ast.unparse(node)

@@ -1,16 +1,18 @@
-"""Names that templates of kernels use: functions of which much is known, from a plan, while they are compiled.
+"""Names that templates of kernels use. A template is a kernel that is specialized for a plan while it is compiled.
 
-A module that says `plan: ... = known()` holds templates. The compiler evaluates all that follows from the plan:
+A plan is an object with decisions about the kernel. A module that says `plan: ... = known()` holds templates. The
+compiler evaluates all that follows from the plan:
 
-- of `if plan.pushes:` one branch is compiled, also within `and`, `or`, `not` and `a if b else c`; so is one `case`;
+- of `if plan.pushes:` one branch is compiled, also within `and`, `or`, `not` and `a if b else c`, and of `match` one
+  case;
 - `for name in plan.aggregates:` is unrolled, and `tuple(… for i in range(plan.width))` becomes a tuple;
 - a function without a decorator is inlined into its caller. In a `for` loop over its call, `yield` stands for the body;
 - a function with a decorator is compiled once for each combination of types and of `Constant` arguments.
 
 A parameter whose annotation is a `Record` stands for the variables that functions share. `run.size` is the variable
-`size` of the function that is compiled, with all that is inlined into it; what it does not set, it takes from its
-caller as a further argument. `run.sum[name]` of an `Each` is a variable such as `sum_total`; `run.local[role, field]`
-may have any name, such as `src_level`, and of a list of names it is a tuple.
+`size` of the function that is compiled, with all that is inlined into it. A variable that the function does not set is
+taken from its caller, as a further argument. `run.sum[name]` of an `Each` is a variable such as `sum_total`.
+`run.local[role, field]` may have any name, such as `src_level`, and for a list of names it is a tuple.
 """
 
 from __future__ import annotations
@@ -26,16 +28,18 @@ if TYPE_CHECKING:
 else:
 
     class Constant:
-        """The annotation of a parameter that is known: the function is compiled once for each of its values."""
+        """The annotation of a parameter that is known while compiling: the function is compiled once for each of its
+        values.
+        """
 
 
 def known() -> Any:
-    """Stand for a plan, which has a value only while a template is compiled."""
+    """Return the object that stands for a plan in a module of templates. The compiler replaces it by the real plan."""
     return PLAN
 
 
 class Each:
-    """In a record: the variables whose names begin with its name, one for each key."""
+    """In a record, a family of variables, one for each key. `run.sum["total"]` is the variable `sum_total`."""
 
     __getitem__: Callable[..., Any]
     __setitem__: Callable[..., None]
@@ -43,7 +47,7 @@ class Each:
 
 
 class Record:
-    """Declares the variables that the functions of a kernel share, as annotations.
+    """The base of classes whose annotations declare the variables that the functions of a kernel share.
 
     Variables in `local` may have any names.
     """
@@ -52,9 +56,9 @@ class Record:
 
 
 class Arrays(Each):
-    """Arrays that hold the parts of values: `plan.total[i]` is the value at an index, read or assigned.
+    """The arrays that hold the parts of values, used like a single array: `plan.total[i]` is the value at index `i`.
 
-    The values of an array may begin at some offset in it.
+    The values of an array may begin at some offset in it, a number of items.
     """
 
     def __init__(self, names: Sequence[str], is_tuple: bool, offsets: Sequence[int] = ()) -> None:
@@ -62,6 +66,9 @@ class Arrays(Each):
 
 
 def where_used(function: Any) -> Any:
-    """Mark a function whose assignments are made at the beginning of the kernel, and only if the variables are used."""
+    """Mark a function whose assignments are postponed: each is made only if the kernel uses its variable.
+
+    The assignments that are needed are made at the beginning of the kernel.
+    """
     function.is_where_used = True
     return function

@@ -1,4 +1,6 @@
-"""A compilation unit, whose function C calls under one name."""
+"""A compilation unit: a function with all that it calls, compiled together, and a function `entry` by which C calls
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gasla.compiler.kernel_types import BOOL, I64, CompileError, Type
 
 
 class Unit(Sources):
-    """A compilation unit: a function and all that it calls, each compiled once for each combination of types.
+    """A compilation unit: a function and all functions that it calls, each compiled once for each combination of types.
 
     Parameters
     ----------
@@ -23,10 +25,12 @@ class Unit(Sources):
         super().__init__(machine, BUILTINS, plan)
 
     def export(self, function: Function, takes: Sequence[Type | Known]) -> Instance:
-        """Compile a function, and export it to C as `entry(number, words)`.
+        """Compile a function, and add a C function `entry(number, words)` that calls it.
 
         The number is the function's first argument if that is an i64. The words, of 8 bytes each, hold all other
-        arguments; an array is its address and its lengths. The result, a number, is written to the last word.
+        arguments. An array takes a word for its address and one for each length. The result, a number, is written to
+        the last
+        word.
         """
         emitter = Emitter(self, function)
         parameters = emitter.parameters()
@@ -42,7 +46,9 @@ class Unit(Sources):
 
 
 def _entry(name: str, made: Instance) -> str:
-    """Return the function that C calls."""
+    """Return the LLVM IR of `entry`, the C function that reads the arguments from memory and calls the compiled
+    function.
+    """
     is_numbered = made.takes[:1] == [I64]
     leaves = [leaf for kind in made.takes[is_numbered:] for leaf in kind.leaves]
     lines = ["define void @entry(i64 %number, ptr %words) nounwind {"]
