@@ -85,7 +85,7 @@ UNORDERED = {"unordered": ("unordered", "unordered")}  # a memory order that onl
 def _fetch(
     emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str], order: str
 ) -> Value:
-    """Emit an atomic add, or, or and on an item of an array. Return the item's old value."""
+    """Emit an atomic addition, bitwise or, or bitwise and on an item of an array. Return the item's old value."""
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
@@ -99,8 +99,9 @@ def _fetch(
 def _compare_and_swap(
     emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand, order: str
 ) -> Value:
-    """Emit an atomic operation that sets an item to `new` if the item has the bits of `old`. Return whether it was
-    set.
+    """Emit an atomic operation that sets an item to `new` if the item has the bits of `old`.
+
+    Return whether it was set.
     """
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
@@ -244,8 +245,9 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """Return `a if condition else b` without a branch. For floats, hide the choice from LLVM, which could make it a
-    branch.
+    """Return `a if condition else b` without a branch.
+
+    For floats, hide the choice from LLVM, which could make it a branch.
     """
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     kind, word, hidden = a.type, Type("u", a.type.bits), [a, b]

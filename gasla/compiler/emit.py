@@ -84,7 +84,7 @@ class Function(NamedTuple):
     names: Mapping[str, Any]
     signature: inspect.Signature
     parameters: list[str]  # names of the parameters that are not records
-    # for each parameter that is a record (a set of shared variables), the class of the record
+    # For each parameter that is a record (a set of shared variables), the class of the record.
     records: dict[str, type[Record]]
     constants: frozenset[str]  # names of the template's parameters that are known while compiling
 
@@ -145,8 +145,7 @@ class Prefix(NamedTuple):
         `total`.
 
         The parts of a key that is a tuple are joined by underscores. If the last part is a list, return a tuple with a
-        name for
-        each item of the list.
+        name for each item of the list.
         """
         given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if given and isinstance(given[-1], list):
@@ -167,8 +166,9 @@ Operand = Value | Known
 
 
 class Builtin:
-    """A built-in function of the kernel language. `emit(emitter, node, *arguments)` emits the instructions of a
-    call.
+    """A built-in function of the kernel language.
+
+    `emit(emitter, node, *arguments)` emits the instructions of a call.
     """
 
     def __init__(self, name: str, emit: Callable[..., Any]) -> None:
@@ -203,7 +203,7 @@ class Sources:
         self.shown: list[str] | None = None  # the source of specialized templates, or None if nobody asks for it
         self.text: list[str] = []
         self.heads: dict[str, str] = {}  # declarations of functions, and tables of constants, by name
-        # the IR of functions that are compiled into object files of their own, by symbol
+        # The IR of functions that are compiled into object files of their own, by symbol.
         self.parts: dict[str, str] = {}
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
 
@@ -281,7 +281,7 @@ class Frame:
         self.depth = 0  # number of conditions and loops of the running kernel around the statement
         self.variables: dict[str, Variable] = {}
         self.bound: dict[str, Operand] = {}  # values of constants, and of parameters that are never set
-        # for each loop around the statement, the labels that `continue` and `break` jump to
+        # For each loop around the statement, the labels that `continue` and `break` jump to.
         self.loops: list[tuple[str, str]] = []
 
 
@@ -302,13 +302,13 @@ class Emitter:
         self.frame = self.root = Frame(function)
         self.arguments: dict[str, Value] = {}  # a template's arguments that have not been used yet
         self.taken: dict[str, Type] = {}  # types of variables of records that callers pass as further arguments
-        # assignments that are emitted only if their variables are used
+        # Assignments that are emitted only if their variables are used.
         self.later: dict[str, tuple[int, Any, Frame]] = {}
-        # for each postponed assignment that was needed, by number: its stack slots, instructions and source
+        # For each postponed assignment that was needed, by number: its stack slots, instructions and source.
         self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}
-        # stack slots of arguments that became variables, and the instructions that store them
+        # Stack slots of arguments that became variables, and the instructions that store them.
         self.given: list[str] = []
-        # variables that are set at the beginning of the function, and so can be read anywhere
+        # Variables that are set at the beginning of the function, and so can be read anywhere.
         self.always: set[Variable] = set()
         self.shown = Shown(function.is_template and unit.shown is not None)
         self.lines: list[str] = []
@@ -316,9 +316,9 @@ class Emitter:
         self.returns: Type | None = None
         self.flags = "reassoc nsz " if "reassociating" in function.marks else ""
         self.dead = False  # whether the next statement is unreachable, so that nothing is emitted for it
-        # variables that are set on every path to the current statement
+        # Variables that are set on every path to the current statement.
         self.assigned: frozenset[Variable] = frozenset()
-        # for each label, the variables that are set on all jumps to the label so far
+        # For each label, the variables that are set on all jumps to the label so far.
         self.arrivals: dict[str, frozenset[Variable]] = {}
         self._count = 0
 
@@ -374,7 +374,7 @@ class Emitter:
             self.unit.order.setdefault(name, len(self.unit.order))
             if isinstance(kind, Type):
                 takes.append(_argument(name, kind))
-                # other functions may set the argument through a record, so it becomes a variable when it is first used
+                # Other functions may set the argument through a record, so it becomes a variable when it is first used.
                 if of.is_template:
                     self.arguments[name] = takes[-1]
                     continue
@@ -382,8 +382,9 @@ class Emitter:
         return takes
 
     def bind(self, name: str, value: Operand) -> None:
-        """Bind a parameter to a value. The parameter becomes a variable with a stack slot only if the function sets
-        it.
+        """Bind a parameter to a value.
+
+        The parameter becomes a variable with a stack slot only if the function sets it.
         """
         node = self.frame.function.node
         if isinstance(value, Known) or name not in _names_set(node):
@@ -445,8 +446,9 @@ class Emitter:
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
-        """Declare and call a function that LLVM or C defines. Return its result, or Known(None) if it returns
-        nothing.
+        """Declare and call a function that LLVM or C defines.
+
+        Return its result, or Known(None) if it returns nothing.
         """
         self.declare(name, kind, [value.type for value in values])
         return self.call(kind, name, values, flags, marks)
@@ -466,8 +468,9 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a basic block. The block is unreachable, and nothing is emitted for it, if no jump leads to its
-        label.
+        """Begin a basic block.
+
+        The block is unreachable, and nothing is emitted for it, if no jump leads to its label.
         """
         self.jump(label)
         self.dead = label not in self.arrivals
@@ -496,8 +499,9 @@ class Emitter:
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
     def set_variable(self, node: Any, name: str, value: Operand, frame: Frame | None = None) -> None:
-        """Emit an assignment to a variable of the function. The variable has the type of the first value that it is set
-        to.
+        """Emit an assignment to a variable of the function.
+
+        The variable has the type of the first value that it is set to.
         """
         frame = frame or self.frame
         if name in frame.bound:
@@ -518,8 +522,7 @@ class Emitter:
         """Create the variable of a name that is used for the first time, at the beginning of the function.
 
         Its value is that of an argument, or of an assignment that was postponed until its variable is used. For other
-        names, do
-        nothing.
+        names, do nothing.
         """
         if name in self.arguments:
             value = self.arguments.pop(name)
@@ -541,8 +544,9 @@ class Emitter:
             self.always |= made - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """Return the value of a record's variable, or a function of the user's program, by name. None if the name is
-        unknown.
+        """Return the value of a record's variable, or a function of the user's program, by name.
+
+        None if the name is unknown.
 
         A variable that this function does not set is taken from the caller, as a further argument.
         """
@@ -658,8 +662,9 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """Return the type to which two operands are converted, as in NumPy. A constant takes the type of the other
-        operand.
+        """Return the type to which two operands are converted, as in NumPy.
+
+        A constant takes the type of the other operand.
         """
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
@@ -905,8 +910,9 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
     def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
-        """Call a Python function with constants while compiling. Raise a CompileError that names the line if it
-        fails.
+        """Call a Python function with constants while compiling.
+
+        Raise a CompileError that names the line if it fails.
         """
         try:
             return function(*given, **words)
@@ -944,8 +950,9 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {what}; {hint}")
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
-        """Shift `a` by `b` bits. As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative
-        `a`.
+        """Shift `a` by `b` bits.
+
+        As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative `a`.
         """
         kind, bits = a.type, a.type.scalar.bits
         name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
@@ -965,7 +972,7 @@ class Emitter:
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
         is_zero = unsafe = self.compare("eq", b, zero)
-        # x86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead
+        # X86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead.
         if a.type.kind == "i":
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             unsafe = self.op("or", is_zero, is_minus)
@@ -1038,8 +1045,7 @@ class Emitter:
         """Emit a jump to label `yes` if a condition is true, and to label `no` if not. Return None.
 
         If the condition is a constant, emit no jump and return the constant. As in Python, the second operand of `and`
-        and `or`
-        is evaluated only if the first does not decide.
+        and `or` is evaluated only if the first does not decide.
         """
         if isinstance(node, ast.BoolOp):
             ends, jumps, kept = isinstance(node.op, ast.Or), False, list[Any]()
@@ -1215,8 +1221,9 @@ class Emitter:
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """Return the first index of a slice, and the index after its last. `length` stands for a missing upper
-        bound.
+        """Return the first index of a slice, and the index after its last.
+
+        `length` stands for a missing upper bound.
         """
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
@@ -1622,8 +1629,9 @@ class Emitter:
             self.shown.put("return {}" if node.value else "return", node.value)
 
     def _whole(self, value: Value) -> str:
-        """Return a value as a single operand with its type, as `ret` needs it. Arrays and tuples become LLVM
-        structures.
+        """Return a value as a single operand with its type, as `ret` needs it.
+
+        Arrays and tuples become LLVM structures.
         """
         if value.type.kind not in "at":
             return value.typed
@@ -1735,9 +1743,8 @@ class Emitter:
         """Emit a loop that counts as `range(first, last, by)` does.
 
         In each iteration, `do` emits what is done with the counter, and then the body of the loop `loop` follows, if it
-        is not
-        None. If the step is neither 1 nor -1, the counter could overflow after the last value, so the loop counts its
-        iterations instead of comparing the counter with `last`.
+        is not None. If the step is neither 1 nor -1, the counter could overflow after the last value, so the loop
+        counts its iterations instead of comparing the counter with `last`.
         """
         kind, step = first.type, by.value if isinstance(by, Known) else 0
         if kind.kind not in "iu":

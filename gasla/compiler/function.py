@@ -47,7 +47,7 @@ from gasla.once import once
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
-# called with the function and its types when the process first needs a kernel
+# Called with the function and its types when the process first needs a kernel.
 on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []
 
 
@@ -81,9 +81,9 @@ class Kernel:
         self.takes, self.returns = takes, returns
         self.address = Loaded(*codes).address("entry")
         self.enter = ENTRY(self.address)
-        # whether the first argument is passed in a register, and not in the buffer
+        # Whether the first argument is passed in a register, and not in the buffer.
         self.is_numbered = takes[:1] == (I64,)
-        # for arguments that are arrays: dtype and number of dimensions; else None
+        # For arguments that are arrays: dtype and number of dimensions; else None.
         self.arrays: list[tuple[np.dtype[Any], int] | None] = []
         self.places, self.size, self.numbers = list[int](), 0, range(len(takes))
         for k, kind in enumerate(takes):
@@ -136,7 +136,7 @@ class Compiled:
         compiled = self._kernels.get(takes)
         if compiled is None:
             with speaking_later(), _compiling:
-                # another thread may have compiled the function while this one waited for the lock
+                # Another thread may have compiled the function while this one waited for the lock.
                 compiled = self._kernels.get(takes)
                 if compiled is None:
                     target = self._target
@@ -217,8 +217,7 @@ class Compiled:
         """Compile the function for some types, store the code in the cache, and return it.
 
         Templates with the same IR share code: if the cache has it, it is returned, unless it equals `useless`, code
-        that could not
-        be loaded.
+        that could not be loaded.
         """
         began, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         made = unit.export(self.kernel_function, takes)
@@ -241,8 +240,7 @@ class Compiled:
         """Return the Python source of a template as it is compiled for arguments of some types.
 
         The list has a text for each function that is compiled, after those that it calls. Constants are evaluated, and
-        inlined
-        functions are written out.
+        inlined functions are written out.
         """
         unit = Unit(host()[0], self.plan)
         unit.shown = []
@@ -271,8 +269,9 @@ class Compiled:
 
     @once(most=4096)
     def of(self, plan: Any) -> Compiled:
-        """Return the function compiled for a plan. The function is a template, and the plan decides what becomes of
-        it.
+        """Return the function compiled for a plan.
+
+        The function is a template, and the plan decides what becomes of it.
         """
         return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)
 
@@ -282,7 +281,7 @@ class Compiled:
 
 def _after_fork() -> None:
     global _compiling
-    # a thread of the parent process may hold the old lock, and would never release it in the child
+    # A thread of the parent process may hold the old lock, and would never release it in the child.
     _compiling = threading.Lock()
 
 
@@ -313,7 +312,7 @@ def _report(name: str, seconds: float) -> None:
     names = ", ".join(dict.fromkeys(name for name, _ in _waits))
     message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
     _waits.clear()
-    # the log shows it already, or the user wants no messages
+    # The log shows it already, or the user wants no messages.
     if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):
         return
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
@@ -537,8 +536,9 @@ def kind_of(value: Any) -> Type | Known:
 
 
 def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
-    """Return the type of arrays of a dtype in kernels. Arrays of float16 are passed as uint16, that is, as their
-    bits.
+    """Return the type of arrays of a dtype in kernels.
+
+    Arrays of float16 are passed as uint16, that is, as their bits.
     """
     return array_of(scalar_type(np.dtype(np.uint16) if dtype == np.float16 else dtype), dimensions)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 
 class CompileError(Exception):
-    """Raised for a kernel that the language does not allow, or whose types do not match. The message names file and
-    line.
+    """Raised for a kernel that the language does not allow, or whose types do not match.
+
+    The message names file and line.
     """
 
 
@@ -18,8 +19,7 @@ class Type(NamedTuple):
 
     `kind` is "i" for signed and "u" for unsigned integers, "f" for floats, "b" for bool, and "n" for no value. "v" is a
     vector of `extent` lanes, "a" a C-contiguous array of `extent` dimensions, and "t" a tuple. `of` is the type of
-    their
-    items (for a tuple, the types). "p" is the address of an item, which kernels have no name for.
+    their items (for a tuple, the types). "p" is the address of an item, which kernels have no name for.
     """
 
     kind: str
@@ -29,8 +29,9 @@ class Type(NamedTuple):
 
     @property
     def leaves(self) -> tuple[Type, ...]:
-        """The types of the scalars and vectors that a value consists of. An array consists of its address and its
-        lengths.
+        """The types of the scalars and vectors that a value consists of.
+
+        An array consists of its address and its lengths.
         """
         if self.kind == "t":
             return tuple(leaf for item in self.of for leaf in item.leaves)
@@ -126,8 +127,9 @@ def tuple_of(*items: Type) -> Type:
 
 
 def scalar_type(dtype: np.dtype[Any]) -> Type:
-    """Return the kernel language's type for numbers of a NumPy dtype. Raise a TypeError for dtypes that kernels don't
-    take.
+    """Return the kernel language's type for numbers of a NumPy dtype.
+
+    Raise a TypeError for dtypes that kernels don't take.
     """
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     scalar = BOOL if name == "bool" else NUMBERS.get(name)

@@ -27,7 +27,7 @@ PORTABLE = {
     ),
     "aarch64": ("generic", "+crc,+fp-armv8,+lse,+neon,+rdm"),
 }
-# features of ARM processors, and the bit by which Linux reports each
+# Features of ARM processors, and the bit by which Linux reports each.
 HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}
 _forever: list[Any] = []  # holds LLVM's engines, which are never freed, as threads may be running their code
 
@@ -44,7 +44,7 @@ def host() -> tuple[str, str, str]:
     _ready()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
-        # calling conventions of Windows, but object code in the format that LLVM's loader handles best
+        # Calling conventions of Windows, but object code in the format that LLVM's loader handles best.
         triple += "-elf"
     return triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
@@ -135,8 +135,9 @@ class Loaded:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Return the address of a function in the loaded code, by name. Raise a KeyError if there is no such
-        function.
+        """Return the address of a function in the loaded code, by name.
+
+        Raise a KeyError if there is no such function.
         """
         place: int = self._engine.get_function_address(name)
         if not place:
@@ -185,7 +186,7 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
                 skipped -= 1
                 continue
             skipped = more  # number of further records that belong to this symbol
-            # an external symbol. `_fltused` is no function: it marks objects that compute with floats.
+            # An external symbol. `_fltused` is no function: it marks objects that compute with floats.
             if kind == 2 and name != b"_fltused":
                 is_long, start = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
                 yield _text(code, names_at + start) if is_long else name.rstrip(b"\0").decode(), section != 0
@@ -207,7 +208,7 @@ def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
     libraries = [*map(ctypes.CDLL, names)]
     if sys.platform == "win32":
-        # the library of the running interpreter, whatever the file is called
+        # The library of the running interpreter, whatever the file is called.
         libraries.append(ctypes.CDLL("python", handle=sys.dllhandle))
     return libraries
 

@@ -57,8 +57,9 @@ class Shown:
 
     @contextmanager
     def block(self, form: str, *nodes: Any) -> Iterator[None]:
-        """Add a source line such as "while {}:". Lines that are added within the `with` statement are indented below
-        it.
+        """Add a source line such as "while {}:".
+
+        Lines that are added within the `with` statement are indented below it.
         """
         self.put(form, *nodes)
         count, self.depth = len(self.lines), self.depth + 1

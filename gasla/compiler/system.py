@@ -10,7 +10,7 @@ import sys
 
 _OF_LLVM = "sqrt floor ceil trunc rint exp exp2 log log2 log10 sin cos"
 _OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nextafter pow"
-# names for float64, and with an "f" at the end for float32
+# Names for float64, and with an "f" at the end for float32.
 MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}
 ANYWHERE = {
     *MATH,
@@ -18,20 +18,20 @@ ANYWHERE = {
     *("PyThread_acquire_lock", "PyThread_release_lock", "PyThread_get_thread_ident"),
 }
 POSIX = {*ANYWHERE, "usleep", "clock_gettime"}
-# by `sys.platform`, with functions such as `sincos`, by which LLVM computes a sine and a cosine of one number in one
-# call
+# By `sys.platform`, with functions such as `sincos`, by which LLVM computes a sine and a cosine of one number in one
+# call.
 FUNCTIONS = {
     "linux": {  # apart from Python's functions, all are in glibc 2.17
         *(*POSIX, "sincos", "sincosf"),
         *("sched_getcpu", "sched_getaffinity", "sched_setaffinity", "pthread_self", "pthread_getcpuclockid"),
     },
-    # macOS has no functions that bind a thread to a core or read another thread's clock.
+    # MacOS has no functions that bind a thread to a core or read another thread's clock.
     "darwin": {*POSIX, "__sincos_stret", "__sincosf_stret", "bzero", "__bzero", "memset_pattern16"},
     # Windows has none for that either. LLVM calls `__chkstk` to touch the pages of a large stack frame.
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # oldest glibc that has all functions of the row for Linux, as the tag of Linux wheels says
-# libraries to search on systems where the process can't be asked for a function
+# Libraries to search on systems where the process can't be asked for a function.
 LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}
 OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # functions that have another name in the system's libraries
 CURRENT = sys.platform

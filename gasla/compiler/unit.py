@@ -29,8 +29,7 @@ class Unit(Sources):
 
         The number is the function's first argument if that is an i64. The words, of 8 bytes each, hold all other
         arguments. An array takes a word for its address and one for each length. The result, a number, is written to
-        the last
-        word.
+        the last word.
         """
         emitter = Emitter(self, function)
         parameters = emitter.parameters()

@@ -1,6 +1,7 @@
-"""The CPU's part of a program's plan: the arguments of its kernel, and all that templates ask about the program.
+"""The CPU's part of a program's plan: the arguments of its kernel, and all that kernel templates ask about the program.
 
-Templates (`gasla/cpu/kernels`) see a `CpuPlan` as `plan`. It has data; only constants stand for generated text.
+A plan is an object with decisions about how a program runs. Templates of kernels (`gasla/cpu/kernels`) see a `CpuPlan`
+under the name `plan`. A plan has data and constants. Text is generated elsewhere (`generate.py`).
 """
 
 import functools
@@ -15,22 +16,23 @@ from gasla.program.statements import Load, LoadEdge, Statement, Store, edge_load
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.types import HALF, has_wide, parts_of
 
-FEW = 4  # number of edges that a gather without branches reads at once
-CACHE_LINE, LINES = 64, 8  # bytes; cache lines of a vector that are prefetched
+FEW = 4  # number of edges that a gather without branches reads at a time
+CACHE_LINE, LINES = 64, 8  # size of a cache line in bytes, and number of cache lines of a vector that are prefetched
 I64, U64, F64, BOOL = (np.dtype(name) for name in ("int64", "uint64", "float64", "bool"))
-TABLES = ["table_keys", "table_totals", "table_places"]  # arrays of reductions by key, with one row per thread
+# Arrays of the hash tables for reductions by key, with a row for each thread.
+TABLES = ["table_keys", "table_totals", "table_places"]
 
-Array = tuple[np.dtype[Any], int]  # the type of the items of an array, and its number of dimensions
+Array = tuple[np.dtype[Any], int]  # the type of an array's items, and its number of dimensions
 
 
 class CpuPlan(Plan):
-    """The decisions for one program on the CPU."""
+    """The decisions about how one vertex program runs on the CPU, which its kernel is specialized for."""
 
-    # --- arguments of the kernel --------------------------------------------------------------------------------------
+    # --- arguments of the kernel: their names, types and dimensions ---------------------------------------------------
 
     @functools.cached_property
     def arrays(self) -> dict[str, Array]:
-        """The type and number of dimensions of each array argument, in order."""
+        """The item type and number of dimensions of each array that is passed to the kernel, by name, in order."""
         t, keyed, ids, words = self.traced, self.keyed, (self.id_type, 1), (U64, 1)
         types = {"control": (I64, 1), "counts": (I64, 2), "log": (I64, 2)}
         if self.scheduled:
@@ -78,30 +80,39 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def has_halves(self) -> bool:
-        """Whether a field is of float16."""
+        """Whether a vertex or edge field has values of type float16."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         return any(getattr(kind, "scalar", kind) == HALF for kind in kinds)
 
     @property
     def carried(self) -> list[str]:
-        """The attributes of `self` that the loop sets, except aggregates: the open bucket, and parameters."""
+        """Names of the values that the loop changes from one iteration to the next, apart from aggregates.
+
+        They are the number of the current bucket of priorities, and the parameters that `idle` changes.
+        """
         return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
     @functools.cached_property
     def is_wide(self) -> bool:
-        """Whether the gathered value is or contains a wide vector."""
+        """Whether the gathered value is a wide vector or contains one.
+
+        Wide vectors lie in memory, and not in registers.
+        """
         return self.gathers and has_wide(self.traced.gathered_type)
 
     @functools.cached_property
     def has_short_vectors(self) -> bool:
-        """Whether fields or gathered values are vectors that are not wide."""
+        """Whether a field or the gathered value is a short vector, one that is not wide and so fits in registers."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         kinds += parts_of(self.traced.gathered_type) if self.gathers else []
         return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
 
     @functools.cached_property
     def wide_scratch(self) -> dict[str, VectorType]:
-        """The type of each scratch array for wide vectors that functions return. Each thread has a row."""
+        """The type of each scratch array that holds wide vectors that functions return.
+
+        Each thread has a row of the array.
+        """
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
@@ -110,27 +121,34 @@ class CpuPlan(Plan):
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce into an array, which holds the identity between iterations."""
+        """Whether pushed values are reduced into a separate array, whose items are the identity between iterations."""
         return self.pushes and not self.takes_first and not self.absorbs
 
     @property
     def sends_news(self) -> bool:
-        """Whether a vertex sends only the parts that changed since it last sent. Each part has a bit."""
+        """Whether a vertex sends only those parts of its value that changed since it last sent.
+
+        A part is a number of the gathered value. Each vertex has a byte with a bit for each part that is still to be
+        sent.
+        """
         return bool(self.absorbs) and not self.is_single
 
     @property
     def starts_active(self) -> bool:
-        """Whether the first iteration already reads the bitmap of active vertices."""
+        """Whether the first iteration reads the bitmap of active vertices, so that the bitmap must be set before."""
         return self.active_only and self.everyone
 
     @functools.cached_property
     def filled(self) -> list[str]:
-        """The vertex fields that the kernel can fill with their initial values."""
+        """The vertex fields that the kernel fills with their initial values."""
         return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
     def scalars(self) -> dict[str, Any]:
-        """The types of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
+        """The types of the kernel's scalar arguments, by name.
+
+        They are the program's parameters, the aggregates of the last iteration, and the state of the loop.
+        """
         t, bounds = self.traced, ["delta", "threshold", "last_threshold", "width", "spare"]
         types: dict[str, Any] = dict.fromkeys(bounds, F64) if self.prioritised else {}
         types |= dict.fromkeys(["skewed", "narrow", "receiver_count", "self_n", "self_iteration"], I64)
@@ -139,39 +157,43 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
-        """The identity of each aggregate."""
+        """The identity of each aggregate: the value that its reduction starts from."""
         declared = {**self.traced.aggregates, **self.traced.deposits}
         return {name: declared[name].monoid.identity(kind) for name, kind in self.measured_types.items()}
 
     @property
     def measured_types(self) -> dict[str, np.dtype]:
-        """The types of aggregates, over the graph and at vertices."""
+        """The types of all aggregates: those over the whole graph, and those that are reduced at single vertices."""
         return {**self.traced.aggregate_types, **self.traced.deposit_types}
 
     @functools.cached_property
     def arguments(self) -> list[str]:
-        """The names of all arguments, in order."""
+        """The names of all arguments of the kernel, in order."""
         return ["thread", "threads", *self.arrays, *self.scalars]
 
-    # --- the program's functions --------------------------------------------------------------------------------------
+    # --- parameters and results of the program's own functions --------------------------------------------------------
 
     @property
     def seen_elsewhere(self) -> list[str]:
-        """The fields and aggregates that functions may read of any vertex."""
+        """The fields and aggregates that the program's functions may read at any vertex, by `self.at`."""
         return [*self.traced.vertex_types, *self.traced.deposits]
 
     def symbols(self, function: str) -> list[str]:
-        """Return the names of a function's parameters."""
+        """Return the names of the parameters of one of the program's functions."""
         return [s.name for s in self.functions[function].symbols]
 
     def passed(self, function: str) -> list[tuple[str, str | None]]:
-        """Return the names of a function's parameters, each with its field if this is read of any vertex, else None."""
+        """Return the names of a function's parameters, each with a field or None.
+
+        If the function, which runs between iterations, reads the field at any vertex, the field is given. Otherwise it
+        is None.
+        """
         f = self.functions[function]
         sources = [f.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)]
         return [*zip(self.symbols(function), [field if role == "other" else None for role, field in sources])]
 
     def returns_wide(self, function: str) -> list[str]:
-        """Return the names of the wide vectors that a function returns, in order."""
+        """Return the names of the wide vectors that a function returns, in order. Each has a scratch array."""
         if function == "gather":
             names = [name for name, _ in self.components]
         else:
@@ -181,21 +203,29 @@ class CpuPlan(Plan):
         return [name for name in names if f"scratch_{name}" in self.wide_scratch]
 
     def returned(self, function: str) -> str | list[str]:
-        """Return the fields that a function returns: a name, or a list of several."""
+        """Return the fields whose new values a function returns: a name if it is a single field, else a list of
+        names.
+        """
         names = [*self.functions[function].result]
         return names[0] if len(names) == 1 else names
 
     def read(self, role: str, *functions: str) -> list[str]:
-        """Return the fields that the functions read of a role."""
+        """Return the fields that functions read of a role, such as "src" for the source of an edge."""
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
-        """Return the loads of the fields of a vertex that the functions read, except the fields that `but` reads."""
+        """Return statements that load the fields of a vertex that functions read.
+
+        Fields that the function `but` reads are left out, as they have been loaded already.
+        """
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
 
     def edge_loads(self, *functions: str, but: str = "") -> list[LoadEdge]:
-        """Return the loads of the fields of an edge that the functions read, except the fields that `but` reads."""
+        """Return statements that load the fields of an edge that functions read.
+
+        Fields that the function `but` reads are left out, as they have been loaded already.
+        """
         known = edge_loads(self, but)
         return [load for load in edge_loads(self, *functions) if load not in known]
 
@@ -211,12 +241,14 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def racing(self) -> set[str]:
-        """The fields that are written while other threads read or write them."""
+        """The fields that one thread writes while other threads read or write them, so that accesses must be atomic."""
         return self.in_place | (self.traced.writes("apply") if self.absorbs or self.push_at_once else set())
 
     @functools.cached_property
     def sees_rows(self) -> bool:
-        """Whether activate or an aggregate reads a wide vector in place, while it is being updated."""
+        """Whether `activate` or an aggregate reads a field's wide vector in memory while `apply` updates the vector
+        there.
+        """
         return any(f"scratch_after_{field}" in self.wide_scratch for field in watched(self))
 
     @staticmethod
@@ -230,53 +262,68 @@ class CpuPlan(Plan):
     def aggregate_identity(self, name: str) -> Any:
         return literal(self.identities[name], self.measured_types[name])
 
-    # --- gather ---------------------------------------------------------------------------------------------
+    # --- gather: how a vertex reduces the values of its edges ---------------------------------------------------------
 
     @functools.cached_property
     def gathered_identity(self) -> Any:
-        """The gathered value of a vertex without edges. For wide vectors the kernel calls `nothing` instead."""
+        """The gathered value of a vertex without edges.
+
+        For wide vectors, the kernel calls the function `nothing` instead.
+        """
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
         return literal(monoid.identity(kind) if self.keyed is None else self.keyed.nothing, kind)
 
     @functools.cached_property
     def leaves_early(self) -> bool:
-        """Whether a gather may stop early: after the first edge, or at a value that no edge can change."""
+        """Whether a gather may stop before the last edge: after the first one, or at a value that no further edge can
+        change.
+        """
         return self.takes_first or self.final is not None
 
     @property
     def ratio(self) -> int:
-        """The number of edges that a pull checks in the time of one edge of a push.
+        """How many edges a pull checks in the time in which a push sends along one edge.
 
-        It is larger if a pull may stop early.
+        The number is larger if a pull may stop before the last edge of a vertex.
         """
         return 15 if self.leaves_early else 2
 
     def asks_active(self, is_receiver: bool) -> bool:
-        """Return whether a vertex that gathers over all its edges receives only if a neighbor is active."""
+        """Return whether the kernel has to check, for each vertex, that a neighbor is active before the vertex
+        receives.
+
+        Without this check, vertices to which no active vertex sends would receive as well.
+        """
         return not (self.everyone or is_receiver or self.active_only)
 
     @functools.cached_property
     def takes_all_edges(self) -> bool:
-        """Whether every edge of a vertex is gathered."""
+        """Whether a vertex gathers over all of its edges, without a mask that skips some or an early end."""
         return not (self.leaves_early or self.active_only or "edge_mask" in self.functions)
 
     @functools.cached_property
     def may_be_narrow(self) -> bool:
-        """Whether a gather may take the first few edges of short lists without branches."""
+        """Whether a gather may read the first few edges of a short adjacency list at a time, without branches."""
         monoid, is_number = self.traced.monoid, not self.is_tuple and not self.is_wide
         return self.takes_all_edges and monoid is not None and monoid.commutative and is_number
 
     @property
     def gathers_few_at_once(self) -> bool:
-        """Whether a run may gather the first few edges of short lists without a branch, of all vertices or some."""
+        """Whether a run may read the first few edges of short lists at a time, without branches, in at least some
+        iterations.
+        """
         lists_receivers = self.scheduled or not (self.everyone or self.pushes)
         takes_all = not (self.scheduled or self.prioritised or self.asks_active(is_receiver=False))
         return self.may_be_narrow and (lists_receivers or takes_all)
 
     @functools.cached_property
     def fetched_rows(self) -> list[tuple[str, list[int]]]:
-        """The vector fields that gather reads of a neighbor, and the lanes at which their cache lines begin."""
+        """The vector fields that gather reads of a neighbor, each with the positions in the vector where cache lines
+        begin.
+
+        The kernel prefetches these cache lines.
+        """
         rows = []
         for name in self.read("src", "gather"):
             kind = self.vertex_type(name)
@@ -287,30 +334,35 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def symbols_of_few(self) -> list[str]:
-        """The arguments of `gather_few` after the first."""
+        """Names of the arguments of `gather_few` (the gather of several edges at a time) after its first, the gathered
+        value.
+        """
         gather = self.functions["gather"]
         return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
     def at_edge(self, symbol: Symbol, edge: int) -> str:
-        """Return the local that holds a symbol of gather for one of several edges."""
+        """Return the name of the local variable that holds a parameter of gather for one of several edges.
+
+        Parameters that are the same for all edges of a vertex, such as its own fields, have a single variable.
+        """
         role, _ = self.functions["gather"].sources[symbol.name]
         return f"{symbol.name}_{edge}" if role in ("src", "edge", "back") else symbol.name
 
     @functools.cached_property
     def values_gathered(self) -> list[str]:
-        """The edge values that gather reads, as the lists hold them."""
+        """The edge fields that gather reads from arrays in the order of the adjacency lists."""
         return sorted(self._edge_roles("gather") & set(self.edge_values))
 
     @staticmethod
     def one_in_bits(dtype: np.dtype) -> int:
-        """Return the bits of 1, as a whole number."""
+        """Return the bits of the number 1 of a dtype, as an integer."""
         return int(np.ones(1, dtype).view(f"i{dtype.itemsize}").item())
 
-    # --- push -----------------------------------------------------------------------------------------------
+    # --- push: how active vertices send values to their neighbors -----------------------------------------------------
 
     @functools.cached_property
     def fetched(self) -> str | None:
-        """The field of targets that a push reads, and so prefetches."""
+        """The field of a target vertex that a push prefetches because it will read it, or None."""
         fields = sorted(self.absorbs or self.read("vertex", "mask"))
         numbers = [name for name in fields if isinstance(self.vertex_type(name), np.dtype)]
         return next(iter([*numbers, *self.absorbs]), None)
@@ -320,7 +372,10 @@ class CpuPlan(Plan):
         return self.fetched is not None and not isinstance(self.vertex_type(self.fetched), np.dtype)
 
     def loads_of_end(self, role: str) -> list[Statement]:
-        """Return the loads of one end of an edge, except of vectors that are read lane by lane."""
+        """Return statements that load the fields of one end of an edge that gather and edge_mask read.
+
+        Vectors are left out if gather reads them one number at a time.
+        """
         names = self.read(role, "gather", "edge_mask")
         if self.sends_news and self.lane_gather:
             asked = self.read(role, "edge_mask")
@@ -329,15 +384,16 @@ class CpuPlan(Plan):
 
     @property
     def printed_lane(self) -> str:
-        """The name of the function that gathers a lane."""
+        """The name of the compiled function that gathers a single number (lane) of a vector."""
         assert self.lane_gather is not None
         return self.lane_gather.printed
 
     @functools.cached_property
     def lane_reads(self) -> list[tuple[str, str | None, bool]]:
-        """Describe the parameters of the function that gathers one lane.
+        """The parameters of the function that gathers a single number (lane) of a vector.
 
-        Each is a name, the field if it is a lane of a vertex's vector, else None, and whether the source has it.
+        Each is a tuple of three: the parameter's name; the vector field whose lane it is, or None; and whether the
+        source of the edge has this field, and not its target.
         """
         assert self.lane_gather is not None
         reads: list[tuple[str, str | None, bool]] = []
@@ -349,29 +405,29 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:
-        """The distinct expressions that combine parts of gathered values, with a number each."""
+        """The distinct expressions that combine two numbers of gathered values, each with its number."""
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
     def number(self, part: Part) -> str:
-        """Return the number of the function that combines a part."""
+        """Return the number of the function that combines two values of a part (one number) of the gathered value."""
         return str(self.combinations[part.combined])
 
     def accumulating(self, part: Part) -> str:
-        """Return the array in which a part of gathered values is accumulated."""
+        """Return the name of the array in which pushes accumulate a part (one number) of the gathered value."""
         return self.components[part.item or 0][0]
 
     def absorbing(self, part: Part) -> str:
-        """Return the field into which a part of a gathered value is reduced."""
+        """Return the vertex field into which pushes reduce a part (one number) of the gathered value directly."""
         return self.absorbs[part.item or 0]
 
     @property
     def all_news(self) -> int:
-        """The bits of all parts set."""
+        """The bits that say that all parts of a vertex's value are still to be sent."""
         return (1 << len(self.parts)) - 1
 
     @property
     def ranks_new(self) -> bool:
-        """Whether the priority of a vertex follows from its changed parts alone."""
+        """Whether a vertex's priority follows from the changed parts of its value, so that it needs no other field."""
         return self.sends_news and self.ranks_least
 
     @property
@@ -380,58 +436,65 @@ class CpuPlan(Plan):
 
     @property
     def passed_after_apply(self) -> list[str]:
-        """The arguments of mask, with the values that apply has just returned."""
+        """The arguments of `mask` right after `apply`: the new values that `apply` returned, in place of the fields."""
         names = {f"vertex_{f}": f"after_{f}" for f in self.functions["apply"].result}
         return [names.get(name, name) for name in self.symbols("mask")]
 
-    # --- reductions by key --------------------------------------------------------------------------------------------
+    # --- reductions by key: a vertex totals values for each key, and chooses the best key -----------------------------
 
     @functools.cached_property
     def chooses_of_few(self) -> bool:
-        """Whether lists of few edges are reduced by key without a table."""
+        """Whether short adjacency lists are reduced by key by comparing their few edges, without a hash table."""
         return self.takes_all_edges and not self._edge_roles("gather", "key") & {"back", *self.edge_states}
 
     @property
     def scores(self) -> list[str]:
-        """Names of the local variables that hold the scores that `choose` returns."""
+        """Names of the kernel's local variables that hold the scores of a key, as `choose` returns them."""
         assert self.keyed is not None
         return [f"score_{i}" for i in range(len(self.keyed.scores))]
 
     @property
     def entry(self) -> list[str]:
-        """Names of the local variables that hold one entry of a table of keys: the key, its total and its scores."""
+        """Names of the kernel's local variables that hold an entry of a table of keys: the key, its total and its
+        scores.
+        """
         return ["key", "total", *self.scores]
 
     @property
     def compared(self) -> list[str]:
-        """The arguments of `better`: the current key with its scores, and the best so far."""
+        """Names of the arguments of `better`: the current key with its scores, and the best key so far with its
+        scores.
+        """
         return [name for each in ["key", *self.scores] for name in (each, f"best_{each}")]
 
     @property
     def no_key(self) -> Any:
-        """The key of an edge that a list does not have."""
+        """The key -1, which stands for an edge beyond the end of a list, as no edge has it."""
         assert self.keyed is not None
         return literal(-1, self.keyed.key)
 
     @functools.cached_property
     def nothing(self) -> Any:
-        """The identity of the totals of keys."""
+        """The identity of the reduction of values with equal keys, from which each total starts."""
         assert self.keyed is not None and self.traced.monoid is not None
         return literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
 
     @functools.cached_property
     def fields_of_keys(self) -> list[str]:
-        """The fields of neighbors that keys are computed from."""
+        """The fields of neighbors from which the keys of edges are computed."""
         return sorted(self.functions["key"].reads("src") & {*self.traced.vertex_types})
 
 
 def array_of(kind: Any, is_doubled: bool = False) -> Array:
-    """Return how an array of values of a type is laid out. Those of a vector lie side by side."""
+    """Return the item type and number of dimensions of an array that holds values of a type.
+
+    A vector takes a row of the array. A doubled array has two copies of a field, in a dimension of their own.
+    """
     return (kind.scalar, 2 + is_doubled) if isinstance(kind, VectorType) else (kind, 1 + is_doubled)
 
 
 def literal(value: Any, kind: Any) -> Any:
-    """Return a constant of a type. A vector or a tuple becomes a tuple of constants."""
+    """Return a Python or NumPy value as constants of a type. For a vector or a tuple, return a tuple of constants."""
     if isinstance(kind, TupleType):
         return tuple(literal(v, k) for v, k in zip(value, kind.items))
     if isinstance(kind, VectorType):

@@ -1,7 +1,8 @@
-"""A hash of all that a program's kernels follow from, besides the types of their arguments.
+"""A hash of everything that a program's compiled kernels depend on, besides the types of their arguments.
 
-It covers the traced program, the options of its plan, and the Python files that are compiled and that decide how. Code
-is stored under it, so that a process that finds it need not print or compile anything.
+The hash covers the traced program, the options of its plan, and the Python files that are compiled or that decide what
+is compiled. Compiled code is stored under the hash, so a process that finds it there need not generate or compile
+anything.
 """
 
 import dataclasses
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from gasla.program.walk_plan import WalkPlan
 
 PACKAGE = Path(__file__).parents[2]
-# The folders of the templates, of the files that decide what is compiled of them, and of the files that these import.
+# The folders of the kernel templates, of the files that decide what is compiled, and of the files that these import.
 FOLDERS = [
     *(PACKAGE / name for name in ("", "compiler", "cpu", "cpu/program", "cpu/runtime")),
     *(PACKAGE / "cpu" / name for name in ("kernels", "kernels/products", "product")),
     *(PACKAGE / name for name in ("program", "program/reductions")),
     *(PACKAGE.parent / name for name in ("semirings", "semirings/printers")),
 ]
-# The attributes of a program's class that a plan reads besides what tracing has found.
+# The attributes of a program's class that a plan reads, apart from what tracing the program has found.
 SETTINGS = ("direction", "everyone", "order", "sources", "_most", "_decided", "_changing")
 
 
 class Undescribed(Exception):
-    """A plan holds an object of a kind whose state is not known."""
+    """Raised if a plan holds an object of a kind that can't be turned into text, so that there is no hash of it."""
 
 
 def fingerprint(plan: Plan) -> str | None:
-    """Return the hash for a plan, or None if it holds an object that can't be described."""
+    """Return the hash for the plan of a vertex program, or None if the plan holds an object that can't be described."""
     traced, program = plan.traced, plan.traced.program
     kinds = {**traced.aggregate_types, **traced.deposit_types}
     declared = {**traced.aggregates, **traced.deposits}
@@ -58,21 +59,21 @@ def fingerprint(plan: Plan) -> str | None:
 
 
 def fingerprint_of_walk(plan: "WalkPlan") -> str | None:
-    """Return the hash for the plan of a walk program."""
+    """Return the hash for the plan of a walk program, or None if the plan holds an object that can't be described."""
     traced = plan.traced
     kinds = traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types
     return described("walk", traced.program.__name__, *kinds, plan.functions, plan.inputs)
 
 
 def fingerprint_of_product(terms: Terms, *more: Any) -> str | None:
-    """Return the hash for a kind of product over a semiring."""
+    """Return the hash for a kernel of sparse products over a semiring, or None if the semiring can't be described."""
     return described("product", *more, terms.product, terms.merged, terms.out_type, (terms.monoid, terms.type))
 
 
 def described(*parts: Any) -> str | None:
-    """Return the hash of all that kernels follow from, or None if a part can't be described.
+    """Return a hash of all values that kernels depend on, and of gasla's files, or None if a value can't be described.
 
-    Monoids come with a type.
+    A monoid is given together with the type of its values.
     """
     try:
         texts = [files(), *map(_Describer(), parts)]
@@ -83,7 +84,9 @@ def described(*parts: Any) -> str | None:
 
 @functools.cache
 def files() -> str:
-    """Return a hash of the Python files that generate source text, and of the files that the text imports."""
+    """Return a hash of the Python files that are compiled or decide what is compiled, and of the files that these
+    import.
+    """
     digest = hashlib.sha256()
     for folder in FOLDERS:
         for file in sorted(folder.glob("*.py")):
@@ -92,7 +95,7 @@ def files() -> str:
 
 
 def _monoid(monoid: Monoid, kind: Any) -> Any:
-    """Return the parts of a monoid that decide how values of a type are reduced."""
+    """Return what decides how a monoid reduces values of a type: its operation, identity, terminal value and laws."""
     if type(monoid).__module__ != Monoid.__module__:
         raise Undescribed(monoid)
     if isinstance(monoid, Product):
@@ -102,11 +105,14 @@ def _monoid(monoid: Monoid, kind: Any) -> Any:
 
 
 class _Describer:
-    """Turns values into texts that differ wherever the values do. Known expressions and mappings go by numbers."""
+    """Turns values into texts, such that different values have different texts.
+
+    An expression or mapping that was described before is described by its number.
+    """
 
     def __init__(self) -> None:
         self._expressions: dict[Expr, int] = {}
-        self._mappings: list[Mapping[Any, Any]] = []  # met so far; all functions of a program share one
+        self._mappings: list[Mapping[Any, Any]] = []  # mappings described so far: all functions of a program share one
 
     def __call__(self, value: Any) -> str:
         if any(value is each for each in (semirings.ANY, bool, int, float)):
