@@ -1,6 +1,7 @@
-"""The kernels of a program: the loop or its stages, which are templates of `gasla/cpu/kernels`, compiled for its plan.
+"""The compiled kernels of a program: its loop, or the stages of a hand-written loop.
 
-The program's own functions, which they call, are printed from their expressions.
+Kernels are templates (`gasla/cpu/kernels`), which are compiled for the program's plan. They call the program's own
+functions, whose source is printed from their expressions.
 """
 
 import functools
@@ -32,14 +33,15 @@ def item_at(array, index, count, outside):
     """An item of an array that other threads write; `outside` if the index is out of range."""
     return load_unordered(array, np.uint64(index)) if np.uint64(index) < np.uint64(count) else outside
 '''
-PER_EDGE = ("gather", "edge_mask", "scatter")  # called for one edge after another, so a branch may skip work
-STAGES = {"gather": (pull, "gather_list"), "apply": (apply, "apply_list")}  # file and function of each stage
+PER_EDGE = ("gather", "edge_mask", "scatter")  # functions called for one edge at a time, where a branch may skip work
+# For each stage, the module and the name of its kernel.
+STAGES = {"gather": (pull, "gather_list"), "apply": (apply, "apply_list")}
 STAGES |= {"scatter": (scatter, "scatter"), "revise": (apply, "revise")}
 STAGES |= {"mask": (apply, "admit_list"), "edge_mask": (push, "admit_edges")}
 
 
 def module_source(traced: Traced, deterministic: bool = False) -> str:
-    """Return the text of a program's module."""
+    """Return the Python source of everything that is compiled for a program."""
     return Module(traced, deterministic).source_text
 
 
@@ -47,26 +49,31 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
 def plan(
     program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False
 ) -> "Module":
-    """Return the plan and module of a program, made once."""
+    """Return the plan and the kernels of a program, which are made once for each combination of options."""
     return Module(program.traced(id_type), deterministic, scheduled or staged, staged)
 
 
 class Module(CpuPlan):
-    """The plan of a program on the CPU, and the module that is generated for it."""
+    """The plan of a program on the CPU, and the kernels that are compiled for the plan."""
 
     @once_property
     def kernels(self) -> dict[str, Compiled]:
-        """The functions that Python calls, by name."""
+        """The compiled functions that Python calls, by name: the loop, or one for each stage."""
         return {name: getattr(file, name).of(self) for file, name in self._entries}
 
     @functools.cached_property
     def fingerprint(self) -> str | None:
-        """A hash of all that the kernels depend on, besides the types of their arguments."""
+        """A hash of everything that the kernels depend on, besides the types of their arguments, or None if it can't be
+        computed.
+        """
         return fingerprint(self)
 
     @functools.cached_property
     def printed(self) -> Mapping[str, Compiled]:
-        """The functions that are printed from expressions, by name. They are loaded only when a kernel is compiled."""
+        """The program's functions, whose source is printed from their expressions, by name.
+
+        Their source is printed and loaded only when a kernel has to be compiled.
+        """
         printable = self._printable()
         parts = [HEADER, printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
@@ -77,7 +84,7 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def weight(self) -> int:
-        """Work per vertex or edge, roughly, relative to a program whose functions read a few numbers."""
+        """The approximate work for a vertex or edge, relative to a program whose functions read a few numbers."""
         results = [f.result for f in self.functions.values()]
         exprs = [
             e for r in results for e in (r.values() if isinstance(r, dict) else r if isinstance(r, tuple) else [r])
@@ -86,7 +93,9 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def source_text(self) -> str:
-        """What is compiled, as source: kernels as they are for this plan, and the functions of expressions."""
+        """The Python source of what is compiled: the kernels as specialized for this plan, and the program's
+        functions.
+        """
         kinds = {name: array_type(kind, count) for name, (kind, count) in self.arrays.items()}
         kinds |= {name: scalar_type(kind) for name, kind in self.scalars.items()} | {"thread": I64, "threads": I64}
         takes = tuple(kinds[name] for name in self.arguments)
@@ -96,14 +105,17 @@ class Module(CpuPlan):
 
     @property
     def _entries(self) -> list[tuple[Any, str]]:
-        """The file and the name of each function that Python calls: the stages, or the loop."""
+        """The module and the name of each kernel that Python calls: those of the stages, or the loop and its start."""
         if self.staged:
             return [entry for stage, entry in STAGES.items() if stage in self.stages]
         first = [(start, "start")] if self.traced.measures else []
         return [*first, (scheduled if self.scheduled else loop, "run_loop")]
 
     def _printable(self) -> Mapping[str, Callable[[], str]]:
-        """Return the functions that can be printed from expressions: name to a function that returns the text."""
+        """Return a dictionary from the names of functions to functions that print their source.
+
+        They are the program's own functions, and those that combine two values of a reduction.
+        """
         writers = {f.printed: functools.partial(_function, f) for f in self.functions.values()}
         if self.sends_news and self.lane_gather is not None:
             writers[self.lane_gather.printed] = functools.partial(_function, self.lane_gather)
@@ -112,7 +124,7 @@ class Module(CpuPlan):
         return writers | self._reductions() if self.gathers else writers
 
     def _reductions(self) -> dict[str, Callable[[], str]]:
-        """Return the functions that reduce gathered values."""
+        """Return, for each function that reduces gathered values, its name and a function that prints its source."""
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.keyed is None else self.keyed.total
         assert monoid is not None
         writers: dict[str, Callable[[], str]] = {"combine": functools.partial(_combine, "", monoid, kind)}
@@ -129,7 +141,12 @@ class Module(CpuPlan):
         return writers | (self._wide_reductions() if self.is_wide and self.keyed is None else {})
 
     def _wide_reductions(self) -> dict[str, Callable[[], str]]:
-        """Return the functions that reduce wide vectors in place: the identity, with one edge, and with several."""
+        """Return the functions that reduce wide vectors in memory, each by its name and a function that prints its
+        source.
+
+        `nothing` sets the identity, `gather_into` adds the value of one edge, and `gather_few` adds those of several
+        edges.
+        """
         gather, monoid, kind = self.functions["gather"], self.traced.monoid, self.traced.gathered_type
         assert monoid is not None
         gathered, held = Symbol("gathered", kind), ["gathered"]
@@ -160,7 +177,7 @@ def _replaced(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
 
 
 def _function(f: Function) -> str:
-    """Return a function of the program."""
+    """Return the source of one of the program's functions, printed from its expressions."""
     result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
     if isinstance(f.result, dict) and len(result) == 1:
         result = result[0]
@@ -168,7 +185,7 @@ def _function(f: Function) -> str:
 
 
 def _combine(name: str, monoid: Any, kind: Any) -> str:
-    """Return a function that combines two values."""
+    """Return the source of a function that combines two values by a monoid's operation."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return _combination(f"combine_{name}" if name else "combine", x, y, monoid.combination(kind))
 

@@ -1,4 +1,4 @@
-"""The initial state of a run: values that fill its fields, the arrays of a schedule, the width of buckets."""
+"""The initial state of a run: the initial values of its fields, the arrays of a schedule, and the width of buckets."""
 
 import math
 import sys
@@ -16,44 +16,57 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 NOTHING = np.zeros(0, np.int64)
 
-Levels = tuple[np.ndarray, np.ndarray, np.ndarray]  # receivers sorted by level; offsets of levels; level of each vertex
+# The arrays of a schedule: vertices sorted by level (iteration), the offsets of the levels, and the level of each
+# vertex.
+Levels = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Start:
-    """The initial values of a vertex field: one value, which the kernel fills in, except at some vertices."""
+    """The initial values of a vertex field: a value for all vertices, and other values for a few of them.
+
+    The kernel writes these values to the field at the start of a run.
+    """
 
     def __init__(
         self, name: str, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
     ) -> None:
         self.name, self.array = name, f"v_{name}"
         self.arguments = self.array, f"from_{name}", f"at_{name}"
-        self.wanted = wanted  # shape and type of an array of initial values; None if the kernel does not fill the field
+        # Shape and type of an array of initial values, or None if the kernel does not fill the field.
+        self.wanted = wanted
         self.place = (
-            place  # index of the array among the arguments; the next two are initial values, and their vertices
+            # Index of the field among the kernel's arguments. The initial values, and the vertices that have them,
+            # follow.
+            place
         )
         self.shape, self.type = own
         self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
-        self.value = value  # an array of length 1; None if the program declares no single initial value
+        self.value = value  # an array of length 1, or None if the program declares no initial value for all vertices
         self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
         self._one = np.empty(*layout(kind, 1))
-        self._seeds = self.nothing  # the initial value, then those of some vertices; and these vertices
+        # The value for all vertices and then the values of some vertices, and the ids of these vertices.
+        self._seeds = self.nothing
         bounds = bounds_of(kind)
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-sys.float_info.max, sys.float_info.max)
 
     def number(self, given: Any) -> tuple[Any, Any] | None:
-        """Return the initial values if all vertices start with a Python number. None asks for further checks."""
+        """Return the arguments by which the kernel sets the field to a Python number at all vertices.
+
+        Return None if `given` is no such number, or may be out of range, so that the caller has to check it.
+        """
         if not (self.wanted and type(given) in self._plain and self._bounds[0] <= given <= self._bounds[1]):
             return None
-        if type(given) is int and not -(2**63) <= given < 2**64:  # no type of NumPy holds it
+        if type(given) is int and not -(2**63) <= given < 2**64:  # no type of NumPy holds such an integer
             return None
         self._one[...] = given
         return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the initial values of a field for which `given` has values of a few of the n vertices.
+        """Return the arguments by which the kernel sets the field's default value, and other values at a few of the n
+        vertices.
 
-        Return the default with these values, and the ids of their vertices. `check` raises an error for a wrong value.
+        `given` maps ids of vertices to values. `check` raises an error for a wrong id or value.
         """
         values, places = self._seeds
         if len(values) != len(given) + 1:
@@ -69,12 +82,15 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """Return the key under which a schedule caches its sorted arrays, whose receivers are ids of a type."""
+    """Return the key under which a schedule caches its sorted arrays. They depend on the type of vertex ids."""
     return "cpu", ids
 
 
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
-    """Return the arrays of a schedule before the first run sorts them. Each thread counts in its own row of offsets."""
+    """Return the arrays of a schedule as the first run needs them, which sorts the vertices by level.
+
+    Each thread counts the vertices of each level in its own row of the array of offsets.
+    """
     levels, first = in_32_bits(schedule)
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)
     starts[0, 0] = first
@@ -82,11 +98,12 @@ def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
 
 
 def default_delta(plan: Any, graph: Graph) -> float:
-    """Return the default width of buckets: the mean edge value (from a sample) over the mean degree.
+    """Return the default width of the buckets of priorities: the mean edge value (from a sample) over the mean degree.
 
-    It is several times that if degrees are small: iterations then have little work, and fewer iterations save more than
-    reading some edges twice costs. It also grows with the number of parts that are reduced together. It is 0 if
-    priorities are not sums of edge values: the width is then a fraction of the range of waiting priorities.
+    If degrees are small, the width is several times that. Iterations then have little work, and having fewer of them
+    saves more time than reading some edges twice costs. The width also grows with the number of parts of a value that
+    are reduced together. If priorities are not sums of edge values, it is 0: the kernel then uses a fraction of the
+    range of the priorities of waiting vertices.
     """
     if not plan.prioritised:
         return 1.0

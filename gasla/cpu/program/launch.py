@@ -1,4 +1,4 @@
-"""The words of a loop's control array, and the number of threads that a run begins with."""
+"""The layout of a loop's control array, and the decision whether a run begins on one thread or on all."""
 
 import numpy as np
 
@@ -16,35 +16,43 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.cpu.runtime.workers import POOL_SIZE, helper
 
-# Indices into a run's control array, after those of threads.py: the state in which a loop stopped, to resume it.
+# Indices into a run's control array, after those of threads.py. They hold the state in which a loop stopped, so that
+# the next launch can resume it.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
-SORTED, BACKWARD = 53, 54  # whether the schedule is sorted; whether it runs from its last level to the first
-SOURCE = 55  # the only vertex that is active first; -1 if the queues list the active vertices
-ENTRIES = 56  # edges of the graph
-WAITS = 57  # whether a run begins on one thread: only if others are likely to get no core, or also if they sleep
+SORTED, BACKWARD = 53, 54  # whether the schedule's vertices are sorted, and whether its levels run from last to first
+SOURCE = 55  # the only vertex that is active at the start, or -1 if the queues hold the active vertices
+ENTRIES = 56  # number of edges of the graph
+# In which cases a run begins on one thread: only if the other threads are likely to get no core (FOR_CORES), or also if
+# they sleep (IF_OTHERS_SLEEP).
+WAITS = 57
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
-UNTIL = 58  # work (vertices and edges) that one thread does alone before it wakes the other threads
-MISSED = 59  # the work done alone so far
-THIN, LASTING = 60, 61  # an iteration is small below THIN work; after LASTING small ones one thread runs alone
-BEGAN = 62  # the first iteration of the log
-PACES = 63  # the address of the program's paces on this graph
-STAYS_ALONE = 64  # whether the run stays on one thread
-LARGE = 65  # edges of graphs that all threads always share
+UNTIL = 58  # number of vertices and edges that one thread processes alone before it wakes the other threads
+MISSED = 59  # number of vertices and edges that one thread has processed alone so far
+# An iteration with less work than THIN vertices and edges is small. After LASTING small iterations, one thread goes on
+# alone.
+THIN, LASTING = 60, 61
+BEGAN = 62  # number of the first iteration that the log records
+PACES = 63  # address of the array of measured paces of this program on this graph
+STAYS_ALONE = 64  # whether the run uses only one thread until its end
+LARGE = 65  # graphs with at least this many edges are always worked on by all threads
 assert LARGE < CONTROL_SIZE
 
-# Paces where sharing is dear: picoseconds of a run for each vertex and edge, on one thread and on all; choices so far.
+# Indices into the array of paces, which decides between one thread and all where threads hinder each other: picoseconds
+# per vertex and edge on one thread and on all threads, and the number of decisions so far.
 ON_ONE, ON_ALL, CHOICES, PACES_SIZE = range(4)
-BOTH, AGAIN = 6, 64  # the first choices alternate; later every 64th choice tries the slower way, as its pace may change
+# The first BOTH decisions alternate. Later, every AGAINth decision tries the slower way, as its pace may have changed.
+BOTH, AGAIN = 6, 64
 
 
 @helper
 def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  # pragma: no cover - compiled
-    """Return whether a run stays on one thread, where sharing may be dear. Earlier runs on this graph tell.
+    """Return whether a run should use one thread, because earlier runs on this graph were faster that way than on all.
 
-    What sharing costs depends on the measured costs, and on how often this program's threads write near each other.
+    Sharing work among threads costs time wherever they write near each other. How much depends on the machine and on
+    the program, so it is measured in both ways.
     """
     if not is_measured(pool):
-        return False  # all threads run, and measure the costs at their start
+        return False  # all threads run, and first measure what sharing costs
     paces[CHOICES] += 1
     if paces[CHOICES] <= BOTH:
         return paces[CHOICES] % 2 == 1
@@ -53,7 +61,11 @@ def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  #
 
 @helper
 def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pragma: no cover - compiled
-    """Note the time of a run: one that is faster than usual at once, a slower one, which others delayed, in part."""
+    """Record how fast a run was, in picoseconds per unit of work, as its `way` (one thread or all) in `paces`.
+
+    A faster run than usual replaces the recorded pace. A slower run, which other processes may have delayed, raises the
+    recorded pace by an eighth of the difference.
+    """
     pace, usual = max(1000 * time // work, 1), paces[way]
     slower = min(pace, 2 * usual) - usual
     paces[way] = pace if usual == 0 or slower < 0 else usual + slower // 8
@@ -63,7 +75,7 @@ def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pra
 def run_loop(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Run a loop. It begins on one thread if the others sleep and the run allows that."""
+    """Run a loop on all threads, or begin on one thread if the others sleep, have no core, or would slow it down."""
     pool, paces = words_at(control[POOL], POOL_SIZE), words_at(control[PACES], PACES_SIZE)
     begins = threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0
     asleep = begins and control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)

@@ -1,7 +1,8 @@
 """A program prepared for runs on a graph: everything that its runs have in common is computed once.
 
-A line of Python takes half a microsecond or more once a kernel has filled the caches, and a search may take only ten.
-So `begin` has one line for each thing that differs between runs, and `advance` little more than the call of the kernel.
+A search may take only ten microseconds, and a line of Python takes half a microsecond or more after a kernel has filled
+the caches. So `begin` has one line for each thing that differs between runs, and `advance` does little more than call
+the kernel.
 """
 
 import threading
@@ -40,10 +41,14 @@ from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
-FILLED_ALONE = 1 << 17  # up to this many vertices one thread may begin alone: it fills the fields while others wake
-LARGE = 1 << 24  # edges of graphs that all threads always share
-OF_GRAPH = {"in_p", "out_p", "gp", "gi", "gb", "sp", "si", "sb", "leaving"}  # arrays that the graph may keep
-THIN = -1  # vertices and edges below which an iteration is thin; if negative, as measured (`threads.thin`)
+# A run on at most this many vertices may begin on one thread, which fills the fields while the other threads wake up.
+FILLED_ALONE = 1 << 17
+LARGE = 1 << 24  # graphs with at least this many edges are always worked on by all threads
+# Arrays of the graph's adjacency lists, which the graph may cache.
+OF_GRAPH = {"in_p", "out_p", "gp", "gi", "gb", "sp", "si", "sb", "leaving"}
+# An iteration with fewer vertices and edges than this counts as small. A negative number stands for a limit that is
+# measured (`threads.thin`).
+THIN = -1
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold", "width", "spare"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
@@ -53,20 +58,21 @@ ZEROS = {
 
 
 class Prepared(Synchronous, Binding):
-    """The arguments of a program's kernel on a graph, and the current run, from `begin` to `close`.
+    """The arguments of a program's kernel on a graph, and the state of the current run, from `begin` to `close`.
 
-    Between runs it holds no reference to the graph, as the graph may hold one to it.
+    Between runs the object holds no reference to the graph. The graph may hold a reference to it, so the two would form
+    a cycle.
     """
 
     log_rows = 1024
     is_spare = False
     _workspace: Workspace | None = None  # the workspace of the last run
     _taken: Workspace | None = None  # the workspace of the current run
-    _arguments: list[Any]  # arguments of the kernel, after the control words
+    _arguments: list[Any]  # arguments of the kernel that follow the control array
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None
-    _sorted: Levels | None = None  # the arrays of the schedule
-    _has_begun = True  # whether a launch belongs to a run that holds its threads
+    _sorted: Levels | None = None  # the arrays of the current schedule, sorted by level
+    _has_begun = True  # whether launches are part of a run, which has reserved its threads
 
     def __init__(
         self,
@@ -80,7 +86,7 @@ class Prepared(Synchronous, Binding):
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.turn = threading.Lock()  # locked during a run, which holds the threads
+        self.turn = threading.Lock()  # locked during a run, which reserves the threads that long
         self._names = frozenset(self.plan.starting)
         self._calls = {} if staged else {"run_loop": Call(self.plan.kernels["run_loop"])}
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
@@ -92,12 +98,15 @@ class Prepared(Synchronous, Binding):
             del self.program, self.graph
 
     def _settle(self) -> None:
-        """Make all that depends on the number of threads: control words, counters, and the shapes of the workspace."""
+        """Compute all that depends on the number of threads: the control array, counters, and the shapes of scratch
+        arrays.
+        """
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
         self.team = self.threads = fitting_team(plan, graph, team_for(graph, once=plan.scheduled))
         self.control = self._control()
-        self._words, self._first = self.control.data, self.control.copy().data  # memoryviews: faster than arrays
+        # Memoryviews, whose items Python reads and sets faster than those of arrays.
+        self._words, self._first = self.control.data, self.control.copy().data
         self._short = threads.SHORT // plan.weight
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)
@@ -113,7 +122,8 @@ class Prepared(Synchronous, Binding):
         carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in self._carried}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate(plan.arguments[3:])}
-        self._common = [common.get(name) for name in self._places]  # arguments that all runs share; others are None
+        # Arguments that all runs share, and None for those that differ between runs.
+        self._common = [common.get(name) for name in self._places]
         self._starts = self._find_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
@@ -121,9 +131,9 @@ class Prepared(Synchronous, Binding):
         self._has_more = bool(self._others or self._parts or self.traced.parameter_types or self._carried)
 
     def _control(self) -> np.ndarray:
-        """Return the control words at the start of a run."""
+        """Return the control array (state and settings of the loop) as it is at the start of every run."""
         control, plan = threads.new_control(), self.plan
-        # One thread may begin alone while others sleep: a run that starts from few vertices may end soon.
+        # A run that starts from few vertices may end soon, so one thread may begin alone while the others sleep.
         can_wait = plan.keeps_active and not (plan.scheduled or self.traced.measures) and self.graph.n <= FILLED_ALONE
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
@@ -141,7 +151,10 @@ class Prepared(Synchronous, Binding):
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "Prepared":
-        """Set the loop at its start. The number of threads is then fixed to its end, as each has its own lists."""
+        """Set up a run of the program, up to its first iteration.
+
+        The number of threads stays the same until the run ends, as each thread has queues of its own.
+        """
         self.program, self.graph = program, graph
         try:
             if self.number != threads.number_now():
@@ -149,7 +162,7 @@ class Prepared(Synchronous, Binding):
                 self._settle()
             try:
                 self._taken = self._pool.pop()
-            except IndexError:  # another run holds it
+            except IndexError:  # another run on this graph uses the only workspace, so this run makes its own
                 self._taken = {}
             if self._taken is not self._workspace:
                 self._use(self._taken)
@@ -173,13 +186,19 @@ class Prepared(Synchronous, Binding):
         return self
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Do nothing: compiling would take this thread's time."""
+        """Do nothing.
+
+        The GPU engine compiles in the background here, but on the CPU that would slow down this thread.
+        """
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
-        """Return None: the caller lets phases take turns."""
+        """Return None, so that the caller runs phases that take turns one after another."""
 
     def close(self) -> None:
-        """Return the workspace, unless threads still use it, and drop the arrays of this run."""
+        """End the run: return the scratch arrays for the next run, and drop the references to this run's arrays.
+
+        Scratch arrays that threads still use, because the run was interrupted, are not returned.
+        """
         if self._taken is not None and self._words[threads.STOP] == 0:
             self._pool.append(self._taken)
             if self.is_spare:
@@ -193,20 +212,22 @@ class Prepared(Synchronous, Binding):
         self.program = self.graph = None  # type: ignore[assignment]
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices and parameters of the next iteration, and make sure that there is one.
+        """Set the active vertices and the parameters of the next iteration, and make sure that this iteration takes
+        place.
 
-        See `gasla.engines.Part`. The first thread's queue lists the vertices; other threads take from it.
+        A distributed run (see `gasla.engines.Part`) calls this between iterations. The queue of the first thread holds
+        the active vertices, and other threads take some of them from it.
         """
         for name, value in parameters.items():
             self._put(f"self_{name}", self.traced.parameter_types[name].type(value))
         words, plan = self._words, self.plan
         self.ended = False
-        for name in plan.behind:  # other ranks' vertices may have been updated
+        for name in plan.behind:  # copies of fields: vertices of other ranks may have been updated in the originals
             self._get(f"was_{name}")[...] = self._fields[name]
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
             self._activate(Frontier(self.graph.n, active))
-            if plan.everyone:  # there is an iteration even if no vertex is active
+            if plan.everyone:  # the next iteration takes place even if no vertex is active
                 words[ACTIVE] = self.graph.n
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
@@ -222,21 +243,21 @@ class Prepared(Synchronous, Binding):
             self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
         if plan.sends_news:
             self._get("news")[active] = (1 << len(plan.parts)) - 1
-        if plan.prioritised:  # all active vertices are in the first bucket, as at a run's start
+        if plan.prioritised:  # all active vertices are in the first bucket of priorities, as at the start of a run
             lows, bounds = self._get("lows"), self._get("bounds")
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf
 
-    # --- arrays ----------------------------------------------------------------------------------------------------
+    # --- arrays: the arguments of the kernel, and the initial values of fields ----------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
-        """Pass the arrays of a workspace to the kernel."""
+        """Make the scratch arrays of a workspace arguments of the kernel."""
         self._workspace = workspace
         for name, array in fitting(workspace, self._shapes).items():
             self._common[self._places[name]] = array
 
     def _put(self, name: str, value: Any) -> None:
-        """Set an argument of the kernel."""
+        """Set the value of an argument of the kernel, by the argument's name."""
         self._arguments[self._places[name]] = value
 
     def _get(self, name: str) -> Any:
@@ -244,7 +265,7 @@ class Prepared(Synchronous, Binding):
         return self._arguments[self._places[name]]
 
     def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
-        """Set the arguments that belong to this run: fields, edge arrays, parameters, aggregates."""
+        """Set the arguments that differ from run to run: fields, edge arrays, parameters and aggregates."""
         if self.traced.renames:
             fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
@@ -272,7 +293,10 @@ class Prepared(Synchronous, Binding):
             self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
-        """Return a new array for a field. The kernel fills it where the initial values allow that."""
+        """Return a new array for a vertex field, and tell the kernel how to fill it.
+
+        `given` has the user's initial values, or is None. Values that the kernel can't fill in are copied here.
+        """
         arguments, place = self._arguments, start.place
         if given is None and start.value is not None:
             filling = start.alike
@@ -284,7 +308,8 @@ class Prepared(Synchronous, Binding):
             filling = number
         else:
             return self._make_otherwise(start, given)
-        if filling[0] is not given:  # arrays of ours, which the next run is likely to pass again
+        # Arrays of this object, which the next run is likely to pass again, so they become shared arguments.
+        if filling[0] is not given:
             self._common[place + 1], self._common[place + 2] = filling
         array = (
             self._new(self._where(start.name), start.shape, start.type)
@@ -295,7 +320,10 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _fill(self, start: Start, given: Any, array: np.ndarray) -> np.ndarray:
-        """Use a given array for a field. It keeps its values if no initial values are given."""
+        """Use an array that the user passed as `out` for a field, and set its initial values.
+
+        If `given` has no initial values, the array keeps the values that it has.
+        """
         filling = start.nothing
         if type(given) is dict and start.value is not None:
             filling = start.seed(given, self.graph.n, self._check_seed)
@@ -309,7 +337,7 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
-        """Return a new array for a field from an array, a function or a mapping."""
+        """Return a new array for a field whose initial values are an array of another type, a function or a mapping."""
         if isinstance(given, FEW) and start.value is not None:
             return self._make_field(start, dict(given))
         value = None
@@ -328,17 +356,17 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:
-        """Raise if `v` is not a vertex, or `x` not a value of the field's type."""
+        """Raise an error if `v` is not a vertex, or if `x` is not a value of the field's type."""
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
-        """Return the scalar arguments at the start of a run."""
+        """Return the scalar arguments of the kernel at the start of a run, by name."""
         scalars = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         return scalars | {"delta": default_delta(self.plan, self.lengths())}
 
     def _find_starts(self) -> list[Start]:
-        """Return the initial state of each vertex field, as the program declares it."""
+        """Return the initial values of each vertex field, as the program declares them."""
         plan, starts, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
@@ -348,7 +376,10 @@ class Prepared(Synchronous, Binding):
         return starts
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
-        """Return whether the graph caches an array of its lists, or of values in their order."""
+        """Return whether the graph caches an array of adjacency lists, or of edge values in the order of the lists.
+
+        Such an array is the same in all runs, so it can be a shared argument.
+        """
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
@@ -357,7 +388,10 @@ class Prepared(Synchronous, Binding):
         return lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
 
     def _skewed(self) -> bool:
-        """Return whether degrees differ so much that the number of active vertices is a poor estimate of edges."""
+        """Return whether degrees differ so much that the edges of active vertices must be counted.
+
+        Otherwise their number can be estimated from the number of active vertices.
+        """
         if not self.plan.sends or self.graph.n == 0:
             return False
         graph = self.graph
@@ -367,11 +401,14 @@ class Prepared(Synchronous, Binding):
         return largest > 4 * (graph.m // graph.n + 1)
 
     def _narrow(self) -> bool:
-        """Return whether all lists over which vertices gather are short."""
+        """Return whether all adjacency lists that vertices gather over have at most 16 edges, and few edges on
+        average.
+        """
         graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
         if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
-        n, m = whole[:2] if whole else (graph.n, graph.m)  # "whole": the graph that this one is a partition of
+        # "whole" describes the whole graph if this graph is a part of a distributed one
+        n, m = whole[:2] if whole else (graph.n, graph.m)
         if m == 0 or m > 6 * n:
             return False
         longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
@@ -397,19 +434,19 @@ class Prepared(Synchronous, Binding):
             return lists.values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids, "b": lists.partners}[name[1]]()
 
-    # --- running ---------------------------------------------------------------------------------------------------
+    # --- running the kernel, and reading the state of the run ---------------------------------------------------------
 
     def call(self, stage: str) -> None:
-        """Run a stage on all threads."""
+        """Run the kernel of a stage, such as "gather_list", on all threads."""
         call, launch = self._calls.get(stage), threads.launch if self._has_begun else threads.run_parallel
         if call is None:
             call = self._calls[stage] = Call(self.plan.kernels[stage])
         launch(call, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
-        """Pass a schedule, which says in which iteration each vertex receives, to the kernel.
+        """Pass a schedule to the kernel. A schedule says in which iteration each vertex receives.
 
-        In the first run with a schedule the kernel sorts the vertices by iteration. Later runs use the sorted array.
+        In the first run with a schedule, the kernel sorts the vertices by iteration. Later runs use the sorted array.
         """
         known = schedule.made.get(self._levels)
         words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
@@ -419,7 +456,7 @@ class Prepared(Synchronous, Binding):
         words[launch.BACKWARD] = schedule.is_reversed
 
     def _activate(self, frontier: Frontier) -> None:
-        """Set the vertices that are active first."""
+        """Set the vertices that are active at the start of the run."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
             words[ACTIVE] = self.graph.n if len(frontier) else 0
@@ -437,19 +474,22 @@ class Prepared(Synchronous, Binding):
             self.set_active(frontier)
 
     def _queue(self, ids: np.ndarray, team: int) -> None:
-        """Divide the active vertices among the threads' queues, as `queues.begin` counts them."""
+        """Divide the active vertices evenly among the queues of the threads.
+
+        `queues.begin` computes the same division.
+        """
         queues, count = self._get("queues"), len(ids)
         for t in range(team):
             part = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
             queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
-        """Set the bitmap of active vertices."""
+        """Set the bitmap of active vertices that iterations of the given parity (even or odd) read."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self._get("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
     def _first_aggregates(self) -> None:
-        """Reduce aggregates over the initial state, as if an iteration before the first had produced it."""
+        """Compute the aggregates of the initial state, so that the first iteration can read them."""
         place = self._places["self_iteration"]
         self._arguments[place] = -1
         self.call("start")
@@ -457,7 +497,7 @@ class Prepared(Synchronous, Binding):
         self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations up to number `until`, or to the program's end, or until Python must handle Ctrl-C."""
+        """Run iterations until number `until`, until the program ends, or until Python must handle Ctrl-C."""
         control, words, watch = self.control, self._words, None
         words[LAST], words[BEGAN] = until, self.iteration
         if trace:
@@ -466,7 +506,7 @@ class Prepared(Synchronous, Binding):
             follow(lambda: (int(control[threads.PROGRESS]), 0), "iterations")
         short = (
             max(words[WORK] + words[EDGE_SUM], self._size) <= self._short
-        )  # number of edges read, and of out-edges of active vertices
+        )  # edges read so far, and out-edges of the active vertices: a lower bound on the edges that the run reads
         if progress is not None:
             watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
@@ -483,17 +523,19 @@ class Prepared(Synchronous, Binding):
         return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
-        """Return why iterations push or pull."""
+        """Return the reasons why iterations push or pull, by direction."""
         return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:
-        """Return the current state of the run."""
+        """Return the current result of the run: fields, iterations, whether it ended, edges, active vertices and
+        aggregates.
+        """
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
             return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, np.ndarray]:
-        """Return the current values of the fields."""
+        """Return the current values of all fields, by name."""
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
@@ -502,11 +544,11 @@ class Prepared(Synchronous, Binding):
         return self.by_given_name(now)
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters that idle may change."""
+        """Return the current values of the parameters that the program's `idle` may change, by name."""
         return self.by_given_name({name: self._get(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
-        """Return the aggregates of the last iteration."""
+        """Return the values of the aggregates in the last iteration, by name."""
         if self.iteration == 0 and self.traced.measures and not self.plan.measures_first:
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
@@ -516,7 +558,7 @@ class Prepared(Synchronous, Binding):
         return self.by_given_name(sums)
 
     def frontier(self) -> Frontier:
-        """Return the active vertices."""
+        """Return the set of vertices that are active in the next iteration."""
         n = self.graph.n
         if not self.plan.keeps_active:
             return Frontier.none(n) if self.plan.is_over(self._words[ACTIVE], n) else Frontier.all(n)
@@ -532,5 +574,5 @@ class Prepared(Synchronous, Binding):
 
 
 def _words(value: Any) -> Any:
-    """Return an argument. A float16 array becomes its bits, as kernels take them."""
+    """Return an argument in the form that kernels take: a float16 array as uint16, any other argument unchanged."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

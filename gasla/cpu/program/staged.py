@@ -1,4 +1,4 @@
-"""A program prepared for stages that Python calls one by one, on the CPU."""
+"""A program prepared on the CPU for a hand-written loop, in which Python calls the stages one by one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,10 @@ from gasla.program.program import VertexProgram
 
 
 class Staged(Prepared):
-    """A program, a graph, and the arrays between stages. `gasla.gpu.program.staged.Staged` is its GPU counterpart."""
+    """A program, a graph, and the arrays that keep values between the stages of a hand-written loop.
+
+    `gasla.gpu.program.staged.Staged` does the same on a GPU.
+    """
 
     _has_begun = False
 
@@ -29,11 +32,14 @@ class Staged(Prepared):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arguments of stages, by name."""
+        """The arguments that all stages take, by name."""
         return dict(zip(self._places, self._arguments, strict=True))
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
-        """Gather for each receiver. The values are kept for `apply`."""
+        """Reduce the values of the edges of each receiving vertex.
+
+        The results stay in arrays until `apply` reads them.
+        """
         if self.plan.keeps_active:
             self._get("bits")[:] = 0
             for parity in (0, 1):
@@ -41,30 +47,33 @@ class Staged(Prepared):
         self.over("gather", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
-        """Apply the gathered values. Return a mask of the vertices that are active next."""
+        """Apply the gathered values to the receiving vertices. Return a mask of the vertices that are active next."""
         self._get("activated")[:] = False
         self.over("apply", receivers, iteration)
         activated: np.ndarray = self._get("activated").copy()
         return activated
 
     def scatter(self, vertices: np.ndarray, iteration: int) -> None:
-        """Write to the out-edges of vertices."""
+        """Run the program's `scatter`, which writes to fields of edges, on all out-edges of the given vertices."""
         self.over("scatter", vertices, iteration)
 
     def mask(self, vertices: np.ndarray, iteration: int) -> np.ndarray:
-        """Return which of the vertices the mask admits."""
+        """Return a bool for each of the given vertices: whether the program's `mask` lets it receive."""
         self.over("mask", vertices, iteration)
         admitted: np.ndarray = self._get("activated")[vertices]
         return admitted
 
     def edge_mask(self, vertices: np.ndarray, edges: EdgeFrontier, places: np.ndarray, iteration: int) -> np.ndarray:
-        """Return which out-edges of vertices the edge mask admits. `places` are their positions in the lists."""
+        """Return a bool for each out-edge of the given vertices: whether the program's `edge_mask` admits the edge.
+
+        `places` has the positions of these edges in the adjacency lists.
+        """
         self.over("edge_mask", vertices, iteration)
         admitted: np.ndarray = self._get("admitted")[places]
         return admitted
 
     def over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
-        """Run a stage for vertices."""
+        """Run the kernel of a stage on the given vertices, on all threads."""
         self._put("receivers", np.ascontiguousarray(vertices, self.ids))
         self._get("counts")[:] = 0
         self._put("receiver_count", np.int64(len(vertices)))

@@ -1,4 +1,4 @@
-"""What `gasla/cpu/kernels/walks.py` asks about a walk program."""
+"""The decisions about a walk program that the kernel template `gasla/cpu/kernels/walks.py` asks for."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ARGUMENTS = (
 
 
 class WalkDecisions:
-    """The plan that `kernels/walks.py` asks about a walk program."""
+    """The plan of a walk program on the CPU: what the template `kernels/walks.py` is specialized for."""
 
-    rows = 11  # scratch rows of a thread's group; each `has_edge` in accept takes two more
+    rows = 11  # rows of scratch memory that a thread needs; each call of `has_edge` in `accept` needs two more
 
     def __init__(self, plan: WalkPlan) -> None:
         self.functions, self.traced, self.accepts, self.pair_count = (
@@ -38,7 +38,7 @@ class WalkDecisions:
 
     @functools.cached_property
     def printed(self) -> dict[str, Compiled]:
-        """The program's functions, printed from expressions."""
+        """The program's functions, whose source is printed from their expressions, by name."""
         texts = ["@compiled\n" + printer.function(f.printed, f.symbols, f.result) for f in self.functions.values()]
         name = title(self.traced.program.__name__)
         head = HEADER.format(name=name)
@@ -46,19 +46,24 @@ class WalkDecisions:
         return {f.printed: getattr(loaded, f.printed) for f in self.functions.values()}
 
     def read_by(self, function: str) -> list[tuple[str, str, str]]:
-        """Return the parameters of a function that have to be loaded: name, role, field."""
+        """Return the parameters of a function that the kernel has to load from arrays.
+
+        Each is a tuple: the parameter's name, its role (such as a vertex or an edge), and its field.
+        """
         f, given = self.functions[function], self.traced.parameter_types
         reads = [(s.name, *f.sources[s.name]) for s in f.symbols]
         return [(name, role, of) for name, role, of in reads if role != "near" and not (role == "self" and of in given)]
 
     @property
     def answers(self) -> list[int]:
-        """The numbers of the `has_edge` calls in accept."""
+        """The numbers of the calls of `has_edge` in `accept`, whose answers the kernel computes before it calls
+        `accept`.
+        """
         f = self.functions["accept"]
         return sorted(int(of) for role, of in (f.sources[s.name] for s in f.symbols) if role == "near")
 
     def symbols(self, function: str) -> list[str]:
-        """Return the names of a function's parameters."""
+        """Return the names of the parameters of one of the program's functions."""
         return [s.name for s in self.functions[function].symbols]
 
     def vertex_type(self, field: str) -> Any:

@@ -1,4 +1,4 @@
-"""Walk programs on the CPU: the text of their modules, and the call of their kernels."""
+"""Runs of walk programs on the CPU: calls of their compiled kernels, and the source of what is compiled."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from semirings.printers import python as printer
 
 Array = np.ndarray[Any, Any]
 
-_GROUP, _BIASED_GROUP = 64, 256  # walkers that step together; with `accept`, only some of a group draw again
+# Number of walkers that a thread moves together, without and with `accept`. With `accept`, only some of the walkers of
+# a group draw again, so groups are larger.
+_GROUP, _BIASED_GROUP = 64, 256
 
 
 def walk_source(plan: WalkPlan) -> str:
-    """Return what is compiled for a walk program, as source."""
+    """Return the Python source of everything that is compiled for a walk program."""
     decided, ids = WalkDecisions(plan), plan.traced.id_type
     arrays: dict[str, tuple[Any, int]] = {
         "control": (np.int64, 1),
@@ -46,7 +48,10 @@ def walk_source(plan: WalkPlan) -> str:
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk from each start for `steps` steps. Return one row per walker. The first walker has the number `first`."""
+    """Walk `steps` steps from each start, and return the vertices that are visited, in one row for each walker.
+
+    Walkers are numbered from `first` on. The number of a walker, with `key`, decides its random numbers.
+    """
     plan, graph = walking.plan, walking.graph
     lists, walks = graph.out, np.empty((len(starts), steps + 1), graph.id_dtype)
     near = (graph.sorted_out.indptr, graph.sorted_out.indices) if plan.pair_count else (None, None)
@@ -71,6 +76,6 @@ def walk(
 
 @once()
 def _kernel(plan: WalkPlan) -> Compiled:
-    """Return the compiled `walk` of a plan."""
+    """Return the kernel `walk`, compiled for the plan of a walk program."""
     compiled: Compiled = walks.walk.of(WalkDecisions(plan))
     return compiled

@@ -1,4 +1,7 @@
-"""Scratch arrays of runs. A graph keeps them for its next run, as fresh pages cost as much time as a search."""
+"""Scratch arrays of runs.
+
+A graph keeps them for its next run, as the system takes as long for fresh memory pages as a search takes.
+"""
 
 import math
 from collections import deque
@@ -13,18 +16,26 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
-SMALL = 1 << 15  # vertices and edges below which one thread does all; 8 times as many if each vertex takes part once
+# If a graph has fewer vertices and edges than this, one thread does all the work. The limit is 8 times as high if each
+# vertex takes part in only one iteration.
+SMALL = 1 << 15
 
-Workspace = dict[tuple[str, Layout], np.ndarray]  # used by one run at a time
+Workspace = dict[tuple[str, Layout], np.ndarray]  # scratch arrays by name and layout, which only one run uses at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
-    """Return the graph's workspace between runs, at most one: a run pops it, or makes a new one."""
+    """Return the queue in which a graph keeps the scratch arrays of its last run for its next one.
+
+    The queue has at most one item. A run takes the item, or makes new arrays if the queue is empty.
+    """
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 
 def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
-    """Return arrays of these shapes and types by name, from a workspace. Missing ones are added to it."""
+    """Return arrays of the given shapes and types from a workspace, by name.
+
+    Missing arrays are added to the workspace.
+    """
     for item in shapes.items():
         if item not in workspace:
             workspace[item] = np.empty(*item[1])
@@ -32,7 +43,7 @@ def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
-    """Return shapes and types of the scratch arrays that a run needs."""
+    """Return the shape and type of each scratch array that a run with `team` threads needs, by name."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
     shapes: dict[str, Layout] = {
         "queues": ((2, team, n), ids),
@@ -58,25 +69,26 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
             ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
         )
         shapes["table_places"] = (team, longest), place
-    for name, kind in plan.wide_scratch.items():  # padded, so that threads' rows share no cache line
+    for name, kind in plan.wide_scratch.items():  # rows are padded, so that two threads never write to one cache line
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
-    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # arrays that the schedule owns
+    # Arrays that the schedule keeps, so that they are not allocated here.
+    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()
     return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
 
 
 def longest_list(graph: Graph, direction: str) -> int:
-    """Return the largest number of edges that a vertex gathers over."""
+    """Return the largest number of edges that a vertex gathers over in a direction."""
     if direction == "all":
         return int(np.diff(graph.both.indptr).max(initial=0))
     return graph.max_in_degree if direction == "in" else graph.max_out_degree
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """Return the size of the workspace in bytes."""
+    """Return the size in bytes of the scratch arrays of a program's runs on a graph."""
     kind: Any = type(program)
     return _bytes_of(generate.plan(kind, graph.id_dtype, deterministic), graph, team_for(graph))
 
@@ -86,22 +98,27 @@ def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
 
 
 def fitting_team(plan: Any, graph: Graph, team: int) -> int:
-    """Return how many threads of a team have room for their scratch arrays."""
-    if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:  # no more than 256 bytes for each, so too little
-        return team  # to look at the memory available; adding up all arrays takes a tenth of a call on a small graph
+    """Return how many threads of a team can run, so that the scratch arrays of all fit into memory."""
+    # Scratch arrays take at most 256 bytes for each vertex and edge on each thread. If that is little memory, the rest
+    # is skipped: adding up the sizes of all arrays takes a tenth of the time of a call on a small graph.
+    if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:
+        return team
     needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
     each = (needed - alone) // (team - 1)
     return memory.threads_with_room(team, alone - each, each)
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
-    """Return how many threads run a program on a graph."""
+    """Return how many threads run a program on a graph.
+
+    `once` says that each vertex takes part in only one iteration.
+    """
     return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
 
 
 def least_shared(once: bool) -> int:
-    """Return how many vertices and edges several threads share at least.
+    """Return the smallest number of vertices and edges for which several threads share the work.
 
-    It is more if each vertex takes part `once`.
+    The number is larger if each vertex takes part in only one iteration (`once`).
     """
     return SMALL << (3 if once else 0)
