@@ -1,4 +1,4 @@
-"""The loop that every thread runs from a program's first iteration to its last.
+"""The loop over the iterations of a program. All threads run the loop, from the first iteration to the last.
 
 All threads make the same decisions, as they read only counters that no thread is still writing.
 """
@@ -61,7 +61,7 @@ from gasla.cpu.runtime.threads import TEAM, barrier
 
 @compiled
 def run_loop(run: Loop):
-    """Run iterations until nothing is active, the program says stop, or a limit is reached."""
+    """Run iterations until no vertex is active, the program's `stop` holds, or a limit is reached."""
     if not plan.measures_first:
         fill_first(run)
     run.team, run.few = run.control[TEAM], thin_work(run.control)
@@ -118,7 +118,9 @@ def run_loop(run: Loop):
 
 
 def take_over(run: Loop):
-    """Move all threads' lists to the one thread that continues alone, and clear the other threads' counters."""
+    """Move the queues of all threads to the one thread that goes on alone, and clear the counters of the other
+    threads.
+    """
     if run.threads < run.team:
         if "queues" in plan.arrays:
             collect(run.counts, run.self_iteration, run.form, run.queues[run.self_iteration & 1])
@@ -128,7 +130,7 @@ def take_over(run: Loop):
 
 
 def look_ahead(run: Loop):
-    """Decide whether there is another iteration, and estimate its work in vertices and edges."""
+    """Decide whether another iteration follows, and estimate its work in vertices and edges."""
     run.goes_on = (
         has_more(run)
         and run.self_iteration < run.limit
@@ -142,26 +144,29 @@ def look_ahead(run: Loop):
 
 
 def has_more(run: Loop):
-    """Return whether there are vertices for another iteration."""
+    """Return whether there are vertices that another iteration would process."""
     if plan.prioritised:
         return run.size > 0 or run.left > 0
     return run.size > 0 if plan.ends_when_still else run.self_n > 0
 
 
 def reach(run: Loop):
-    """Return the number of vertices that are active or deferred, and of their out-edges."""
+    """Return the estimated work of a push: the number of vertices that are active or deferred, plus their out-edges."""
     return run.size + run.edges + run.left if plan.prioritised else run.size + run.edges
 
 
 def choose_team(run: Loop):
-    """Choose the number of threads of the next iteration. A thread alone stays alone while iterations are small."""
+    """Choose how many threads run the next iteration.
+
+    A thread that works alone goes on alone while iterations are small.
+    """
     if run.threads > 1 or (run.team > 1 and run.amount >= 2 * run.few):
         run.in_row = run.in_row + 1 if run.amount < run.few else 0
         run.next_threads = choose_threads(run.amount, run.in_row, run.counters, run.control, run.threads)
 
 
 def iterate(run: Loop):
-    """Run one iteration, and sum up its counters."""
+    """Run one iteration, and add up the counters of all threads."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)
@@ -196,7 +201,10 @@ def iterate(run: Loop):
 
 
 def afterwards(run: Loop):
-    """Run the stages after apply. Each begins when the previous one has ended."""
+    """Run the stages that follow `apply`: scatter, revise and updates of copies.
+
+    All threads wait at the end of each stage.
+    """
     if "scatter" in plan.functions and not plan.scheduled:
         list_next(run)
         scatter(run)
@@ -213,7 +221,7 @@ def afterwards(run: Loop):
 
 
 def list_next(run: Loop):
-    """List the vertices that are active next, as scatter needs them."""
+    """Convert the bitmap of vertices that are active next into queues, as `scatter` needs them."""
     if plan.everyone or run.form == BITS:
         run.counters[own_at(run.thread) + NEXT] = to_list(
             run.thread, run.threads, run.control, run.bits[1 - run.parity], run.queues[1 - run.parity]
@@ -224,7 +232,10 @@ def list_next(run: Loop):
 
 
 def ask_to_stop(run: Loop):
-    """Evaluate stop. A barrier keeps threads from writing the fields that it reads before all have evaluated it."""
+    """Evaluate the program's `stop`, the same way on each thread.
+
+    If `stop` reads fields, a barrier keeps threads from writing these fields before all threads have evaluated it.
+    """
     if "stop" in plan.functions:
         run.done = call(run, "stop")
     if plan.stop_sees_fields:
@@ -232,10 +243,10 @@ def ask_to_stop(run: Loop):
 
 
 def in_order(run: Loop):
-    """Push from the vertices of the current bucket. If there are none, open the next bucket.
+    """Let the active vertices of the current bucket push. If there are none, go on to the next bucket.
 
-    If priorities are sums, the width of the next bucket adapts: it doubles if pushes listed few vertices of the last
-    bucket, as then hardly any were active twice; else it halves. It is never less than `delta`.
+    If priorities are sums of edge values, the width of the next bucket adapts. It doubles if pushes appended few
+    vertices in the last bucket, because then hardly any vertex was active twice. Otherwise it halves, down to `delta`.
     """
     run.way = SPARSE
     if run.size > 0:
@@ -254,7 +265,10 @@ def in_order(run: Loop):
 
 
 def sparse_or_dense(run: Loop):
-    """Push from active vertices, or pull over all. Convert the active set to a list or a bitmap for that."""
+    """Let active vertices push, or let all vertices pull, whichever is cheaper.
+
+    Before that, convert the active vertices to the form that this needs: queues to push, and a bitmap to pull.
+    """
     run.way = run.control[WAY]
     if run.way == 0:
         run.way = DENSE if dense_is_cheaper(run.size, run.edges, run.remaining, run.self_n, plan.ratio) else SPARSE
@@ -266,7 +280,7 @@ def sparse_or_dense(run: Loop):
         dense(run)
     else:
         if run.form == BITS:
-            barrier(run.control, run.threads)  # all threads have read the counter that is set next
+            barrier(run.control, run.threads)  # all threads have read the counter that is set next, so it may be set
             run.mine[NEXT] = to_list(run.thread, run.threads, run.control, run.bits[run.parity], run.queues[run.parity])
             barrier(run.control, run.threads)
         run.form = LIST
@@ -274,7 +288,7 @@ def sparse_or_dense(run: Loop):
 
 
 def dense(run: Loop):
-    """Let every vertex that the mask admits gather."""
+    """Run an iteration in which every vertex that the program's mask admits gathers."""
     gather_all(run)
     barrier(run.control, run.threads)
     if plan.two_phases:
@@ -286,7 +300,10 @@ def dense(run: Loop):
 
 
 def sparse(run: Loop):
-    """Iterate over active vertices. They push into fields or arrays, or list the receivers, which then gather."""
+    """Run an iteration over the active vertices only.
+
+    They push values into fields or arrays. If the program can't push, they list their targets, and the targets gather.
+    """
     if plan.pushes:
         push(run)
         barrier(run.control, run.threads)
@@ -300,7 +317,7 @@ def sparse(run: Loop):
             apply_list(run)
             barrier(run.control, run.threads)
     else:
-        if plan.active_only:  # gathers read the bitmap
+        if plan.active_only:  # gathers read the bitmap of active vertices, so it is filled from the queues
             to_bits(run.thread, run.threads, run.control, run.queues[run.parity], run.mine[NEXT], run.bits[run.parity])
         expand(run)
         barrier(run.control, run.threads)

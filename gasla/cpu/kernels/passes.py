@@ -1,6 +1,6 @@
-"""Iteration over vertices, which threads share, and over the edges of a vertex.
+"""Loops over vertices, which threads divide among themselves, and over the edges of a vertex.
 
-Stages count in local variables, which `counted` adds to the thread's counters at the end of a stage.
+Each stage of an iteration counts in local variables. At its end, `counted` adds these to the counters of the thread.
 """
 
 import numpy as np
@@ -33,12 +33,12 @@ from gasla.cpu.runtime.intrinsics import (
 )
 from gasla.cpu.runtime.threads import is_stopped
 
-FEW = 4  # number of targets of a vertex that are prefetched
+FEW = 4  # number of neighbors of a vertex whose fields are prefetched
 
 
 @where_used
 def variables(run: Pass):
-    """Set the variables of a stage. The compiler drops variables that the stage does not use."""
+    """Set the variables of a stage at its beginning. The compiler drops the variables that the stage does not use."""
     run.my_table_keys, run.my_table_totals, run.my_table_places = (
         run.table_keys[run.thread],
         run.table_totals[run.thread],
@@ -71,7 +71,7 @@ def variables(run: Pass):
 
 
 def counted(run: Pass):
-    """Add the counts of a stage to the thread's counters, and store its partial aggregates."""
+    """Add what a stage has counted to the counters of the thread, and store the thread's partial aggregates."""
     if is_used("listed"):
         run.counters[own_at(run.thread) + NEXT] += np.int64(run.listed)
     if is_used("received"):
@@ -91,15 +91,15 @@ def counted(run: Pass):
 
 
 def list_receiver(run: Pass, v):
-    """Append a vertex to the thread's receivers."""
+    """Append a vertex to the thread's list of receivers, the vertices that gather or apply in this iteration."""
     run.my_receivers[run.received] = v
     run.received += ONE
 
 
 def list_active(run: Pass, v):
-    """Append a vertex to the thread's queue of the next iteration, and count its out-edges.
+    """Append a vertex to the thread's queue of vertices that are active in the next iteration, and count its out-edges.
 
-    If all degrees are similar, edges are not counted: the mean degree serves.
+    If all degrees are similar, out-edges are not counted, as they can be estimated from the mean degree.
     """
     run.next_queue[run.listed] = v
     run.listed += ONE
@@ -107,14 +107,15 @@ def list_active(run: Pass, v):
         run.edges += np.int64(run.sp[v + ONE] - run.sp[v])
 
 
-# --- vertices ---------------------------------------------------------------------------------------------------------
+# --- loops over vertices: of queues, of bitmaps, or all ---------------------------------------------------------------
 
 
 def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=False):
-    """Yield the vertices of all threads' queues in chunks, beginning with the thread's own queue.
+    """Yield the vertices in the queues of all threads, in chunks, beginning with the thread's own queue.
 
-    The length of a queue is the thread's counter `what`. The neighbor lists of a `side` are prefetched: offsets, then
-    first entries, then the fields that a push reads of the first entries.
+    The length of a queue is the counter `what` of its thread. If a `side` ("g" for gathering or "s" for sending) is
+    given, the adjacency lists of later vertices are prefetched: first their offsets, then their first entries, and then
+    the fields that a push reads at these entries.
     """
     for shift in range(run.threads):
         other = (run.thread + shift) % run.threads
@@ -133,12 +134,12 @@ def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=Fals
 
 
 def fetch_offset(run: Pass, side, v):
-    """Prefetch the offset of a vertex's list."""
+    """Prefetch the offset of a vertex's adjacency list."""
     prefetch(run.local[side + "p"], np.uint64(v))
 
 
 def fetch_list(run: Pass, side, v):
-    """Prefetch the first entries of a vertex's list."""
+    """Prefetch the first entries of a vertex's adjacency list, with their edge values."""
     place = np.uint64(run.local[side + "p"][np.uint64(v)])
     prefetch(run.local[side + "i"], place)
     for name in plan.edge_values:
@@ -146,7 +147,9 @@ def fetch_list(run: Pass, side, v):
 
 
 def fetch_targets(run: Pass, side, nearest):
-    """Prefetch the fields of a vertex's first neighbors that a push reads: hardware cannot predict the addresses."""
+    """Prefetch the fields of a vertex's first neighbors that a push reads, as the hardware can't predict their
+    addresses.
+    """
     ahead = np.uint64(run.local[side + "p"][np.uint64(nearest)])
     if ahead + np.uint64(FEW) <= np.uint64(len(run.local[side + "i"])):
         for k in range(FEW):
@@ -154,7 +157,7 @@ def fetch_targets(run: Pass, side, nearest):
 
 
 def fetch_target(run: Pass, v):
-    """Prefetch the fields of a target that a push reads."""
+    """Prefetch the field of a target vertex that a push reads."""
     if plan.fetches_vector:
         prefetch(run.v[plan.fetched][v], 0)
     else:
@@ -162,22 +165,22 @@ def fetch_target(run: Pass, v):
 
 
 def active_vertices(run: Pass, fetches_targets=False):
-    """Yield the active vertices, as the last iteration listed them."""
+    """Yield the vertices that are active in this iteration, from the queues of all threads."""
     queue = run.queues[run.parity]
     yield from queued(run, queue, run.last_counters, NEXT, 0, "s", fetches_targets)
 
 
 def newly_active(run: Pass, ticket):
-    """Yield the vertices that are active next."""
+    """Yield the vertices that are active in the next iteration, from the queues of all threads."""
     next_queues = run.queues[1 - run.parity]
     yield from queued(run, next_queues, run.counters, NEXT, ticket)
 
 
 def all_receivers(run: Pass, ticket, side=""):
-    """Yield the receivers of this iteration.
+    """Yield the receivers of this iteration, that is, the vertices that gather or apply.
 
-    With a schedule they are one array. If lists are short, each thread takes a fixed part of it, which is similar from
-    level to level, and so stays in its cache.
+    With a schedule, the receivers of all threads are in one array. If adjacency lists are short, each thread takes a
+    fixed part of the array. These vertices are similar from level to level, and so stay in the thread's cache.
     """
     if not plan.scheduled:
         yield from queued(run, run.receivers, run.counters, RECEIVED, ticket, side)
@@ -200,7 +203,10 @@ def all_receivers(run: Pass, ticket, side=""):
 
 
 def words(run: Pass):
-    """Yield the words of a bitmap of all vertices, in chunks. Each word is given by its first vertex."""
+    """Yield, for each word (64 bits) of a bitmap of all vertices, the first vertex of the word.
+
+    Threads share the words in chunks.
+    """
     size = np.uint64(run.self_n)
     while True:
         start = np.uint64(fetch_add_relaxed(run.counters, DENSE_TICKET, DENSE_CHUNK))
@@ -210,13 +216,13 @@ def words(run: Pass):
 
 
 def all_vertices(run: Pass):
-    """Yield all vertices, in chunks."""
+    """Yield all vertices of the graph. Threads share the vertices in chunks."""
     for base in words(run):
         yield from range(base, min(base + np.uint64(64), np.uint64(run.self_n)))
 
 
 def bits_of(word):
-    """Yield the positions of the set bits."""
+    """Yield the positions of the bits that are set in a word, in ascending order."""
     rest = word
     while rest != ZERO:
         lane = count_trailing_zeros(rest)
@@ -224,10 +230,10 @@ def bits_of(word):
         yield lane
 
 
-# --- edges ------------------------------------------------------------------------------------------------------------
+# --- the loop over the edges of a vertex ------------------------------------------------------------------------------
 
 
 def edges_of(run: Pass, side, center):
-    """Yield the positions of a vertex's edges in the lists of a side."""
+    """Yield the positions of a vertex's edges in the adjacency lists of a side ("g" to gather, "s" to send)."""
     run.first, run.last = np.uint64(run.local[side + "p"][center]), np.uint64(run.local[side + "p"][center + ONE])
     yield from range(run.first, run.last)

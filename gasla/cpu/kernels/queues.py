@@ -1,4 +1,4 @@
-"""Functions that all generated loops use: counters, queues with work stealing, bitmaps, buckets."""
+"""Functions that the loops of all programs use: counters, queues with work stealing, bitmaps, and buckets."""
 
 import numpy as np
 
@@ -48,30 +48,37 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.cpu.runtime.workers import POOL_SIZE
 
-# The counters of one iteration: the ticket of passes over all vertices, then each thread's own: the tickets of its
-# queues (a cache line each), and counts. Iterations use three rows in turn: one is in use, one has the results of the
-# last iteration, and one is being zeroed; so no barrier is needed to reset them.
+# The layout of the counters of one iteration. First comes the counter from which threads take chunks of all vertices.
+# Then each thread has such counters for its queues, a cache line each, and the numbers that it has counted. There are
+# three rows of counters, which iterations use in turn: one is in use, one has the results of the last iteration, and
+# one is being cleared. So no barrier is needed to clear them.
 DENSE_TICKET, STOPPED, APART, FIRST, STRIDE = 0, 1, 2, 8, 64
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 56, 57, 58, 59, 60
 
-LIST, BITS = 0, 1  # forms of the active set: lists of the threads, or a bitmap
-SPARSE, DENSE = 1, 2  # an iteration over active vertices, or over all; 0 lets the engine choose
+LIST, BITS = 0, 1  # whether queues of the threads hold the active vertices, or a bitmap does
+SPARSE, DENSE = 1, 2  # an iteration over active vertices, or one over all vertices; 0 lets the engine choose
 
-CHUNK = 64  # entries of a queue that a thread takes at once
-DENSE_CHUNK = 1024  # vertices that a thread takes at once in a pass over all; a multiple of a bitmap's word
-# Prefetch distances in a queue: for fields of the vertices' neighbors, for neighbor lists, and for their offsets.
+CHUNK = 64  # number of vertices that a thread takes from a queue at a time
+# Number of vertices that a thread takes at a time in a loop over all vertices: a multiple of 64, so that no two threads
+# write to one word of a bitmap.
+DENSE_CHUNK = 1024
+# How many vertices of a queue ahead data is prefetched: fields of a vertex's neighbors, its adjacency list, and the
+# offset of that list.
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
 @compiled
 def has(bits, vertex):
-    """Return whether the bit of `vertex` is set."""
+    """Return whether a bitmap has the bit of a vertex set."""
     return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
 
 
 @compiled
 def claim(bits, vertex, shared):
-    """Set the bit of `vertex`. Return True for exactly one caller, which found it clear."""
+    """Set the bit of a vertex in a bitmap. Return whether this call set it, which is so for exactly one thread.
+
+    `shared` says that other threads may set bits at the same time.
+    """
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     if load_unordered(bits, word) & bit:
         return False
@@ -83,7 +90,10 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Return whether a vertex of a bucket is active now. Otherwise it waits, unless the bucket is negative."""
+    """Return whether a vertex of a given bucket is active now, because its bucket is processed.
+
+    A vertex of a later bucket is marked as waiting. A vertex with a negative bucket is neither active nor waiting.
+    """
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
@@ -95,7 +105,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """Return the smallest of the buckets that threads have found, or -1 if there is none."""
+    """Return the smallest bucket number that any thread has found, or -1 if no thread has found one."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -106,7 +116,7 @@ def least_of(lowest, threads):
 
 @compiled
 def add_news(news, vertex, bits, shared):
-    """Mark parts of a vertex as changed."""
+    """Mark parts of a vertex's value as changed, so that the vertex sends them later."""
     if shared:
         fetch_or_release(news, vertex, np.uint8(bits))
     else:
@@ -115,7 +125,7 @@ def add_news(news, vertex, bits, shared):
 
 @compiled
 def take_news(news, vertex, shared):
-    """Return the bits of the changed parts of a vertex, and clear them."""
+    """Return the bits of the parts of a vertex's value that have changed, and clear these bits."""
     bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
@@ -127,19 +137,19 @@ def take_news(news, vertex, shared):
 
 @compiled
 def chunks_of(n):
-    """Return the number of chunks of a pass over all vertices, at least 1."""
+    """Return the number of chunks into which all n vertices are divided, which is at least 1."""
     return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
 @compiled
 def own_at(thread):
-    """Return the index of a thread's first counter in a row."""
+    """Return the index of a thread's first counter in a row of counters."""
     return FIRST + thread * STRIDE
 
 
 @stage
 def renew(thread, threads, counters):
-    """Zero a thread's own counters for the next iteration."""
+    """Clear a thread's counters for the next iteration."""
     if thread == 0:
         counters[DENSE_TICKET] = 0
     counters[own_at(thread) : own_at(thread) + STRIDE] = 0
@@ -147,7 +157,9 @@ def renew(thread, threads, counters):
 
 @stage
 def begin(control, counts):
-    """Reset the state of an earlier run, and set the number of vertices in each thread's queue."""
+    """Reset the state of the loop at the start of a run, and set how many active vertices the queue of each thread
+    has.
+    """
     control[PROGRESS] = control[ITERATION] = control[FORM] = control[DONE] = 0
     control[TOTAL] = control[PUT_OFF] = control[WORK] = control[MISSED] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
@@ -160,9 +172,10 @@ def begin(control, counts):
 
 @stage
 def fill_field(low, high, field, values, places):
-    """Fill a thread's part of a field: from values of all vertices, or from one value and those of some vertices.
+    """Fill a field of numbers for the vertices from `low` to `high`, which are the thread's part.
 
-    Without values the field stays as it is. The function is compiled once for each type, not for each program.
+    `values` has a value for each vertex, or one value for all vertices followed by those of the vertices in `places`.
+    If it is empty, the field stays as it is. This function is compiled once for each type, not for each program.
     """
     if len(values) > len(places) + 1:
         for v in range(low, high):
@@ -177,7 +190,7 @@ def fill_field(low, high, field, values, places):
 
 @stage
 def fill_vectors(low, high, field, values, places):
-    """Fill a field of vectors, as `fill_field` does one of numbers."""
+    """Fill a field of vectors for the vertices from `low` to `high`, as `fill_field` fills a field of numbers."""
     if len(values) > len(places) + 1:
         for v in range(low, high):
             for lane in range(field.shape[1]):
@@ -193,12 +206,12 @@ def fill_vectors(low, high, field, values, places):
 
 @stage
 def choose_threads(amount, in_row, counters, control, threads):
-    """Choose the number of threads for the next iteration, of `amount` vertices and edges.
+    """Return the number of threads for the next iteration, which has `amount` vertices and edges.
 
-    One thread continues alone if several would wait for each other longer than they work: after many small iterations
-    in a row, or if a thread recently had to wait for a core. It stays alone while the others sleep and it has not yet
-    done enough work to be worth waking them. Then it wakes them, and works until they are awake, unless the iteration
-    takes longer than waking them.
+    One thread continues alone if several threads would wait for each other longer than they work. This is so after many
+    small iterations in a row (`in_row`), and if a thread recently had to wait for a core. A thread that works alone
+    goes on alone until it has done enough work for the others to be worth waking. Then it wakes them, and goes on
+    working until they are awake, unless the iteration takes longer than waking them.
     """
     team = control[TEAM]
     if threads == team:
@@ -219,13 +232,16 @@ def choose_threads(amount, in_row, counters, control, threads):
 
 @compiled
 def thin_work(control):
-    """Return the number of vertices and edges below which an iteration is thin: as given, or else as measured."""
+    """Return the number of vertices and edges below which an iteration counts as small.
+
+    It is given in the control array. If the number there is negative, it is measured.
+    """
     return control[THIN] if control[THIN] >= 0 else thin(words_at(control[POOL], POOL_SIZE))
 
 
 @stage
 def collect(counts, iteration, form, lists):
-    """Move the entries of all threads' lists into the first, for one thread alone."""
+    """Move the vertices in the queues of all threads into the first queue, because one thread goes on alone."""
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
     size = last[own_at(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
@@ -237,7 +253,10 @@ def collect(counts, iteration, form, lists):
 
 @stage
 def collect_far(counts, iteration, lows, far, far_bits):
-    """Move the deferred vertices of all threads into the first pile, each once, for one thread alone."""
+    """Move the deferred vertices of all threads into the first thread's list, because it goes on alone.
+
+    A vertex that several threads have deferred is moved once.
+    """
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[own_at(0) + LEFT]
     for t in range(1, far.shape[0]):
@@ -254,7 +273,7 @@ def collect_far(counts, iteration, lows, far, far_bits):
 
 @stage
 def edges_from(queue, counters, threads, indptr):
-    """Return the number of out-edges of the vertices in all threads' queues."""
+    """Return the number of out-edges of the vertices in the queues of all threads."""
     edges = np.int64(0)
     for t in range(threads):
         for i in range(counters[own_at(t) + NEXT]):
@@ -265,7 +284,7 @@ def edges_from(queue, counters, threads, indptr):
 
 @compiled
 def total(counters, threads, what):
-    """Return the sum of a counter over all threads."""
+    """Return the sum of a counter, given by its offset `what`, over all threads."""
     result = np.int64(0)
     for thread in range(threads):
         result += counters[own_at(thread) + what]
@@ -274,21 +293,22 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """Return the smallest of the threads' own lower bounds."""
+    """Return the smallest of the priorities that threads have deferred, from an array with a row for each thread."""
     low = lows[0]
     for thread in range(1, threads):
         low = min(low, lows[8 * thread])
     return low
 
 
-PARTS = 16.0  # buckets that the range of deferred priorities is divided into
-LATEST = np.finfo(np.float64).max  # stands for NaN, so that all priorities are finite
-LATE = np.nextafter(LATEST, 0.0)  # stands for inf; a constant, since the compiler would call the function each time
+PARTS = 16.0  # number of buckets into which the range of deferred priorities is divided
+LATEST = np.finfo(np.float64).max  # the priority that stands for NaN, so that all priorities are finite
+# The priority that stands for inf. It is a constant, as the compiler would call `nextafter` each time.
+LATE = np.nextafter(LATEST, 0.0)
 
 
 @compiled
 def ranked(priority):
-    """Return a priority as a finite number that orders like it. NaN comes last."""
+    """Return a priority as a finite number, in the same order. NaN becomes the largest number."""
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), LATE)
@@ -296,21 +316,21 @@ def ranked(priority):
 
 @compiled
 def nearer(priority, other):
-    """Return the lesser of two priorities."""
+    """Return the smaller of two priorities. If `other` is NaN, return `priority`."""
     return other if other < priority else priority
 
 
 @compiled
 def higher(high, priority):
-    """Return the larger of two priorities that were finite."""
+    """Return the larger of two priorities. One that stands for inf or NaN is ignored."""
     return priority if high < priority < LATE else high
 
 
 @compiled
 def share_of_range(low, lows, threads):
-    """Return the width of buckets if the program implies none.
+    """Return the width of buckets if it does not follow from edge values.
 
-    It is a part of the range of deferred priorities from `low` on.
+    It is a fixed fraction of the range of deferred priorities, which begins at `low`.
     """
     high = -np.inf
     for thread in range(threads):
@@ -320,9 +340,9 @@ def share_of_range(low, lows, threads):
 
 @compiled
 def beyond(low, delta):
-    """Return the end of the bucket of width `delta` that contains `low`.
+    """Return the upper end of the bucket of width `delta` that contains the priority `low`.
 
-    If rounding loses the width, it is just above `low`.
+    If the width is lost in rounding, the end is the next number above `low`.
     """
     end = (np.floor(low / delta) + 1.0) * delta
     if not end > low:
@@ -332,7 +352,10 @@ def beyond(low, delta):
 
 @compiled
 def take(counters, thread, ticket, size):
-    """Reserve a chunk of a thread's queue of `size` entries: its first index, or `size` or more if none is left."""
+    """Reserve a chunk of a thread's queue, which has `size` entries, for the calling thread. Return its first index.
+
+    If no entries are left, return `size` or more.
+    """
     at = own_at(thread) + 8 * ticket
     if load_relaxed(counters, at) >= size:
         return np.uint64(size)
@@ -341,16 +364,16 @@ def take(counters, thread, ticket, size):
 
 @compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
-    """Return whether a pass over all vertices is cheaper than pushing from the active ones.
+    """Return whether a pull at all vertices is cheaper than a push from the active vertices.
 
-    `ratio` is the number of edges that a pull checks in the time of one edge of a push.
+    `ratio` is the number of edges that a pull checks in the time in which a push sends along one edge.
     """
     return edges * ratio > remaining + (n * ratio >> 4)
 
 
 @stage
 def to_bits(thread, threads, control, queue, size, bits):
-    """Convert all threads' queues into a bitmap. Ends with a barrier."""
+    """Convert the queues of all threads into a bitmap. At the end, all threads wait for each other."""
     clear(thread, threads, bits)
     barrier(control, threads)
     for i in range(size):
@@ -361,7 +384,12 @@ def to_bits(thread, threads, control, queue, size, bits):
 
 @stage
 def to_list(thread, threads, control, bits, queue):
-    """Convert a bitmap into queues: each thread lists its part, and returns the count. The caller adds a barrier."""
+    """Convert a bitmap into queues.
+
+    Each thread appends the vertices of its part to its queue, and returns their number.
+
+    The caller must wait for all threads before it reads the queues.
+    """
     words, listed = len(bits), np.uint64(0)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         word = bits[w]
@@ -374,7 +402,10 @@ def to_list(thread, threads, control, bits, queue):
 
 @compiled
 def clear(thread, threads, bits):
-    """Zero a bitmap. Other threads see this after the caller's next barrier."""
+    """Clear a bitmap, each thread a part of it.
+
+    The result is visible to all threads after the caller's next barrier.
+    """
     words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         bits[w] = np.uint64(0)
@@ -382,17 +413,18 @@ def clear(thread, threads, bits):
 
 @stage
 def clear_both(thread, threads, pair):
-    """Zero both rows of a pair of bitmaps. Other threads see this after the caller's next barrier."""
+    """Clear a pair of bitmaps, each thread a part of both. The result is visible after the caller's next barrier."""
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 
 
 @stage
 def sort_by_level(thread, threads, control, levels, starts, order):
-    """Sort the vertices by level, by counting, from level `starts[0, 0]` on. Ids stay in order within a level.
+    """Sort the vertices by level with a counting sort. Vertices of levels below `starts[0, 0]` are left out.
 
-    `starts[0]` becomes the offsets of the levels. `starts[1 + t, l]` is the number of vertices of the l-th level in
-    thread t's part, then the index of the next of them. The result is visible after the caller's next barrier.
+    Within a level, vertices stay in ascending order. `starts[0]` becomes the offsets of the levels in `order`.
+    `starts[1 + t, l]` is first the number of vertices of the l-th level in thread t's part, and then the index at which
+    the next of these vertices is stored. The result is visible to all threads after the caller's next barrier.
     """
     n, depth, first, places = len(levels), starts.shape[1] - 1, starts[0, 0], starts[1 + thread]
     begin, end = n * thread // threads, n * (thread + 1) // threads
@@ -419,14 +451,20 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 @stage
 def note(log, line, active, edges, way):
-    """Record an iteration in the log, if there is one."""
+    """Record an iteration in the log: active vertices, edges read, and direction.
+
+    Iterations beyond the log are not recorded.
+    """
     if line < len(log):
         log[line, 0], log[line, 1], log[line, 2] = active, edges, way
 
 
 @stage
 def open_iteration(thread, threads, control, counts, iteration):
-    """Publish the progress, and read once whether to stop, so that all threads leave at the same barrier."""
+    """Publish the number of the iteration, and read whether the run was interrupted.
+
+    Only the first thread reads this, so that all threads leave the loop in the same iteration.
+    """
     renew(thread, threads, counts[(iteration + 1) % 3])
     if thread == 0:
         counters = counts[iteration % 3]
@@ -438,7 +476,9 @@ def open_iteration(thread, threads, control, counts, iteration):
 
 @stage
 def results_of(counters, threads):
-    """Return the counts of an iteration: edges looked at, vertices listed, their out-edges, vertices deferred."""
+    """Return the sums of four counters over all threads: edges read, vertices appended, their out-edges, vertices
+    deferred.
+    """
     touched = listed = edges = left = np.int64(0)
     for thread in range(threads):
         at = own_at(thread)
@@ -451,7 +491,7 @@ def results_of(counters, threads):
 
 @stage
 def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
-    """Store the state of the loop, for the call that resumes it.
+    """Store the state of the loop in the control array, so that the next launch can resume the run.
 
     Parameters
     ----------

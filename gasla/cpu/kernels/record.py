@@ -1,7 +1,8 @@
 """Records declare the names of all arguments and shared variables of the kernels of vertex programs.
 
-`run.size` is the variable `size` of the function that is compiled, and `run.v[field]` is the variable `v_level` for a
-field `level` (`gasla.compiler.template`). Each stage is a function of its own, which takes the arguments that it uses.
+In a kernel template, `run.size` is the variable `size` of the function that is compiled, and `run.v[field]` is the
+variable `v_level` for a field `level` (see `gasla.compiler.template`). Each stage of an iteration is a compiled
+function of its own, which takes those variables as arguments that it uses.
 """
 
 from __future__ import annotations
@@ -18,80 +19,82 @@ if TYPE_CHECKING:
 plan: CpuPlan = known()
 
 Array = np.ndarray[Any, Any]
-Number = Any  # a NumPy number, or a bool
+Number = Any  # a NumPy number or a bool
 
 
 class Run(Record):
-    """The arguments of a kernel, which every function sees, and the functions of the program."""
+    """The arguments of a kernel, which each of its functions can use, and the functions of the user's program."""
 
     thread: Number
     threads: Number
     self_n: Number  # number of vertices
     self_iteration: Number
-    self_bucket: Number  # the open bucket
-    self_: Each  # parameters, and the aggregates of the last iteration
-    skewed: Number  # whether degrees differ so much that out-edges of active vertices are counted, not estimated
-    narrow: Number  # whether no adjacency list is long
+    self_bucket: Number  # number of the bucket whose vertices are processed now
+    self_: Each  # the program's parameters, and its aggregates in the last iteration
+    # Whether degrees differ so much that the out-edges of active vertices are counted. Otherwise their number is
+    # estimated from the mean degree.
+    skewed: Number
+    narrow: Number  # whether all adjacency lists are short
 
-    # --- the state of the run, and the active vertices ---
+    # --- the state of the run, and its active vertices ---
     control: Array
     counts: Array
     log: Array
     queues: Array
-    bits: Array  # bitmaps of active vertices
+    bits: Array  # two bitmaps of active vertices: of this iteration and of the next
     activated: Array
     admitted: Array
-    claimed: Array  # bitmaps of vertices that a queue already has, of this iteration and of the last
+    claimed: Array  # two bitmaps of vertices that are in a queue already: of this iteration and of the last
     receivers: Array
     receiver_count: Number
-    starts: Array  # where each level of a schedule starts
+    starts: Array  # for each level of a schedule, the index of its first vertex in `receivers`
     levels: Array
-    waiting: Array  # bitmap of vertices that wait for their buckets
-    lowest: Array  # the lowest bucket that each thread has seen
+    waiting: Array  # bitmap of vertices that wait until their bucket is processed
+    lowest: Array  # for each thread, the smallest number of a bucket that it has seen
 
-    # --- priorities ---
-    far: Array  # deferred vertices of each thread
+    # --- priorities: vertices are processed in buckets, and deferred until their bucket's turn ---
+    far: Array  # for each thread, the vertices that it has deferred
     far_bits: Array
-    lows: Array  # the lowest and highest deferred priority of each thread
-    bounds: Array  # threshold, last_threshold, width and spare between two calls of the loop
+    lows: Array  # for each thread, the smallest and the largest priority of its deferred vertices
+    bounds: Array  # between two launches of the loop, the values of threshold, last_threshold, width and spare
     delta: Number  # the smallest width of a bucket
-    threshold: Number  # the end of the open bucket
-    last_threshold: Number  # the end of the bucket before it
-    width: Number  # width of the open bucket, if priorities are sums
-    spare: Number  # above 0 if few vertices of the open bucket were active twice
-    news: Array  # for each vertex, the bits of its parts that changed and were not sent yet
+    threshold: Number  # upper end of the current bucket, as a priority
+    last_threshold: Number  # upper end of the bucket before the current one
+    width: Number  # width of the current bucket, if priorities are sums of edge values
+    spare: Number  # positive if few vertices of the current bucket were active twice
+    news: Array  # for each vertex, a bit for each part of its value that has changed and was not sent yet
 
-    # --- fields, gathered values and aggregates ---
-    v: Each  # fields of vertices
-    from_: Each  # initial values of fields
-    at: Each  # the vertices that have these initial values
-    old: Each  # the copy that is read, of a field with two copies
-    new: Each  # the copy that is written
-    was: Each  # values of fields before the iteration, for other vertices to read
-    e: Each  # fields of edges
-    value: Each  # edge values in the order of the input, to read values of reverse edges
-    set: Each  # attributes of `self` that the loop sets
-    acc: Array  # gathered values
+    # --- fields of vertices and edges, gathered values, and aggregates ---
+    v: Each  # arrays of vertex fields
+    from_: Each  # initial values of vertex fields
+    at: Each  # ids of the vertices that have initial values of their own
+    old: Each  # of vertex fields with two copies, the copy that this iteration reads
+    new: Each  # of vertex fields with two copies, the copy that this iteration writes
+    was: Each  # copies of fields from before the iteration, for other vertices to read
+    e: Each  # arrays of edge fields
+    value: Each  # edge values in the order of the user's edges, where those of reverse edges are found
+    set: Each  # parameters, and the number of the bucket, that the loop changes
+    acc: Array  # gathered values of vertices
     table_keys: Array
     table_totals: Array
     table_places: Array
-    to: Each  # aggregates at vertices
-    part: Each  # partial results of aggregates
-    term: Each  # terms of sums that are added in order
-    summed: Array  # bitmap of the vertices that have terms
+    to: Each  # aggregates that are reduced at single vertices
+    part: Each  # partial results of aggregates, one for each thread or chunk of vertices
+    term: Each  # for each vertex, its term of a sum that is added up in a fixed order
+    summed: Array  # bitmap of the vertices that have such terms
 
-    # --- neighbor lists, `g` to gather and `s` to send: offsets (p), ids (i), edge numbers (e), values (v) ---
+    # --- adjacency lists to gather (g) and to send (s): offsets (p), vertex ids (i), edge numbers (e), values (v) ---
     gp: Array
     gi: Array
     gv: Each
     sp: Array
     si: Array
     se: Array
-    leaving: Array  # for each entry of lists of both directions, whether it is an out-edge
+    leaving: Array  # for each entry of adjacency lists that have edges of both directions, whether it is an out-edge
     in_p: Array
     out_p: Array
 
-    # --- functions printed from the program's expressions ---
+    # --- compiled functions that are printed from the program's expressions ---
     combine: Each
     is_final: Any
     better: Any
@@ -101,45 +104,45 @@ class Run(Record):
 
 
 class Loop(Run):
-    """The variables of the loop."""
+    """The variables of the loop over iterations, besides the arguments of the kernel."""
 
-    counters: Array  # counters of this iteration
-    mine: Array  # the thread's own counters of the last iteration
-    parity: Number  # parity of the iteration, which tells which of two copies is read
-    began: Number  # the iteration at which this call of the loop began
+    counters: Array  # counters of all threads in this iteration
+    mine: Array  # this thread's counters in the last iteration
+    parity: Number  # 0 or 1, the parity of the iteration, which selects the copy of a field that is read
+    began: Number  # number of the iteration with which this launch of the loop began
     team: Number  # number of threads that may take part
     next_threads: Number  # number of threads of the next iteration
-    in_row: Number  # number of thin iterations in a row
-    few: Number  # work below which an iteration is thin (`choose_threads`)
-    amount: Number  # estimated work of the next iteration
+    in_row: Number  # number of small iterations in a row until now
+    few: Number  # an iteration with less work than this is small (see `choose_threads`)
+    amount: Number  # estimated work of the next iteration, in vertices and edges
     entries: Number  # number of entries of the adjacency lists
-    limit: Number  # the iteration before which this call returns
-    enough: Number  # work after which this call returns
-    work: Number  # work done so far, in vertices and edges
-    traversed: Number  # edges traversed in this call
+    limit: Number  # number of the iteration before which this launch ends
+    enough: Number  # work, in vertices and edges, after which this launch ends
+    work: Number  # vertices and edges that the run has processed so far
+    traversed: Number  # edges read in this launch
     mean_degree: Number
     size: Number  # number of active vertices
-    edges: Number  # number of out-edges of the active set
+    edges: Number  # number of out-edges of the active vertices
     left: Number  # number of deferred vertices
-    remaining: Number  # entries of vertices that the mask may admit
-    form: Number  # LIST or BITS
-    way: Number  # SPARSE or DENSE
-    goes_on: Number  # whether there is another iteration in this call
-    done: Number  # what `stop` has returned
-    stopped: Number  # whether the run is interrupted
-    order: Array  # all receivers of a schedule
+    remaining: Number  # number of edges of the vertices that the mask may still admit
+    form: Number  # LIST or BITS: whether queues or a bitmap hold the active vertices
+    way: Number  # SPARSE or DENSE: whether active vertices push, or all vertices pull
+    goes_on: Number  # whether another iteration follows in this launch
+    done: Number  # what the program's `stop` has returned
+    stopped: Number  # whether the run was interrupted
+    order: Array  # all receivers of a schedule, sorted by level
     depth: Number
     level: Number
     backward: Number
 
 
 class Pass(Run):
-    """The arguments of a kernel, and each thread's variables that the functions of one stage of an iteration share."""
+    """The arguments of a kernel, and the variables of one thread in one stage of an iteration."""
 
-    # --- views of arguments ---
-    counters: Array  # counters of this iteration
+    # --- rows of array arguments that belong to this iteration or this thread ---
+    counters: Array  # counters of all threads in this iteration
     last_counters: Array
-    mine: Array  # the thread's own counters of the last iteration
+    mine: Array  # this thread's counters in the last iteration
     parity: Number
     next_queue: Array
     my_receivers: Array
@@ -152,29 +155,29 @@ class Pass(Run):
     next_active: Array
     claims: Array
     last_claims: Array
-    other: Each  # the arrays from which functions read fields of any vertex
+    other: Each  # arrays of fields that functions read at any vertex
 
-    # --- counts of a stage ---
-    listed: Number  # vertices that this thread has appended to its queue
-    received: Number  # vertices that this thread has appended to its receivers
-    edges: Number  # out-edges of the vertices appended to the queue
-    touched: Number  # edges traversed
-    deferred: Number  # vertices that this thread has deferred
-    low: Number  # the lowest priority of these vertices
-    high: Number  # the highest priority of these vertices
-    sum_: Each  # this thread's part of each aggregate
-    ordered: Each  # aggregates of one chunk of vertices
+    # --- what this thread has counted in the stage ---
+    listed: Number  # number of vertices that this thread has appended to its queue
+    received: Number  # number of vertices that this thread has appended to its receivers
+    edges: Number  # number of out-edges of the vertices that were appended to the queue
+    touched: Number  # number of edges read
+    deferred: Number  # number of vertices that this thread has deferred
+    low: Number  # the smallest priority of the deferred vertices
+    high: Number  # the largest priority of the deferred vertices
+    sum_: Each  # this thread's partial result of each aggregate
+    ordered: Each  # partial results of aggregates for one chunk of vertices
 
-    # --- the current vertex ---
-    first: Number  # the first entry of its adjacency list
-    last: Number  # the end of its adjacency list
+    # --- the vertex that is being processed ---
+    first: Number  # index of the first entry of the vertex's adjacency list
+    last: Number  # index after the last entry of the vertex's adjacency list
     gathered: Any
-    found: Number  # whether the vertex receives
-    activates: Number  # whether the vertex is active next
-    word: Number  # word of the bitmap of active vertices
-    used: Number  # entries of a table of keys
+    found: Number  # whether the vertex receives in this iteration
+    activates: Number  # whether the vertex is active in the next iteration
+    word: Number  # the vertex's word (64 bits) of the bitmap of active vertices
+    used: Number  # number of used entries of the table of keys
     capacity: Number
-    fresh: Number  # the bits of the vertex's parts that changed
-    improved: Number  # the bits of the parts of a target that a push improved
+    fresh: Number  # a bit for each part of the vertex's value that has changed
+    improved: Number  # a bit for each part of a target's value that a push has improved
     nearest: Number
     priority: Number

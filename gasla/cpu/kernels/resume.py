@@ -1,4 +1,5 @@
-"""Refills the active set when it is empty: a bucket opens, or the program's wake is evaluated for every vertex.
+"""Finds new active vertices when there are none: those of the next bucket, or those for which the program's `wake`
+holds.
 
 This happens after an iteration, when `self_iteration` is already the number of the next one.
 """
@@ -14,7 +15,7 @@ from gasla.cpu.runtime.threads import barrier
 
 
 def resume_at_start(run: Loop):
-    """Let all vertices wait at the start of a run, until the lowest bucket opens."""
+    """At the start of a run, let all active vertices wait for their buckets, and begin with the lowest bucket."""
     if plan.resumes and run.self_iteration == 0:
         if plan.has_buckets:
             wait_all(run)
@@ -25,19 +26,24 @@ def resume_at_start(run: Loop):
 
 
 def resume(run: Loop):
-    """Fill the active set if it is empty, and the run has not been stopped."""
+    """Find new active vertices if there are none, and if the run has not been stopped."""
     if plan.resumes and run.size == 0 and (not plan.prioritised or run.left == 0) and not (run.done or run.stopped):
         fill_active(run)
 
 
 def fill_active(run: Loop):
-    """Open the next bucket. If all are empty, wake vertices, which may again wait for buckets."""
+    """Make the vertices of the next bucket active.
+
+    If all buckets are empty, call the program's `wake` for all vertices.
+
+    Vertices that wake up may have buckets themselves, for which they wait again.
+    """
     if plan.has_buckets:
         open_next(run)
     if "wake" in plan.functions and (not plan.has_buckets or run.size == 0):
         if plan.changes:
             run.local["self", plan.returned("idle")] = call(run, "idle")
-        barrier(run.control, run.threads)  # all threads have read the counters that wake writes
+        barrier(run.control, run.threads)  # all threads have read the counters that `wake` writes next
         wake(run)
         barrier(run.control, run.threads)
         run.remaining = run.entries
@@ -49,19 +55,21 @@ def fill_active(run: Loop):
 
 
 def open_next(run: Loop):
-    """Open the lowest bucket."""
+    """Make the vertices of the lowest bucket active, and count them."""
     run.self_bucket = open_bucket(run)
     count_active(run)
 
 
 def count_active(run: Loop):
-    """Count the active vertices and their out-edges."""
+    """Add up how many vertices are active, and how many out-edges they have, over all threads."""
     _, run.size, reached, _ = results_of(run.counts[(run.self_iteration + 2) % 3], run.threads)
     run.edges = reached if run.skewed else run.size * run.mean_degree
 
 
 def own_words(run: Pass):
-    """Return the thread's part of a bitmap of all vertices, and its counters."""
+    """Set `first` and `last` to the thread's part of the words of a bitmap of all vertices, and `mine` to its
+    counters.
+    """
     run.parity = run.self_iteration & 1
     run.mine = run.counts[(run.self_iteration + 2) % 3][own_at(run.thread) :]
     words = (run.self_n + 63) >> 6
@@ -73,7 +81,7 @@ def own_words(run: Pass):
 
 @stage
 def wait_all(run: Pass):
-    """Move the initially active vertices to the waiting ones."""
+    """Mark all active vertices as waiting for their buckets, and empty the queues."""
     own_words(run)
     for i in range(run.mine[NEXT]):
         claim(run.waiting, np.uint64(run.queues[run.parity, run.thread, i]), run.threads > 1)
@@ -82,9 +90,10 @@ def wait_all(run: Pass):
 
 @stage
 def open_bucket(run: Pass):
-    """Open the lowest bucket that is not empty, and return it. If all are empty, return the open one.
+    """Move the waiting vertices of the lowest bucket to the queues, and return the number of that bucket.
 
-    One pass lists its vertices: the list is restarted whenever a lower bucket is found.
+    If no vertex waits, return the number of the current bucket. A single pass over the waiting vertices suffices:
+    whenever a lower bucket is seen, the queue starts anew.
     """
     own_words(run)
     queue, run.listed, run.low = run.queues[run.parity, run.thread], ZERO, np.int64(2**63 - 1)
@@ -116,17 +125,17 @@ def open_bucket(run: Pass):
 
 
 def count_edges(run: Pass, v):
-    """Count the out-edges of a vertex."""
+    """Add the number of out-edges of a vertex to the thread's counter, if the kernel counts edges."""
     if plan.sends and run.skewed:
         run.mine[EDGES] += np.int64(run.sp[v + ONE] - run.sp[v])
 
 
 @stage
 def wake(run: Pass):
-    """Evaluate wake for every vertex. Those that wake are listed, or marked in a bitmap."""
+    """Call the program's `wake` for every vertex. Append vertices that wake up to a queue, or mark them in a bitmap."""
     own_words(run)
     for name in sorted(plan.doubled):
-        run.old[name] = run.v[name][run.parity]  # the copy that the next iteration reads
+        run.old[name] = run.v[name][run.parity]  # the copy of the field that the next iteration reads
     run.listed, run.mine[EDGES] = ZERO, 0
     for w in range(run.first, run.last):
         run.word = ZERO

@@ -88,7 +88,7 @@ class CpuPlan(Plan):
     def carried(self) -> list[str]:
         """Names of the values that the loop changes from one iteration to the next, apart from aggregates.
 
-        They are the number of the current bucket of priorities, and the parameters that `idle` changes.
+        They are the number of the bucket whose vertices are processed now, and the parameters that `idle` changes.
         """
         return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
