@@ -1,6 +1,7 @@
-"""Aggregates: values of all vertices are reduced into one partial result per thread, or per chunk of vertices.
+"""Aggregates reduce values of all vertices to one value, through partial results for each thread or chunk of vertices.
 
-Per chunk, the order of a sum is the same for any number of threads, as deterministic programs need.
+With a partial result for each chunk, values are added in the same order for any number of threads. Deterministic
+programs need that.
 """
 
 import numpy as np
@@ -18,9 +19,10 @@ from gasla.program.statements import Deposit, Reduce, observed
 
 @stage
 def aggregate(run: Pass):
-    """Reduce the aggregates over the initial state."""
+    """Compute the aggregates of the initial state, before the first iteration."""
     variables(run)
-    run.self_iteration = max(run.self_iteration, 0)  # the program's functions never see -1
+    # The program's functions must never see the iteration -1, which stands for the initial state.
+    run.self_iteration = max(run.self_iteration, 0)
     if plan.sums_in_order:
         for chunk in range(run.thread, chunks_of(run.self_n), run.threads):
             start, stop = begin_chunk(run, chunk)
@@ -40,7 +42,7 @@ def aggregate(run: Pass):
 
 @stage
 def sum_up(run: Pass):
-    """Reduce the aggregates of an iteration from the terms that vertices stored."""
+    """Compute the aggregates of an iteration from the terms that its vertices have stored, in a fixed order."""
     variables(run)
     for chunk in range(run.thread, chunks_of(run.self_n), run.threads):
         start, stop = begin_chunk(run, chunk)
@@ -57,23 +59,26 @@ def sum_up(run: Pass):
 
 
 def begin_chunk(run: Pass, chunk):
-    """Begin a chunk, and return its first vertex and its end."""
+    """Set the partial results of a chunk of vertices to the identity. Return the chunk's first vertex and its end."""
     for name in plan.traced.aggregates:
         run.ordered[name] = plan.aggregate_identity(name)
     return np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), run.self_n))
 
 
 def end_chunk(run: Pass, chunk):
-    """Store the sums of a chunk."""
+    """Store the partial results of a chunk of vertices."""
     for name in plan.traced.aggregates:
         run.part[name][run.parity, chunk * 8] = run.ordered[name]
 
 
-# --- in the loop ------------------------------------------------------------------------------------------------------
+# --- functions that the loop calls in each iteration ------------------------------------------------------------------
 
 
 def begin_aggregates(run: Loop):
-    """Reset aggregates, also those of threads that take no part. (Sums per chunk need no reset.)"""
+    """Reset the partial results of aggregates for an iteration, also those of threads that take no part in it.
+
+    Partial results of chunks need no reset, as all of them are written in each iteration.
+    """
     if plan.traced.aggregates and not plan.sums_in_order:
         for t in range(run.thread, run.team, run.threads):
             for name in plan.traced.aggregates:
@@ -86,14 +91,14 @@ def begin_aggregates(run: Loop):
 
 
 def sum_up_in_order(run: Loop):
-    """Sum the terms that vertices stored, if the order matters."""
+    """Add up the terms that vertices have stored, if the program needs a fixed order of additions."""
     if plan.sums_in_order:
         sum_up(run)
         barrier(run.control, run.threads)
 
 
 def take_sums(run: Loop, parity):
-    """Combine the partial results in one of the two rows."""
+    """Combine the partial results in the row `parity` to the values of the aggregates."""
     for name in plan.traced.aggregates:
         run.self_[name] = combined(
             run, name, run.part[name][parity], chunks_of(run.self_n) if plan.sums_in_order else run.team

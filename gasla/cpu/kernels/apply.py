@@ -1,4 +1,7 @@
-"""Receivers apply gathered values; those for which activate holds are active next."""
+"""Receivers apply gathered values to their fields.
+
+A receiver for which `activate` holds is active in the next iteration.
+"""
 
 import numpy as np
 
@@ -12,7 +15,7 @@ from gasla.program.statements import applied, revised
 
 
 def is_admitted(run: Pass, v):
-    """Return whether the program's mask admits a vertex."""
+    """Return whether the program's mask lets a vertex receive."""
     if "mask" not in plan.functions:
         return True
     load(run, "vertex", v, "mask")
@@ -20,9 +23,10 @@ def is_admitted(run: Pass, v):
 
 
 def apply(run: Pass, v):
-    """Call apply for a vertex, whose reduced value is in `gathered`, and reduce aggregates.
+    """Call the program's `apply` for a vertex, store its new fields, and reduce the aggregates.
 
-    Functions read wide vectors in place, so these are stored after all functions have read the old values.
+    The value that the vertex has gathered is in `gathered`. Functions read wide vectors in memory, so their new values
+    are stored only after all functions have read the old values.
     """
     if plan.sees_rows:
         perform(run, plan.but_stores(applied(plan)), v)
@@ -36,14 +40,14 @@ def apply(run: Pass, v):
 
 
 def is_active(run: Pass):
-    """Return whether the vertex that was just applied is active next."""
+    """Return whether the vertex to which a value was just applied is active in the next iteration."""
     if "activate" not in plan.functions:
         return False
     return run.activates if plan.sees_rows else call(run, "activate")
 
 
 def has_turn(run: Pass, v):
-    """Return whether the bucket of an active vertex is open, otherwise the vertex waits."""
+    """Return whether the bucket of an active vertex is processed now. Otherwise the vertex is marked as waiting."""
     if not plan.has_buckets:
         return True
     load(run, "vertex", v, "bucket")
@@ -51,7 +55,7 @@ def has_turn(run: Pass, v):
 
 
 def apply_and_list(run: Pass, v):
-    """Apply to a vertex, and list it if it is active next."""
+    """Apply the gathered value to a vertex, and append the vertex to a queue if it is active in the next iteration."""
     apply(run, v)
     if not plan.scheduled:
         if is_active(run):
@@ -61,34 +65,34 @@ def apply_and_list(run: Pass, v):
         run.activated[v] = is_active(run)
 
 
-# --- gathered values that are applied after all vertices have gathered ---------------------------------------------
+# --- gathered values that are stored, and applied after all vertices have gathered ------------------------------------
 
 
 def put_aside(run: Pass, v):
-    """Store the gathered value of a vertex."""
+    """Store the gathered value of a vertex in arrays, from which a later stage applies it."""
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, run.gathered[i] if plan.is_tuple else run.gathered)
 
 
 def take_back(run: Pass, v):
-    """Load the gathered value of a vertex, which a gather or pushes stored."""
+    """Load the value of a vertex that an earlier stage has stored in arrays, into `gathered`."""
     values = tuple(item(run.local[name], kind, v) for name, kind in plan.components)
-    if plan.components:  # a program without a gather has none
+    if plan.components:  # a program without `gather` has no such arrays
         run.gathered = values if plan.is_tuple else values[0]
 
 
 def forget(run: Run, v):
-    """Reset the array that pushes reduce into to the identity."""
+    """Set the stored value of a vertex to the identity, so that pushes can reduce into it again."""
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, identity(run)[i] if plan.is_tuple else identity(run))
 
 
-# --- stages -----------------------------------------------------------------------------------------------------------
+# --- stages of an iteration, each over all receivers ------------------------------------------------------------------
 
 
 @stage
 def admit_list(run: Pass):
-    """Mark the vertices that the mask admits."""
+    """Mark each of the given vertices by whether the program's mask admits it."""
     variables(run)
     for v in all_receivers(run, 2):
         run.activated[v] = is_admitted(run, v)
@@ -97,7 +101,10 @@ def admit_list(run: Pass):
 
 @stage
 def apply_list(run: Pass):
-    """Let every receiver apply its gathered value, and list those that are active next."""
+    """Let every receiver apply the value that was stored for it.
+
+    Receivers that are active next are appended to queues.
+    """
     variables(run)
     for v in all_receivers(run, 2):
         take_back(run, v)
@@ -109,7 +116,7 @@ def apply_list(run: Pass):
 
 @stage
 def release(run: Pass):
-    """Clear the claims of the receivers."""
+    """Clear the bits of all receivers in the bitmap of claimed vertices, so that it can be used again."""
     variables(run)
     for v in all_receivers(run, 3):
         store_unordered(run.claims, v >> np.uint64(6), ZERO)
@@ -118,7 +125,7 @@ def release(run: Pass):
 
 @stage
 def revise(run: Pass):
-    """Change the receivers once more, after all have applied."""
+    """Call the program's functions that change receivers once more, after `apply` was called for all of them."""
     variables(run)
     for v in all_receivers(run, 4):
         for function in plan.revising:
@@ -128,7 +135,7 @@ def revise(run: Pass):
 
 @stage
 def catch_up(run: Pass):
-    """Update the copies that other vertices read. Each thread updates the receivers that it listed."""
+    """Update the copies of fields that other vertices read. Each thread updates those of its own receivers."""
     variables(run)
     if plan.scheduled:
         size, part, parts = np.uint64(run.receiver_count), np.uint64(run.thread), np.uint64(run.threads)

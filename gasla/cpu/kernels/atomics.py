@@ -1,4 +1,8 @@
-"""Reductions into arrays that other threads reduce into as well; `key` names the function that combines two values."""
+"""Reductions into arrays that other threads may reduce into at the same time.
+
+The parameter `key` is the name of the function that combines two values, and `shared` says whether there are several
+threads.
+"""
 
 from gasla.compiler.function import compiled
 from gasla.compiler.template import Constant
@@ -8,7 +12,7 @@ from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordere
 
 @compiled
 def improve(run: Run, key: Constant, field, v, value, shared):
-    """Set field[v] to combine(field[v], value). Return whether that changed it."""
+    """Set `field[v]` to `combine(field[v], value)`. Return whether this changed it."""
     while True:
         old = load_unordered(field, v)
         new = run.combine[key](old, value)
@@ -23,7 +27,7 @@ def improve(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def accumulate(run: Run, key: Constant, field, v, value, shared):
-    """Set field[v] to combine(field[v], value). Return the old value."""
+    """Set `field[v]` to `combine(field[v], value)`. Return its old value."""
     if not shared:
         old = field[v]
         field[v] = run.combine[key](old, value)
@@ -38,7 +42,7 @@ def accumulate(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def combined(run: Run, key: Constant, part, parts):
-    """Combine partial results in a fixed order."""
+    """Return the combination of an aggregate's partial results, in a fixed order."""
     total = part[0]
     for i in range(1, parts):
         total = run.combine[key](total, part[8 * i])
@@ -47,6 +51,6 @@ def combined(run: Run, key: Constant, part, parts):
 
 @compiled
 def copy_lanes(target, values, count):
-    """Copy the items of a wide vector."""
+    """Copy `count` items of a wide vector from one array to another."""
     for lane in range(count):
         target[lane] = values[lane]

@@ -1,4 +1,4 @@
-"""Random numbers in kernels: each is a hash of the seed, the walker, the step and the number of the draw.
+"""Random numbers for walks. Each is a hash of the seed and of the numbers of the walker, the step and the draw.
 
 `semirings.hash(seed, walker, step, draw)` is computed in steps: `mixed` mixes one more number into a hash.
 """
@@ -16,7 +16,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 @compiled
 def mixed(state, number):
-    """Mix a number into a hash, as `semirings.hash` does."""
+    """Return a hash of a hash and one more number, as `semirings.hash` computes it."""
     z = (number + ONE) * _A + state
     z = (z ^ (z >> _30)) * _B
     z = (z ^ (z >> _27)) * _C
@@ -25,29 +25,39 @@ def mixed(state, number):
 
 @compiled
 def share(bits, count):
-    """Return `bits * count // 2**64`. The count is less than 2**32."""
+    """Return `bits * count // 2**64`, which maps random bits to a number below `count`.
+
+    The count must be below 2**32.
+    """
     return ((bits >> _HALF) * count + (((bits & _LOW) * count) >> _HALF)) >> _HALF
 
 
 @compiled
 def fraction(bits):
-    """Return a number in [0, 1) from a hash, as `semirings.random` makes it."""
+    """Return a float in [0, 1) made of random bits, as `semirings.random` makes it."""
     return np.float64(bits >> _11) * 2.0**-53
 
 
 @compiled
 def aimed(sums, first, last, part):
-    """Return the threshold at a fraction of a list's total weight, and the index of the guide to search from."""
+    """Return where to search for the edge that a random number `part` in [0, 1) draws by weight.
+
+    Return the threshold that the prefix sum of weights must exceed, and the index into the table of guides. A guide is
+    a position near the one to be found.
+    """
     total, size = sums[last - ONE], last - first
     mark = part * total
-    if mark >= total:  # possible by rounding, if the total is hardly more than 0
+    if mark >= total:  # possible by rounding, if the total weight is hardly more than 0
         mark = 0.0
     return mark, first + min(np.uint64(part * np.float64(size)), size - ONE)
 
 
 @compiled
 def exceeding(sums, first, k, mark):
-    """Return the first position of a list whose prefix sum exceeds a threshold, searched for from a position nearby."""
+    """Return the first position of an adjacency list at which the prefix sum of weights exceeds the threshold `mark`.
+
+    The search begins at position k, which is near the result, and goes down or up from there.
+    """
     while k > first and sums[k - ONE] > mark:
         k -= ONE
     while sums[k] <= mark:

@@ -1,7 +1,7 @@
-"""Call the program's functions: load the fields that they read, and store their results.
+"""Calls of the program's own functions: load the fields that they read, call them, and store their results.
 
-Only `perform` generates code for the statements of `gasla.program.statements`. Local variables have the names of the
-functions' parameters: `src_level` is the field `level` of an edge's source.
+Only `perform` handles the statements of `gasla.program.statements`. Local variables have the names of the functions'
+parameters. For example, `src_level` is the field `level` of an edge's source.
 """
 
 import numpy as np
@@ -15,24 +15,33 @@ from semirings.types import has_wide
 
 
 def call(run: Run, function):
-    """Call one of the program's functions with the fields loaded before. It returns wide vectors in scratch rows."""
+    """Call one of the program's functions with fields that have been loaded before.
+
+    A wide vector that it returns is stored in a row of a scratch array.
+    """
     return run.local[plan.functions[function].printed](
         *tuple(argument(run, function, name, field) for name, field in plan.passed(function)), *scratch(run, function)
     )
 
 
 def argument(run: Run, function, name, field):
-    """Return the local variable of a parameter, or the array of a field that is read of any vertex."""
+    """Return an argument for a function: a local variable, or a whole array if the function reads a field of any
+    vertex.
+    """
     return run.local[name] if field is None else copy_of(run, function, field)
 
 
 def scratch(run: Run, function):
-    """Return the thread's scratch rows for the wide vectors that a function returns, in order."""
+    """Return the thread's rows of the scratch arrays in which a function stores the wide vectors that it returns, in
+    order.
+    """
     return tuple(run.local["scratch", name][run.thread] for name in plan.returns_wide(function))
 
 
 def copy_of(run: Run, function, field):
-    """Return the array from which a function reads a field of any vertex."""
+    """Return the array in which a function finds a field of any vertex, which may be one of several copies of the
+    field.
+    """
     match plan.where_found(function, field):
         case "old":
             return run.old[field]
@@ -51,7 +60,7 @@ def copy_of(run: Run, function, field):
 
 
 def identity(run: Run):
-    """Return the gathered value of a vertex without edges."""
+    """Return the gathered value of a vertex that has no edges."""
     if not plan.gathers:
         return None
     if plan.is_wide and plan.keyed is None:
@@ -60,29 +69,35 @@ def identity(run: Run):
 
 
 def part_of(value, part):
-    """Return a part of a gathered value: an item, a lane of an item, or the value itself."""
+    """Return one part of a gathered value: an item of a tuple, a lane of a vector, or the value itself."""
     if part.item is None:
         return value if part.lane is None else value[part.lane]
     return value[part.item] if part.lane is None else value[part.item][part.lane]
 
 
 def place_of(array, v, part):
-    """Return the array and the index of a part of vertex `v`, as arguments of atomic operations."""
+    """Return the array and the index of one part of a vertex's value, as atomic operations take them."""
     return (array, v) if part.lane is None else (array[v], part.lane)
 
 
 def load(run: Pass, role, at, *functions, copy="old", but="", number=None):
-    """Load the fields of the vertex `at` that functions read, except the fields in `but`, which are loaded already."""
+    """Load the fields of the vertex `at` that functions read, into local variables.
+
+    Fields that the function `but` reads are left out, as they have been loaded already.
+    """
     perform(run, plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
 
 def load_edge(run: Pass, side, place, *functions, but="", number=None):
-    """Load the fields that functions read of the edge at a position of the lists to gather (`g`) or to send (`s`)."""
+    """Load the fields of an edge that functions read, into local variables.
+
+    The edge is given by its position (`place`) in the adjacency lists to gather ("g") or to send ("s").
+    """
     perform(run, plan.edge_loads(*functions, but=but), side=side, place=place, number=number)
 
 
 def perform(run: Pass, statements, at="", side="s", place="", number=None):
-    """Run statements for the vertex `at`, and for the edge at a position (`place`) of one side's lists."""
+    """Emit code for statements about the vertex `at`, and about the edge at position `place` of the lists of a side."""
     for statement in statements:
         match statement:
             case Load(role, field, copy):
@@ -114,7 +129,10 @@ def perform(run: Pass, statements, at="", side="s", place="", number=None):
 
 
 def deposit(run: Pass, name, row):
-    """Reduce a value into an aggregate at another vertex."""
+    """Reduce a value into an aggregate at a vertex that the program's function chooses.
+
+    Ids out of range are ignored.
+    """
     run.local["place", name], run.local["given", name] = call(run, name)
     if np.uint64(run.local["place", name]) < np.uint64(run.self_n):
         improve(
@@ -123,12 +141,12 @@ def deposit(run: Pass, name, row):
 
 
 def row(run: Pass, field, copy):
-    """Return the array of a field, or the "old" or the "new" copy of a field with two copies."""
+    """Return the array of a vertex field, or its "old" or "new" copy if the field has two copies."""
     return run.local[copy, field] if field in plan.doubled else run.v[field]
 
 
 def vertex_field(run: Pass, field, at, copy="old"):
-    """Return the value of a field of the vertex `at`."""
+    """Return the value of a field, or the id or degree, of the vertex `at`."""
     if field == "id":
         return plan.id_type(at)
     if field == "in_degree":
@@ -139,7 +157,10 @@ def vertex_field(run: Pass, field, at, copy="old"):
 
 
 def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
-    """Return the value of a field of the edge at a position of one side's lists, or of its reverse edge."""
+    """Return the value of a field of an edge, or of its reverse edge if the role is "back".
+
+    The edge is given by its position (`place`) in the adjacency lists of a side.
+    """
     if field == "id":
         return np.int64(edge_number(run, side, place, role))
     if field == "leaves":
@@ -156,14 +177,16 @@ def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
 
 
 def edge_number(run: Pass, side, place, role):
-    """Return the number of the edge, or of its reverse edge, in the order of the input."""
+    """Return the number that the user's order of edges gives to an edge, or to its reverse edge if the role is
+    "back".
+    """
     return run.local[side + ("b" if role == "back" else "e")][place]
 
 
 def item(array, kind, at, races=False):
-    """Return an item of an array. Vectors become tuples, but wide vectors stay in place.
+    """Return an item of an array. A short vector becomes a tuple, and a wide vector a row of the array.
 
-    `races` says that other threads may write the item.
+    `races` says that other threads may write the item meanwhile, so that it is read atomically.
     """
     if has_wide(kind):
         return array[at]
@@ -175,7 +198,10 @@ def item(array, kind, at, races=False):
 
 
 def store(array, kind, at, value, races=False):
-    """Set an item of an array. `races` says that other threads may read or write it."""
+    """Set an item of an array: a number, a short vector given as a tuple, or a wide vector.
+
+    `races` says that other threads may read or write the item meanwhile, so that it is written atomically.
+    """
     if has_wide(kind):
         copy_lanes(array[at], value, kind.length)
     elif isinstance(kind, VectorType):

@@ -1,4 +1,7 @@
-"""Reductions by key over the edges of a vertex: each thread has a hash table, of which one key is chosen."""
+"""Reductions by key: a vertex adds up the values of its edges for each key, and then chooses one of the keys.
+
+Each thread has a hash table that holds the keys of one vertex at a time.
+"""
 
 import numpy as np
 
@@ -10,22 +13,24 @@ from gasla.cpu.program.decisions import FEW
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 from semirings import VectorType
 
-AHEAD = 16  # edges
+AHEAD = 16  # how many edges ahead fields of neighbors are prefetched
 
 
 def clear_tables(run: Pass):
-    """Return empty all tables when a run begins."""
+    """Empty the hash tables of all threads when a run begins."""
     for t in range(run.thread, len(run.table_keys), run.threads):
         run.table_keys[t] = -1
 
 
 def begin_table(run: Pass, v):
-    """Choose the size of the table by the length of the vertex's adjacency list."""
+    """Set the size of the hash table to twice the number of edges of the vertex, and the number of used entries to
+    0.
+    """
     run.used, run.capacity = ZERO, (np.uint64(run.gp[v + ONE]) - np.uint64(run.gp[v])) << ONE
 
 
 def reduce_by_key(run: Pass):
-    """Combine an edge's value with the total of its key."""
+    """Combine the value of an edge with the total of its key. Edges with a negative key are ignored."""
     key = call(run, "key")
     if key >= 0:
         place = place_of(run.my_table_keys, key, run.capacity)
@@ -35,12 +40,15 @@ def reduce_by_key(run: Pass):
             run.my_table_keys[place], run.my_table_totals[place] = key, call(run, "gather")
             run.my_table_places[run.used] = place
             run.used += ONE
-            for name in plan.read("other", "choose"):  # keys are most often vertices
+            for name in plan.read("other", "choose"):  # keys are most often vertices, whose fields `choose` will read
                 fetch(run.other[name], name, np.uint64(key))
 
 
 def fetch_fields(run: Pass, e):
-    """Prefetch the fields of a neighbor some edges ahead: the branch on new keys is unpredictable, and stalls loads."""
+    """Prefetch the fields of the neighbor that is read some edges later, from which its key is computed.
+
+    The processor can't predict whether a key is new, and each wrong prediction delays the loads that follow.
+    """
     if plan.fields_of_keys:
         ahead = np.uint64(run.gi[min(e + np.uint64(AHEAD), np.uint64(len(run.gi)) - ONE)])
         for name in plan.fields_of_keys:
@@ -48,7 +56,7 @@ def fetch_fields(run: Pass, e):
 
 
 def fetch(array, name, at):
-    """Prefetch a field of a vertex. Of a vector, only the first items are prefetched."""
+    """Prefetch a field of a vertex, or the first cache line of the field if it is a vector."""
     if isinstance(plan.vertex_type(name), VectorType):
         prefetch(array[at], ZERO)
     else:
@@ -56,7 +64,10 @@ def fetch(array, name, at):
 
 
 def choose(run: Pass, v):
-    """Set `gathered` to the chosen key with its total and scores, if the vertex receives. Empty the table."""
+    """Choose the best key of a vertex, and empty the hash table.
+
+    If the vertex receives, `gathered` becomes that key with its total and its scores.
+    """
     load(run, "vertex", v, "choose")
     run.local["best", plan.entry] = identity(run)
     for i in range(run.used):
@@ -71,10 +82,10 @@ def choose(run: Pass, v):
 
 
 def choose_of_few(run: Pass, v, asks_active):
-    """Choose without a table and without branches: each edge is compared with all after it.
+    """Choose the best key of a vertex with few edges by comparing each edge with all later edges.
 
-    A mispredicted branch costs more than computing values that are not used. With `asks_active`, the vertex receives
-    only if a neighbor is active.
+    This needs neither a table nor branches. A mispredicted branch would cost more than computing values that are not
+    used. With `asks_active`, the vertex receives only if a neighbor is active.
     """
     load(run, "vertex", v, "choose")
     run.local["best", plan.entry] = identity(run)
@@ -101,7 +112,7 @@ def choose_of_few(run: Pass, v, asks_active):
 
 
 def is_first_of_key(run: Pass, i, count):
-    """Return whether edge i has a key that none of the first `count` edges has."""
+    """Return whether edge i has a valid key that none of the first `count` edges has."""
     if count == 0:
         return run.local["key", i] >= 0
     return is_first_of_key(run, i, count - 1) & (run.local["key", count - 1] != run.local["key", i])

@@ -1,4 +1,7 @@
-"""Vertices in the order of priorities: those below a threshold are active, the others wait in lists, one per thread."""
+"""Vertices in the order of their priorities. Those below a threshold are active, and the others are deferred.
+
+Each thread has a list of the vertices that it has deferred.
+"""
 
 import numpy as np
 
@@ -11,35 +14,42 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
 def is_near(run: Pass, priority):
-    """Return whether a vertex belongs to the current bucket."""
+    """Return whether a vertex with this priority belongs to the current bucket, so that it is active and not
+    deferred.
+    """
     return priority < run.threshold
 
 
 def put_off(run: Pass, v):
-    """Defer a vertex, unless this thread has deferred it already."""
+    """Defer a vertex to a later bucket.
+
+    It is appended to the thread's deferred vertices, unless it is among them already.
+    """
     note_range(run)
     if claim(run.my_far_bits, v, False):
         pile(run, v)
 
 
 def note_range(run: Pass):
-    """Update the range of deferred priorities."""
+    """Extend the thread's range of deferred priorities by the priority of the current vertex."""
     run.low = min(run.low, run.priority)
     if not plan.adds_up:
         run.high = higher(run.high, run.priority)
 
 
 def pile(run: Pass, v):
-    """Add a vertex to the thread's pile of deferred vertices."""
+    """Append a vertex to the thread's list of deferred vertices."""
     run.my_far[run.deferred] = v
     run.deferred += ONE
 
 
 @stage
 def split(run: Pass):
-    """List the deferred vertices below the new threshold. Those below the last one have been active already.
+    """Append the deferred vertices that are below the new threshold to the queue of active vertices.
 
-    Several threads may have deferred a vertex: shared marks would move from cache to cache with every improvement.
+    Deferred vertices below the last threshold are dropped, as they have been active already. Each thread has its own
+    bitmap of deferred vertices. With a common bitmap no vertex would be deferred twice, but its cache lines would move
+    between cores with every improvement.
     """
     variables(run)
     count, run.deferred, run.low = run.deferred, ZERO, np.inf
@@ -65,7 +75,10 @@ def split(run: Pass):
 
 
 def rank(run: Pass, v):
-    """Load the values that a vertex's priority depends on. If it is the smallest part, load only parts that changed."""
+    """Load the values that a vertex's priority depends on.
+
+    If the priority is the smallest part of the vertex's value, only the parts that changed are loaded.
+    """
     if not plan.ranks_new:
         load(run, "vertex", v, "priority")
     else:
@@ -82,10 +95,10 @@ def rank(run: Pass, v):
 
 
 def priority_of(run: Pass):
-    """Return the priority of a vertex as a number that orders buckets."""
+    """Return the priority of the current vertex as a finite number, by which buckets are ordered."""
     return ranked(measured(run)) if plan.has_float_priorities else measured(run)
 
 
 def measured(run: Pass):
-    """Return the priority as the program computes it."""
+    """Return the priority of the current vertex as the program's function computes it."""
     return run.nearest if plan.ranks_new else np.float64(call(run, "priority"))

@@ -1,4 +1,4 @@
-"""Vertices reduce over their in-edges."""
+"""Kernels in which vertices pull: each vertex reads its in-edges, and reduces their values to one."""
 
 import numpy as np
 
@@ -14,13 +14,18 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, float_of, prefetch, select
 from gasla.program.statements import Load, Store
 from semirings import VectorType
 
-AHEAD, LINE = 512, 16  # edges; LINE is the number of int32 ids in a cache line
-DISTANCE, FURTHER = 12, 32  # how many edges ahead vectors are prefetched; FURTHER if lists are short
+# How many edges ahead entries of adjacency lists are prefetched, and how many int32 ids a cache line has.
+AHEAD, LINE = 512, 16
+# How many edges ahead vectors of neighbors are prefetched, in general and if adjacency lists are short.
+DISTANCE, FURTHER = 12, 32
 
 
 @stage
 def gather_all(run: Pass):
-    """Gather at all vertices that the mask admits, and apply. In two phases they become receivers, and apply later."""
+    """Let all vertices that the program's mask admits gather, and apply the results to their fields.
+
+    If the program runs in two phases, the results are stored, and a later stage applies them.
+    """
     variables(run)
     for base in words(run):
         if plan.keeps_active and not plan.two_phases:
@@ -39,7 +44,7 @@ def gather_all(run: Pass):
 
 
 def receive(run: Pass, v):
-    """Apply to a vertex that has gathered, or store the gathered value."""
+    """Apply the gathered value to a vertex, or store the value for a later stage if the program runs in two phases."""
     if plan.two_phases:
         put_aside(run, v)
         list_receiver(run, v)
@@ -60,7 +65,9 @@ def receive(run: Pass, v):
 
 @stage
 def gather_list(run: Pass):
-    """Let every receiver reduce over its in-edges, and apply or store the result."""
+    """Let every receiver (a vertex that receives in this iteration) gather, and apply the result or store it for a
+    later stage.
+    """
     variables(run)
     for v in all_receivers(run, 1, "g"):
         gather_edges(run, v, True)
@@ -71,11 +78,15 @@ def gather_list(run: Pass):
     counted(run)
 
 
-# --- one vertex -------------------------------------------------------------------------------------------------------
+# --- the gather of one vertex, edge by edge ---------------------------------------------------------------------------
 
 
 def gather_edges(run: Pass, v, is_receiver):
-    """Reduce over the in-edges of `v` into `gathered`, and set `found` if `v` receives. Receivers always do."""
+    """Reduce the values of the in-edges of `v` into `gathered`, and set `found` if `v` receives in this iteration.
+
+    Vertices that were chosen as receivers (`is_receiver`) always receive. Others receive if an edge has a value for
+    them.
+    """
     if not plan.gathers and (is_receiver or plan.everyone):
         run.found = True
         return
@@ -93,13 +104,14 @@ def gather_edges(run: Pass, v, is_receiver):
 
 
 def gather_one_by_one(run: Pass, v, is_receiver):
-    """Reduce over the edges of `v`, several at once if the program allows that."""
+    """Reduce the values of the edges of `v`, one edge after another, or a few at a time if the program allows that."""
     if plan.keyed is not None:
         begin_table(run, v)
     elif plan.gathers:
         run.gathered = identity(run)
     run.found = is_receiver or plan.everyone
-    if "mask" in plan.functions and not is_receiver:  # the processor can't predict which lists come next
+    # The processor can't predict which vertices the mask admits, and so which lists are read next.
+    if "mask" in plan.functions and not is_receiver:
         prefetch(run.gi, np.uint64(run.gp[min(v + NEAR, np.uint64(run.self_n))]))
     if plan.takes_all_edges and plan.is_wide:
         gather_rows(run, v, is_receiver)
@@ -117,7 +129,7 @@ def gather_one_by_one(run: Pass, v, is_receiver):
                 load_edge(run, "g", e, "edge_mask")
                 if "edge_mask" not in plan.functions or call(run, "edge_mask"):
                     take(run, e, u, is_receiver)
-                    # A final result ends the gather only if the vertex is known to receive.
+                    # A final result ends the gather, but only if it is known that the vertex receives.
                     if plan.leaves_early and (not plan.asks_active(is_receiver) or run.found):
                         if plan.takes_first or run.is_final(run.gathered):
                             break
@@ -126,7 +138,7 @@ def gather_one_by_one(run: Pass, v, is_receiver):
 
 
 def take(run: Pass, e, u, is_receiver):
-    """Reduce the edge at position `e`, from `u`."""
+    """Reduce the value of the edge from `u` at position `e` into `gathered`, and note whether the vertex receives."""
     load(run, "src", u, "gather", "key", but="edge_mask")
     load_edge(run, "g", e, "gather", "key", but="edge_mask")
     if plan.keyed is not None:
@@ -140,7 +152,7 @@ def take(run: Pass, e, u, is_receiver):
 
 
 def reduce(run: Pass):
-    """Combine `gathered` with an edge's value."""
+    """Combine `gathered`, the value reduced so far, with the value of an edge."""
     if plan.takes_first:
         run.gathered = call(run, "gather")
     elif plan.is_wide:
@@ -149,11 +161,13 @@ def reduce(run: Pass):
         run.gathered = run.combine(run.gathered, call(run, "gather"))
 
 
-# --- wide vectors -----------------------------------------------------------------------------------------------------
+# --- gathers of wide vectors, which are kept in memory ----------------------------------------------------------------
 
 
 def gather_rows(run: Pass, v, is_receiver):
-    """Gather wide vectors of several edges at once, so that `gathered` is read and written once for them."""
+    """Gather wide vectors of several edges at a time, so that `gathered` is read and written only once for all of these
+    edges.
+    """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
     while begin + np.uint64(FEW) <= run.last:
@@ -173,7 +187,10 @@ def gather_rows(run: Pass, v, is_receiver):
 
 
 def fetch_rows(run: Pass, e, distance):
-    """Prefetch the vectors of a neighbor some edges ahead. The hardware prefetcher fetches the rest of long ones."""
+    """Prefetch the vectors of the neighbor that is read some edges later.
+
+    Only the first cache lines are prefetched. The hardware fetches the rest of a long vector.
+    """
     if plan.fetched_rows:
         ahead = np.uint64(run.gi[min(e + np.uint64(distance), np.uint64(len(run.gi)) - ONE)])
         for name, places in plan.fetched_rows:
@@ -181,14 +198,16 @@ def fetch_rows(run: Pass, e, distance):
                 prefetch(row(run, name, "old")[ahead], np.uint64(i))
 
 
-# --- short lists without branches: a misprediction costs more than computing unused values ------------------
+# --- short lists without branches, as a mispredicted branch costs more than unused values -----------------------------
 
 
 def gather_narrow(run: Pass, v, is_receiver):
-    """Gather the first few edges in any case if no list is long, and select those that belong to the list.
+    """Gather the first few edges without branches if no adjacency list is long.
+
+    Values beyond the list's end are discarded.
 
     In a pass over all vertices, entries of later lists are prefetched in a loop of its own, so that LLVM can vectorize
-    the main one. The hardware prefetcher is late, as the processor waits for neighbors' values.
+    the main loop. The hardware would prefetch them too late, as the processor waits for values of neighbors.
     """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
@@ -219,16 +238,19 @@ def gather_narrow(run: Pass, v, is_receiver):
 
 
 def within(run: Pass, k, value, identity, kind):
-    """Return value k, or the identity if the list has no entry k."""
+    """Return `value`, which was computed for entry k of an adjacency list, or the identity if the list has no entry
+    k.
+    """
     if isinstance(kind, VectorType):
         return tuple(within(run, k, value[i], identity[i], kind.scalar) for i in range(kind.length))
     return select(rank(run.last - run.first, kind) > rank(k, kind), value, identity)
 
 
 def rank(count, kind):
-    """Map a number below 2**23 to one that compares like it. If floats are selected, it is a float above 1.
+    """Return a number below 2**23 in a form that compares like the number: as a float above 1 if floats are selected by
+    it.
 
-    LLVM turns a selection of floats by an integer comparison into a branch.
+    LLVM turns a selection of floats by a comparison of integers into a branch, but not one by a comparison of floats.
     """
     if kind.kind != "f":
         return np.uint64(count)

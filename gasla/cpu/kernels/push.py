@@ -1,9 +1,11 @@
-"""Active vertices send values along their out-edges, and targets reduce the values in one of four ways.
+"""Kernels in which active vertices push: they send values along their out-edges, and targets reduce the values.
 
-- If fields absorb gathered values, values are reduced directly into the fields, part by part if there are several.
-- If any value will do, the first thread to reach a vertex applies the value at once, where the program allows that.
-- Otherwise, if any value will do, an array keeps the first value for each target, applied after all have been sent.
-- All other values are reduced into an array, and applied after all have been sent.
+There are four ways of reducing the values at a target:
+
+- If a field can take in values directly ("absorb" them), each value is reduced into the field itself.
+- If any value will do, the first thread to reach a vertex applies its value at once, where the program allows that.
+- If any value will do, but not at once, an array keeps the first value for each target until all values have been sent.
+- All other values are reduced into an array, and applied to the fields after all values have been sent.
 """
 
 import numpy as np
@@ -32,7 +34,7 @@ from gasla.program.statements import Call, Store, written_by
 
 @stage
 def expand(run: Pass):
-    """List the targets of active vertices, each once."""
+    """Append the targets of active vertices to the list of receivers, each target once."""
     variables(run)
     for u in active_vertices(run):
         clear_claim(run, u)
@@ -51,7 +53,9 @@ def expand(run: Pass):
 
 @stage
 def admit_edges(run: Pass):
-    """Mark the out-edges of vertices that the edge mask admits, by their positions."""
+    """Mark those out-edges of the given vertices that the program's edge mask admits, by position in the adjacency
+    lists.
+    """
     variables(run)
     for u in all_receivers(run, 2):
         load(run, "src", u, "edge_mask")
@@ -65,11 +69,11 @@ def admit_edges(run: Pass):
 
 @stage
 def push(run: Pass):
-    """Let active vertices send along their out-edges, and targets reduce."""
+    """Let the active vertices send values along their out-edges, and let the targets reduce them."""
     variables(run)
     for u in active_vertices(run, fetches_targets=bool(plan.fetched)):
         clear_claim(run, u)
-        if plan.sends_news:  # clear the bits before the fields are read: a later change sets its bit again
+        if plan.sends_news:  # clear the bits before the fields are read, so that a later change sets its bit again
             run.fresh = take_news(run.news, u, run.threads > 1)
             if run.fresh != ZERO:
                 send(run, u)
@@ -79,13 +83,17 @@ def push(run: Pass):
 
 
 def clear_claim(run: Pass, u):
-    """Clear the claims of the last iteration, if its active vertices are all that were claimed."""
+    """Clear the word with the bit of the active vertex `u` in the last iteration's bitmap of claimed vertices.
+
+    A claimed vertex is one that a thread has appended to its queue. If only active vertices were claimed, this clears
+    all bits, so that the bitmap can be used again.
+    """
     if plan.absorbs or plan.push_at_once:
         store_unordered(run.last_claims, u >> np.uint64(6), ZERO)
 
 
 def send(run: Pass, u):
-    """Send along the edges of `u`."""
+    """Send a value along each out-edge of the vertex `u`."""
     perform(run, plan.loads_of_end("src"), u)
     for e in edges_of(run, "s", u):
         v = np.uint64(run.si[e])
@@ -101,7 +109,9 @@ def send(run: Pass, u):
 
 
 def arrive(run: Pass, u, v):
-    """Reduce a value at its target."""
+    """Compute the value that an edge from `u` sends, and reduce it at the target `v`, in the way that suits the
+    program.
+    """
     if plan.sends_news:
         improve_parts(run, u, v)
         if run.improved != ZERO:
@@ -116,7 +126,8 @@ def arrive(run: Pass, u, v):
     elif plan.takes_first:
         keep_first(run, v)
     elif plan.is_single:
-        # A later thread finds another value than the identity, and need not read the contended claims.
+        # Only the first thread finds the identity as the old value. Later threads need not read the bitmap of claimed
+        # vertices, which many threads write.
         old = accumulate(run, None, run.acc, v, call(run, "gather"), run.threads > 1)
         if (old == identity(run) or old != old) and claim(run.claims, v, run.threads > 1):
             list_receiver(run, v)
@@ -134,11 +145,14 @@ def arrive(run: Pass, u, v):
             list_receiver(run, v)
 
 
-# --- into the fields -----------------------------------------------------------------------------------------
+# --- pushing values directly into the fields of targets ---------------------------------------------------------------
 
 
 def list_improved(run: Pass, v):
-    """List a vertex that was improved. With priorities, it goes to the current bucket or is deferred."""
+    """Make a target that a push has improved active in the next iteration.
+
+    If the program has priorities, a vertex that does not belong to the current bucket is deferred instead.
+    """
     if plan.prioritised:
         if not plan.ranks_new:
             load(run, "vertex", v, "priority")
@@ -152,13 +166,16 @@ def list_improved(run: Pass, v):
 
 
 def list_once(run: Pass, v):
-    """List a vertex as active next, if no other thread has."""
+    """Append a vertex to the queue of the next iteration, unless a thread has already done so."""
     if claim(run.claims, v, run.threads > 1):
         list_active(run, v)
 
 
 def improve_parts(run: Pass, u, v):
-    """Reduce the changed parts of u into v. `improved` has the bits of the parts of v that improved."""
+    """Reduce those parts (numbers) of the value of `u` that have changed into the fields of `v`.
+
+    Set `improved` to the bits of the parts of `v` that this has improved.
+    """
     if plan.lane_gather is None:
         run.gathered = call(run, "gather")
     run.improved = ZERO
@@ -186,26 +203,26 @@ def improve_parts(run: Pass, u, v):
 
 
 def lane_of(run: Pass, u, v, lane):
-    """Return a lane of the gathered vector of an edge from u to v."""
+    """Return one lane (number) of the vector that an edge from `u` to `v` sends."""
     return run.local[plan.printed_lane](
         *tuple(lane_argument(run, name, field, u if is_src else v, lane) for name, field, is_src in plan.lane_reads)
     )
 
 
 def lane_argument(run: Pass, name, field, at, lane):
-    """Return the local variable of a parameter, or a lane of a vector of a vertex."""
+    """Return an argument of the function that computes a lane: a local variable, or that lane of a vertex's vector."""
     return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 
-# --- at once, or into an array ----------------------------------------------------------------------------------------
+# --- applying pushed values at once, or storing the first value for each target ---------------------------------------
 
 
 def apply_at_once(run: Pass, v):
-    """Apply to a vertex if this thread is the first to reach it.
+    """Apply the value to a vertex if this thread is the first to reach the vertex.
 
-    If the vertex is not active next, list it to clear its claim.
-
-    If the mask refuses the vertex once it has been applied, plain stores suffice: each thread lists it at most once.
+    If the vertex is not active in the next iteration, it is appended to the receivers, so that its claim (the bit by
+    which other threads see that they are late) is cleared. If the mask refuses the vertex once it has been applied to,
+    plain stores suffice, as each thread then appends it at most once.
     """
     if plan.traced.settles:
         run.gathered = call(run, "gather")
@@ -221,12 +238,12 @@ def apply_at_once(run: Pass, v):
 
 
 def is_admitted_then(run: Pass):
-    """Return whether the mask admits the vertex after apply."""
+    """Return whether the program's mask admits the vertex with the new values that `apply` has returned."""
     return run.local[plan.functions["mask"].printed](*run.local[plan.passed_after_apply])
 
 
 def apply_claimed(run: Pass, v):
-    """Apply to a vertex that this thread has claimed."""
+    """Apply the value to a vertex that this thread has claimed, that is, reached before all other threads."""
     run.gathered = call(run, "gather")
     apply(run, v)
     if is_active(run):
@@ -236,7 +253,7 @@ def apply_claimed(run: Pass, v):
 
 
 def keep_first(run: Pass, v):
-    """Store a vertex's value and list the vertex, if this thread is the first to reach it."""
+    """Store the value for a vertex and append the vertex to the receivers, if this thread is the first to reach it."""
     if claim(run.claims, v, run.threads > 1):
         if plan.is_single:
             run.acc[v] = call(run, "gather")

@@ -1,4 +1,7 @@
-"""Vertices write to their out-edges; if lists have edges from both ends, each edge is written once."""
+"""Vertices write to fields of their out-edges.
+
+If the lists have each edge from both of its ends, it is written once.
+"""
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from gasla.program.statements import scattered
 
 @stage
 def scatter(run: Pass):
-    """Let the vertices that are active next write to their out-edges."""
+    """Let the vertices that are active in the next iteration write to their out-edges."""
     variables(run)
     if plan.staged:
         for v in all_receivers(run, 5):
@@ -24,7 +27,7 @@ def scatter(run: Pass):
 
 
 def scatter_from(run: Pass, u):
-    """Write to the out-edges of a vertex."""
+    """Call the program's `scatter` for each out-edge of the vertex `u`, and store the new fields of the edge."""
     load(run, "src", u, "scatter", copy="new")
     for e in edges_of(run, "s", u):
         if not plan.scatters_from_tails or run.leaving[e]:
@@ -34,7 +37,7 @@ def scatter_from(run: Pass, u):
 
 @stage
 def catch_up_edges(run: Pass):
-    """Update the copies of written edges that their partners read."""
+    """Update the copies of edge fields that reverse edges read, for all edges that `scatter` has written."""
     variables(run)
     for u in newly_active(run, 6):
         for e in edges_of(run, "s", u):

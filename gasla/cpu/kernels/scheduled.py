@@ -1,4 +1,7 @@
-"""The loop of a run with a schedule: the receivers of iteration i are those from `starts[i]` to `starts[i + 1]`."""
+"""The loop of a run with a schedule, which fixes the vertices that receive in each iteration.
+
+The receivers of iteration i are the vertices from `starts[i]` to `starts[i + 1]` in the array of receivers.
+"""
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from gasla.cpu.runtime.threads import NEXT_THREADS, TEAM, barrier
 
 @compiled
 def run_loop(run: Loop):
-    """Run the schedule."""
+    """Run the iterations of a schedule, until its last level, the program's `stop`, or a limit is reached."""
     if not plan.traced.measures:
         fill_first(run)
     if run.control[SORTED] == 0:
@@ -44,7 +47,10 @@ def run_loop(run: Loop):
 
 
 def look_ahead(run: Loop):
-    """Decide whether there is another iteration, and of which level. Estimate its work in vertices and edges."""
+    """Decide whether another iteration follows, and for which level of the schedule.
+
+    Estimate its work in vertices and edges.
+    """
     run.goes_on = run.self_iteration < run.limit and not (run.done or run.stopped)
     if run.goes_on:
         run.level = run.depth - 1 - run.self_iteration if run.backward else run.self_iteration
@@ -52,7 +58,7 @@ def look_ahead(run: Loop):
 
 
 def iterate(run: Loop):
-    """Let the receivers of a level gather and apply."""
+    """Run one iteration: the receivers of one level gather and apply."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)

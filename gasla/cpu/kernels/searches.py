@@ -10,7 +10,7 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO
 def first_not_less(indices, low, high, w):
     """Return the first position in [low, high) of an ascending list whose entry is at least w.
 
-    If there is none, return `high`.
+    If all entries there are smaller, return `high`.
     """
     while low < high:
         middle = (low + high) >> ONE
@@ -23,7 +23,10 @@ def first_not_less(indices, low, high, w):
 
 @compiled
 def owner_of(indptr, place):
-    """Return the list that has the entry at `place`. If there is no such entry, return the last list."""
+    """Return the number of the adjacency list that contains the entry at position `place` of all lists.
+
+    If the lists have fewer entries, return the last list.
+    """
     low, high = ZERO, np.uint64(len(indptr) - 1)
     while low + ONE < high:
         middle = (low + high) >> ONE

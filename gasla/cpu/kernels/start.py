@@ -1,4 +1,4 @@
-"""Sets the initial state of a run: fields, bitmaps, gathered values."""
+"""Sets the initial state of a run: fields, bitmaps, and arrays of gathered values."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from semirings import VectorType
 
 @compiled
 def start(run: Run):
-    """Set the initial state, and reduce aggregates over it."""
+    """Set the initial state of a run, and compute the aggregates of this state."""
     fill_first(run)
     if run.thread == 0:
         run.control[FILLED] = 1
@@ -24,7 +24,7 @@ def start(run: Run):
 
 
 def fill_first(run: Run):
-    """Set the initial state, unless this resumes a run."""
+    """Set the initial state of a run, unless this launch resumes a run that has begun."""
     if run.control[FILLED] == 0:
         fill(run)
         barrier(run.control, run.threads)
@@ -32,7 +32,7 @@ def fill_first(run: Run):
 
 @stage
 def fill(run: Pass):
-    """Fill fields and clear scratch arrays, on all threads: page faults take most of the time before a run."""
+    """Fill fields and clear scratch arrays on all threads, as page faults take most of the time before a run."""
     clear_bitmaps(run)
     if run.thread == 0:
         begin_active(run)
@@ -49,25 +49,25 @@ def fill(run: Pass):
     if plan.accumulates:
         for v in range(run.low, run.high):
             forget(run, v)
-    if plan.sends_news:  # initially all items count as changed
+    if plan.sends_news:  # at the start, all parts of a vertex's value count as changed, so that all are sent
         for v in range(run.low, run.high):
             run.news[v] = np.uint8(plan.all_news)
 
 
 def begin_active(run: Pass):
-    """Set the initially active vertices, and count their out-edges."""
+    """Set the vertices that are active at the start of the run, and count their out-edges."""
     begin(run.control, run.counts)
     if "queues" in plan.arrays and run.control[SOURCE] >= 0:
         run.queues[0, 0, 0] = run.control[SOURCE]
     if plan.sends and run.control[ACTIVE] < run.self_n:
         run.control[EDGE_SUM] = edges_from(run.queues[0], run.counts[2], run.control[TEAM], run.sp)
-    if plan.prioritised:  # all initially active vertices are in the first bucket
+    if plan.prioritised:  # all vertices that are active at the start are in the first bucket
         run.lows[:] = np.inf
         run.lows[:, 1::8] = run.bounds[:] = -np.inf
 
 
 def clear_bitmaps(run: Pass):
-    """Clear bitmaps, except the active set if the first iteration reads it."""
+    """Clear the bitmaps, except that of active vertices if the first iteration reads it."""
     if "bits" in plan.arrays and not plan.starts_active:
         clear_both(run.thread, run.threads, run.bits)
     if "claimed" in plan.arrays:
@@ -81,7 +81,7 @@ def clear_bitmaps(run: Pass):
 
 
 def fill_one(run: Pass, field):
-    """Fill the thread's part of a field, or of both its copies."""
+    """Set the initial values of a field, or of both its copies, for the thread's part of the vertices."""
     if field not in plan.doubled:
         fill_copy(run, field, run.v[field])
     else:
@@ -90,7 +90,7 @@ def fill_one(run: Pass, field):
 
 
 def fill_copy(run: Pass, field, array):
-    """Fill the thread's part of an array. See `fill_field`."""
+    """Set the initial values in one array of a field, for the thread's part of the vertices (see `fill_field`)."""
     if isinstance(plan.vertex_type(field), VectorType):
         fill_vectors(run.low, run.high, array, run.from_[field], run.at[field])
     else:

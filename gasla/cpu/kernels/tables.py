@@ -1,7 +1,7 @@
-"""Hash tables with open addressing. Each thread has one, twice as large as the longest list.
+"""Hash tables with open addressing. Each thread has one, with twice as many entries as the longest adjacency list.
 
-A vertex uses only as much of it as its own list needs, which stays in the L1 cache if lists are short. The used entries
-are cleared after each vertex, so the table is empty between vertices.
+A vertex uses only twice as many entries as its own list has, so that these stay in the L1 cache if lists are short.
+Used entries are cleared after each vertex, so the table is empty between vertices.
 """
 
 import numpy as np
@@ -9,12 +9,13 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
-GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # the golden ratio spreads consecutive keys
+# Multiplying by the golden ratio spreads consecutive keys over the table.
+GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
 @compiled
 def place_of(keys, key, capacity):
-    """Return the entry of a key among a table's first `capacity` entries, or the empty entry where it belongs.
+    """Return the index of a key in a table's first `capacity` entries, or of the empty entry where the key belongs.
 
     Empty entries hold a negative number.
     """
