@@ -1,4 +1,4 @@
-"""A program bound to a graph, as all engines share it: start values of fields, and the neighbor lists it traverses."""
+"""Programs bound to graphs, the same for all engines: start values of fields, and adjacency lists to traverse."""
 
 import functools
 import itertools
@@ -27,30 +27,35 @@ from semirings.types import HALF
 
 AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of gpu/kernels/state.cuh
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
-# The state of a run, as in `Result`: fields, iterations, converged, edges, active vertices, aggregates.
+# What a run returns, in the order of a `Result`: fields, number of iterations, whether it converged, number of
+# traversed edges, active vertices, aggregates.
 Outcome = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
-FEWER = "a shorter vector, a narrower type, or a part of the graph"  # how a field takes less memory
-FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
+# advice in errors about memory: how a field takes fewer bytes
+FEWER = "a shorter vector, a narrower type, or a part of the graph"
+FEW = (dict, Mapping)  # types of start values that are given for some vertices only; `dict` is tested first for speed
 _READY = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
 
 
 class Synchronous:
-    """What `gasla.engines.Running` asks of a run that has always ended when `advance` returns."""
+    """Base of runs that have always ended when `advance` returns.
+
+    It adds the methods that `gasla.engines.Running` requires.
+    """
 
     def leave(self, until: int) -> bool:
-        """Return False: there are no asynchronous runs."""
+        """Return False, which means that the run can't go on asynchronously."""
         return False
 
     def known(self) -> dict[str, Any]:
-        """Return nothing: no result is known before the end of a run."""
+        """Return an empty dict: before the end of a run nothing is known of its result."""
         return {}
 
     def finish(self) -> None:
-        """Do nothing: the run has ended."""
+        """Do nothing, as the run has already ended."""
 
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
-    """Start values of a run as arrays of NumPy or CuPy, with vertices by number where a dict gives them by name."""
+    """Return start values as arrays of NumPy or CuPy. In a dict of vertices, names of vertices become their numbers."""
     for field, given in values.items():
         if type(given) not in _READY:
             values = {**values, field: imported(given)}
@@ -75,16 +80,19 @@ class Binding:
         self.bind(program, graph, module_of(graph.device))
 
     def bind(self, program: Declared, graph: Graph, xp: Any) -> None:
-        """Set what the arrays of the fields depend on."""
+        """Store the program and the graph. `xp` is the module of the fields' arrays, NumPy or CuPy."""
         self.program, self.graph = program, graph
         self.ids, self.traced, self.xp = graph.id_dtype, self.plan.traced, xp
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Start values by the inner names of fields (see `gasla.names`)."""
+        """Return start values by the inner names of their fields.
+
+        Inner names are valid in generated code (see `gasla.names`).
+        """
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
     def by_given_name(self, by_name: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields or aggregates by the names in the program."""
+        """Return fields or aggregates by the names that they have in the program, given a dict by inner names."""
         return {given_name(name): value for name, value in by_name.items()} if self.traced.renames else by_name
 
     def check(self, fields: Mapping[str, Any]) -> None:
@@ -111,7 +119,7 @@ class Binding:
                         check_start(type(self.program), given_name(name), value, kind)
 
     def _check_one(self, name: str, v: Any, value: Any, kind: Any) -> None:
-        """Refuse the start value of one vertex, if it is no vertex or the value no number or vector of numbers."""
+        """Raise an error if `v` is not a vertex, or if its start value does not fit the field."""
         self._vertex(name, v)
         if type(value) in (int, float) and abs(value) <= LARGEST:  # the usual case
             return
@@ -126,9 +134,10 @@ class Binding:
     def check_out(
         self, out: Mapping[str, Any], fields: Mapping[str, Any], is_copied: bool = False
     ) -> Mapping[str, Any]:
-        """Return the arrays of `out` by inner names, checked. `fields` are start values by inner names.
+        """Check the arrays `out` in which a run is to leave its results, and return them by inner names.
 
-        `is_copied`: results are copied into the arrays, so that a field with two copies may be among them.
+        `fields` are the start values by inner names, with which `out` must share no memory. `is_copied` says that
+        results are copied into the arrays after the run, so that a field with two copies may also be left there.
         """
         outs = self.by_inner_name(out)
         for name, array in outs.items():
@@ -150,9 +159,9 @@ class Binding:
                     f"{self._where(name)} is given {found_kind} in `out`; expected a {self.xp.__name__} array, "
                     f"C-contiguous and writable, of shape {shape} and type {kind}"
                 )
-            if not isinstance(array, self.xp.ndarray):  # blocks on ranks share memory with no other array
+            if not isinstance(array, self.xp.ndarray):  # arrays of a distributed graph share memory with no other array
                 continue
-            imported(array)  # refuses masked entries
+            imported(array)  # raises an error for masked arrays
             others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
             if any(self.xp.may_share_memory(a, array) for a in others):
                 raise self._shared(name)
@@ -171,7 +180,7 @@ class Binding:
         return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
 
     def _number(self, name: str, dtype: np.dtype) -> Any:
-        """Return a parameter as a Python number that its type holds, checked."""
+        """Return a parameter as a Python number. Raise an error if its value is not a number that its type can hold."""
         value = self.program.values[given_name(name) if self.traced.renames else name]
         if type(value) is float and dtype.kind == "f":  # the usual case
             return value
@@ -186,31 +195,31 @@ class Binding:
         return array.astype(dtype).item()
 
     def _sides(self) -> tuple["NeighborLists", "NeighborLists"]:
-        """Return the neighbor lists that vertices gather over, and the lists along which activity spreads."""
+        """Return the adjacency lists that vertices gather over, and those that lead from active vertices onward."""
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both = NeighborLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        if self.plan.only_pushes:  # transposing the lists may take as long as a search
+        if self.plan.only_pushes:  # pulls would need transposed lists, which may take as long to make as a whole search
             sent = NeighborLists(self.graph, names[1], False)
             return sent, sent
         return NeighborLists(self.graph, names[0], ordered), NeighborLists(self.graph, names[1], False)
 
     @property
     def row_count(self) -> int:
-        """Vertices from this one on have no edge to gather over."""
+        """The number of first vertices among which are all that have an edge to gather over."""
         return self.graph.n
 
     @cached_property
     def sends(self) -> "NeighborLists":
-        """The lists along which activity spreads."""
+        """The adjacency lists that lead from active vertices to those that receive."""
         return self._sides()[1]
 
     def _vertex_array(self, name: str, given: Any) -> Any:
-        """Return a field's array at the start of the run.
+        """Return the array of a vertex field, filled with the start values of a run.
 
-        If the field has two copies, it has a leading axis of length two.
+        If the field has two copies, the array has a leading axis of length two.
         """
         array = self._start_array(name, given)
         if name not in self.plan.doubled:
@@ -220,21 +229,24 @@ class Binding:
         return pair
 
     def _new(self, where: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """Allocate an array for a field, which errors call `where`.
+        """Return a new array for a field, without setting its values. Errors call the field `where`.
 
-        Raise MemoryError if it needs more than is available.
+        Raise MemoryError if the array needs more memory than is available.
         """
         require_room(f"{where} has", math.prod(shape), dtype.itemsize, self.graph.device, FEWER)
         return self.xp.empty(shape, dtype)
 
     def _start_array(self, name: str, given: Any) -> Any:
-        """Return a field's start values: a new array, or the caller's own if it is only copied from."""
+        """Return an array of a vertex field's start values, without the second copy that some fields have.
+
+        It is a new array. Only a field with two copies may get the caller's own array, as it is then copied from there.
+        """
         kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
             declared = self.program.vertex_fields[given_name(name)]
             array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
             for v, value in (given or {}).items():
-                one = self.xp.asarray(value)  # CuPy takes no tuple for a vector
+                one = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so it becomes an array
                 one = converted(one, array.dtype) if array.dtype == HALF else one
                 as_bits(array)[self._vertex(name, v)] = as_bits(one)
         elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
@@ -244,7 +256,7 @@ class Binding:
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
-        """Return a constant start value as an array of one entry, or None if the start value is not constant."""
+        """Return a field's start value as an array of one entry, or None if it may differ between vertices."""
         kind = self.traced.vertex_types[name]
         shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
@@ -263,7 +275,7 @@ class Binding:
         return int(v)
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """Return a record of all vertices, as whole arrays: id, degrees and the given fields."""
+        """Return a record of all vertices, in which the id, the degrees and each given field are whole arrays."""
         graph = self.graph
         known: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
@@ -279,12 +291,14 @@ class Binding:
         known = {name: functools.partial(lambda name: as_values(columns.numbers(name)), name) for name in columns}
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(self.every_vertex(known)))
-        return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
+        # the function of a start value returns vectors with their items along the first axis
+        return values.T if values.ndim == 2 else values
 
     def weighted(self, name: str) -> Graph:
-        """Return the graph whose values a read-only edge field holds.
+        """Return a graph whose edge values are those of a read-only edge field of the program.
 
-        These are the field's attribute, if it has one.
+        It is the graph itself, or if the field is declared with an edge attribute, the graph with this attribute as
+        values.
         """
         attribute = self.program.edge_fields[given_name(name)].attribute
         if attribute is None:
@@ -293,9 +307,9 @@ class Binding:
         return self.graph.weighted_by(attribute)
 
     def lengths(self) -> Graph:
-        """Return the graph whose values are the lengths that priorities add up.
+        """Return a graph whose edge values are the lengths that priorities add up along a path.
 
-        They belong to the first read-only edge field.
+        These are the values of the first read-only edge field. Without such a field it is the graph itself.
         """
         fields = self.plan.edge_values
         return self.weighted(fields[0]) if fields else self.graph
@@ -307,7 +321,7 @@ class Binding:
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, wanted: Layout) -> bool:
-        """Return whether an array can be used as a field of this layout without a copy."""
+        """Return whether an array can be used as a field without a copy, by its shape, dtype and memory layout."""
         shape, kind = wanted
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
             return False
@@ -331,7 +345,7 @@ class Binding:
 
     @staticmethod
     def _check_array(where: str, array: Any, wanted: Layout, of: str) -> None:
-        """Refuse an array of start values of another type or shape."""
+        """Raise an error if an array of start values has a shape or a dtype that the field can't take."""
         shape, base = wanted
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
@@ -352,7 +366,10 @@ def require_attribute(program: VertexProgram, field: str, graph: Graph) -> None:
 
 
 class NeighborLists:
-    """One side of a graph's adjacency for a program: neighbor lists, edge ids and edge values in their order."""
+    """The adjacency lists that a program traverses: offsets, neighbors, and edge ids and values in the same order.
+
+    `side` is "in", "out", or "all" for both directions. If `ordered`, each list has the order of the graph's input.
+    """
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
@@ -362,7 +379,10 @@ class NeighborLists:
 
     @cached_property
     def _lists(self) -> Adjacency:
-        """Made on first use: transposing a large graph may take more memory than is left."""
+        """The graph's adjacency lists.
+
+        They are made on first use, as transposing a large graph may need more memory than is left.
+        """
         return self._of_graph().in_order() if self._ordered else self._of_graph()
 
     @property
@@ -373,25 +393,25 @@ class NeighborLists:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of these lists."""
+        """Bytes of these adjacency lists."""
         return sum(int(array.nbytes) for array in self._lists.arrays())
 
     @property
     def entries(self) -> int:
-        """Number of entries: edges, or twice the edges for lists of both directions."""
+        """Number of entries: the number of edges, or twice that for adjacency lists of both directions."""
         return len(self._lists.stored_ids)
 
     @property
     def are_cached(self) -> bool:
-        """Whether the graph keeps these lists."""
+        """Whether the graph keeps these adjacency lists after a run, so that later runs need not make them again."""
         return not self._ordered or self._lists is self._of_graph()
 
     def caches_values(self, dtype: np.dtype, graph: Graph) -> bool:
-        """Return whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
+        """Return whether the graph also keeps its edge values as this dtype, in the order of these adjacency lists."""
         return graph.value_type == dtype and self._values_are_cached
 
     def cached_values(self, graph: Graph) -> Any:
-        """Return the values in the order of these lists that a graph with these lists keeps."""
+        """Return the edge values that the graph keeps in the order of these adjacency lists."""
         return graph.valued.by_in if self.side == "in" else graph.valued.by_out
 
     @property
@@ -405,19 +425,19 @@ class NeighborLists:
         return self._lists.indices
 
     def stored_ids(self) -> Any:
-        """Return `indices` as kernels read them."""
+        """Return the ids of the neighbors as kernels read them, which may be packed."""
         return self._lists.stored_ids
 
     @property
     def has_ids(self) -> bool:
-        """Whether edge ids differ from the positions in the lists."""
+        """Whether edge ids differ from the positions of the edges in the adjacency lists."""
         return self._lists.edge_ids is not None
 
     def ids(self) -> Any:
         return self._lists.numbers()
 
     def leaving(self) -> Any:
-        """Return for lists of both directions a mask of the entries that are out-edges."""
+        """Return a mask of the out-edges among the entries of adjacency lists of both directions."""
         assert self.side == "all"
         return self.graph.leaving
 
@@ -430,7 +450,10 @@ class NeighborLists:
         return self.graph.kept(("partners", self.side), make) if self.are_cached else make(self.graph)
 
     def values(self, dtype: np.dtype, graph: Graph) -> Any:
-        """Return the values of a graph with these lists, as a type, in the order of the lists."""
+        """Return the graph's edge values as the given dtype, in the order of these adjacency lists.
+
+        Without values all are 1.
+        """
         if graph.value_type is None:
             return graph.lists.ones(self.entries, dtype)
         check_values(graph, dtype)
@@ -440,7 +463,10 @@ class NeighborLists:
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
-    """Return the matrix's values as a type, by edge id: what `edge.back` reads."""
+    """Return the graph's edge values as the given dtype, in the order of edge ids.
+
+    `edge.back` looks values up in this order.
+    """
     if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
@@ -449,7 +475,7 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
 
 
 def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
-    """Refuse a matrix with values that an edge field of this type can't hold."""
+    """Raise an error if the graph's edge values can't be held by an edge field of this dtype."""
     held = graph.value_type
     if held is None:
         return
@@ -469,14 +495,14 @@ def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
-    """Return the layout of each vertex field's array.
+    """Return the shape and dtype of each vertex field's array, by the field's name.
 
-    If the field has two copies, it has a leading axis of length two.
+    A field with two copies has an array with a leading axis of length two.
     """
     layouts = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in layouts.items()}
 
 
 def layout(kind: Any, count: int) -> Layout:
-    """Return the layout of an array of `count` values of a type."""
+    """Return the shape and dtype of an array that holds `count` values of a scalar or vector type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

@@ -1,4 +1,4 @@
-"""Declarations of a program: fields of vertices and edges, parameters and aggregates; and the checks of them."""
+"""Functions that declare a program's fields, parameters and aggregates, and checks of these declarations."""
 
 import functools
 import inspect
@@ -20,8 +20,9 @@ from semirings.types import SHORT, has_wide, parts_of
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
 Order = Literal["synchronous", "in place"]
-MOST_ITEMS = 30  # most items of a tuple, or fields that a function returns: each is a variable in compiled code
-MOST_LANES = 1024  # length of a vector
+# most items of a tuple, and most fields that a function may return: each is a variable in compiled code
+MOST_ITEMS = 30
+MOST_LANES = 1024  # most items of a vector field: each thread holds a whole vector
 
 
 class _Id:
@@ -39,7 +40,7 @@ ID = _Id()
 
 @dataclass(frozen=True)
 class VertexField:
-    """A value of every vertex: its type, its start value, and the default for indices out of range."""
+    """The declaration of a value that every vertex has: its type, start value, and default for indices out of range."""
 
     type: Any
     init: Any
@@ -49,7 +50,10 @@ class VertexField:
 
 @dataclass(frozen=True)
 class EdgeField:
-    """A value of every edge. Without `init` it is read-only: the matrix's value, or an edge attribute."""
+    """The declaration of a value that every edge has.
+
+    Without `init` it is read-only, and is the matrix's value or an edge attribute.
+    """
 
     type: Any
     init: Any = None
@@ -63,7 +67,7 @@ class EdgeField:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that is constant in a run. Changing it between runs compiles nothing."""
+    """The declaration of a number that is constant in a run. Changing the number between runs compiles nothing."""
 
     type: Any
     default: Any
@@ -71,9 +75,12 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A reduction over the vertices that an iteration applied to. The next iteration can read it.
+    """The declaration of a reduction over the vertices that received in an iteration.
 
-    With `at`, a function from a vertex to an id, there is one reduction per vertex: over the vertices that name it.
+    The next iteration can read its result.
+
+    `at` is a function that returns an id for a vertex. With it there is one reduction per id, over the vertices for
+    which `at` returns this id.
     """
 
     monoid: Monoid
@@ -91,23 +98,24 @@ class Declared:
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
-    _most: ClassVar[dict[str, int]] = {}  # upper bounds of fields that hold only numbers from 0 to the bound
-    # Set only in the program that a rank runs on its part of a graph, which `gasla.program.part` derives:
+    _most: ClassVar[dict[str, int]] = {}  # the largest value of fields that are known to hold only numbers from 0 to it
+    # The next three are set only in programs that `gasla.program.part` derives for a rank's part of a graph.
     _whole: ClassVar[Any] = None  # the traced program for the whole graph, from which this one is derived
     _decided: ClassVar[tuple[str, ...]] = ()  # functions, such as `stop`, left out because all ranks call them together
-    _changing: ClassVar[tuple[str, ...]] = ()  # parameters that differ between iterations, unlike other parameters
+    # names of parameters that may differ between iterations; other parameters are constant in a run
+    _changing: ClassVar[tuple[str, ...]] = ()
 
     _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments
     _settings: ClassVar[set[str]] = set()  # attributes such as `reduce`
-    _kept: ClassVar[dict[str, str]] = {}  # other reserved names, and why
-    _kept_of_edges: ClassVar[dict[str, str]] = {}  # names reserved only in edge fields
+    _kept: ClassVar[dict[str, str]] = {}  # other names that a program may not give to its fields, each with the reason
+    _kept_of_edges: ClassVar[dict[str, str]] = {}  # names that only edge fields may not have, each with the reason
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
-    options: ClassVar[dict[str, Option]] = {}  # options without a value
-    _chosen: ClassVar[dict[str, Any]] = {}  # values of the other options
+    options: ClassVar[dict[str, Option]] = {}  # options that have no value yet; a subclass gives them one
+    _chosen: ClassVar[dict[str, Any]] = {}  # values of the options that have one
     _defaults: ClassVar[dict[str, Any]] = {}  # default values of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -146,7 +154,7 @@ class Declared:
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """Return the names reserved in programs of this kind, and why each is."""
+        """Return the names that this kind of program may not give to its fields, each with the reason."""
         kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
         functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
@@ -154,7 +162,7 @@ class Declared:
 
     @classmethod
     def _check_names(cls) -> None:
-        """Refuse declared names that are reserved or too long."""
+        """Raise an error if a field, parameter or aggregate of the program has a name that is reserved or too long."""
         kept = cls._kept_names()
         options = cls.options.keys() - cls._settings
         for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates, *options):
@@ -188,7 +196,7 @@ def check_spelling(program: type[Declared]) -> None:
 
 
 def check_parameters(where: str, function: Callable[..., Any], expected: tuple[str, ...]) -> None:
-    """Refuse a function that can't be called with self and the expected arguments."""
+    """Raise TypeError if a function can't be called with `self` and the expected arguments."""
     signature = inspect.signature(function)
     try:
         signature.bind(None, *expected)
@@ -208,7 +216,10 @@ P = TypeVar("P", bound=Declared)
 
 
 def as_instance(kind: type[P], given: Any) -> P:
-    """Return the given program, or an instance of the given class with the default parameters. Refuse other kinds."""
+    """Return the given program, or an instance of the given class with the default parameters.
+
+    Raise TypeError if it is not a program of this kind.
+    """
     program = given() if isinstance(given, type) else given
     if not isinstance(program, kind):
         raise TypeError(f"program is {program!r}; expected a gasla.{kind.__name__}, or a class of it")
@@ -347,7 +358,7 @@ def aggregate(
 
 
 def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:
-    """Refuse numbers that the type of a field or a parameter does not hold: fractions, and values out of range.
+    """Raise ValueError for numbers that a field or parameter can't hold, such as fractions in an integer field.
 
     `verb` stands between the name and the given value in the message.
     """
@@ -363,7 +374,10 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
 
 
 def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
-    """Return whether numbers are whole and within bounds. Values of other kinds pass: other checks refuse them."""
+    """Return whether all given numbers are whole and within bounds.
+
+    Values of other types than numbers pass, as other checks refuse them.
+    """
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
@@ -383,11 +397,11 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-# --- limits of size --------------------------------------------------------------------------------------------------
+# --- checks of sizes: items of tuples and of vectors ------------------------------------------------------------------
 
 
 def check_length(what: str, kind: Any) -> None:
-    """Refuse vectors, tuples and dicts of results with more items than the engines support."""
+    """Raise TypeError for vectors, tuples and dicts of results that have more items than the engines support."""
     parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
     if len(parts) > MOST_ITEMS:
         raise TypeError(
@@ -402,7 +416,10 @@ def check_length(what: str, kind: Any) -> None:
 
 
 def check_lanes(program: type[Declared], kind: Any) -> None:
-    """Refuse a monoid that combines different items of one wide vector."""
+    """Raise TypeError if the program's monoid combines different items of a wide vector, one of more than 8 items.
+
+    Such vectors are reduced item by item.
+    """
     combined = program.reduce.combination(kind)
     for e in in_order(combined):
         reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
@@ -413,11 +430,14 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
             )
 
 
-# --- reads of other vertices -----------------------------------------------------------------------------------------
+# --- checks of reads at other vertices, by self.at --------------------------------------------------------------------
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
-    """Return the vertex id that a function computes, as int64. Errors name `asked`, the call that takes it."""
+    """Return the vertex id that a function computes, as an int64 expression.
+
+    `asked` is the call that takes the id, such as "self.at", for error messages.
+    """
     expression = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(expression, Expr) or getattr(expression.type, "kind", "") not in tuple("iu"):
         what = f"{expression}, of type {expression.type}" if isinstance(expression, Expr) else repr(index)
@@ -426,7 +446,7 @@ def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
 
 
 def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
-    """Refuse a `missing` that is not a value of the field's type."""
+    """Raise TypeError if the declared `missing` of a field is not a value of the field's type."""
     shape = (kind.length,) if isinstance(kind, VectorType) else ()
     if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
         raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
@@ -434,7 +454,10 @@ def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
 
 
 def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
-    """Refuse to read, at another vertex, a wide vector, or a field without a value for indices out of range."""
+    """Raise TypeError if a field can't be read at another vertex.
+
+    Such a field is a vector of more than 8 items, or has no value (`missing`) for indices out of range.
+    """
     if has_wide(kind):
         raise TypeError(
             f"{where} reads {name!r} of another vertex, a vector of {kind.length} items; expected at most {SHORT}: "
@@ -448,7 +471,7 @@ def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
 
 
 def refuse_degree(where: str, name: str) -> Any:
-    """Raise an error for reading a degree of another vertex, with the alternative."""
+    """Raise the error for a function that reads a degree of another vertex. It says what to write instead."""
     raise TypeError(
         f"{where} reads {name} of another vertex; hold it in a field, and read that: "
         f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
@@ -456,7 +479,10 @@ def refuse_degree(where: str, name: str) -> Any:
 
 
 def refuse_others(where: str, read: Collection[str]) -> None:
-    """Refuse fields of other vertices in a function whose result must not change while its vertex waits."""
+    """Raise ValueError if a function reads fields of other vertices (`read`) although it may not.
+
+    The result of such a function (`priority` or `bucket`) must not change while its vertex waits.
+    """
     if read:
         raise ValueError(
             f"{where} reads {min(read)!r} of another vertex; expected fields of the vertex, parameters and self.n alone"

@@ -41,7 +41,7 @@ class Frontier:
     """
 
     is_all = False
-    _device: Device = "cpu"  # the device of the set of all vertices, which has no array
+    _device: Device = "cpu"  # the device of a set of all vertices, for which no array is stored
 
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
@@ -72,20 +72,20 @@ class Frontier:
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
-        """Return one vertex, unchecked."""
+        """Return the set of one vertex, whose id is not checked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.only = n, vertex
         return frontier
 
     @classmethod
     def of(cls, n: int, ids: Any) -> "Frontier":
-        """Return a set of vertices, each given once. They are not checked."""
+        """Return the set of the vertices with these ids. That each id is valid and occurs once is not checked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, ids
         return frontier
 
     def to(self, device: Device) -> "Frontier":
-        """Return the frontier itself if its arrays are on that device, else a copy there."""
+        """Return the set on a device: the frontier itself if its arrays are there, else a copy."""
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
         held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
@@ -97,7 +97,7 @@ class Frontier:
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The vertices as a list of ids."""
+        """The ids of the vertices in the set, as an array."""
         if self.is_all:
             ids: np.ndarray = module_of(self._device).arange(self.n)
         elif "only" in self.__dict__:
@@ -108,12 +108,12 @@ class Frontier:
 
     @cached_property
     def only(self) -> int | None:
-        """The vertex, if the set has exactly one. Otherwise it is None."""
+        """The id of the vertex if the set has exactly one, or None."""
         return int(self.ids[0]) if len(self) == 1 else None
 
     @cached_property
     def mask(self) -> np.ndarray:
-        """The vertices as an array of n booleans."""
+        """An array of n booleans, which is True for the vertices in the set."""
         if self.is_all:
             mask: np.ndarray = module_of(self._device).ones(self.n, bool)
         else:
@@ -134,7 +134,7 @@ class Frontier:
         return self._with(other, "^", xor)
 
     def _with(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
-        """Return the set whose mask is the operation of both masks."""
+        """Return the set whose mask is the result of an operation on the masks of this set and another."""
         if not isinstance(other, Frontier):
             raise TypeError(
                 f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
@@ -146,7 +146,7 @@ class Frontier:
 
     @property
     def _place(self) -> Device:
-        """The device of its arrays."""
+        """The device that holds the arrays of this set."""
         held = [self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__]
         return device_of(held[0]) if held else self._device
 
@@ -187,7 +187,10 @@ class EdgeFrontier:
 
 
 def as_frontier(graph: OfVertices, active: Any) -> Frontier:
-    """Return an active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, ids or names."""
+    """Return an active set as a Frontier.
+
+    It is given as None for all vertices, as a Frontier, as a boolean mask, or as ids or names of vertices.
+    """
     n = graph.n
     if active is None:
         return Frontier.all(n)

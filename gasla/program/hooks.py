@@ -29,13 +29,13 @@ class Hook(NamedTuple):
     when: When
     parameters: tuple[str, ...]  # the roles of its arguments
     returns: Returns
-    task: str  # what a program decides or computes in it, as a row of the table in docs/guide/programs.md
-    stage: str = ""  # the stage of a hand-written loop that runs it; empty if only a whole run does
+    task: str  # the names of the arguments that it receives
+    stage: str = ""  # the stage in which the user's own loop runs it; empty if only `gasla.run` does
     shard: Shard = "own"
-    neutral: bool | None = None  # a test that always returns this value has no effect, and is dropped
+    neutral: bool | None = None  # if its result is always this one, a test has no effect and is left out
     in_schedule: bool = True  # whether a program that runs with a schedule may define it
-    needs: Mapping[str, str] = NOTHING  # hooks that the program must define too, each with the reason
-    excludes: Mapping[str, str] = NOTHING  # hooks that the program can't define too, each with the reason
+    needs: Mapping[str, str] = NOTHING  # other hooks that it needs, each with the reason
+    excludes: Mapping[str, str] = NOTHING  # other hooks that can't be defined beside it, each with the reason
 
 
 EDGE = "src", "dst", "edge"
@@ -106,14 +106,16 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
 
 
 def at(*times: When) -> tuple[str, ...]:
-    """Return the names of the hooks that run at the given times, in the order of the table."""
+    """Return the names of the hooks that run at the given times, such as "gather", in the order of `HOOKS`."""
     return tuple(name for name, hook in HOOKS.items() if hook.when in times)
 
 
-# Each of these tuples has the names of the hooks that do what its comment says.
-COMPUTING = at("receive", "gather", "apply", "revise")  # determine the new fields of a receiver
-ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)  # are called for each edge
-REVISING = at("revise")  # change receivers after all have applied
-BETWEEN = at("between")  # run after an iteration, and read its new values
-WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")  # write vertex fields
+# The tuples below hold names of hooks. The comment beside each tuple says what its hooks have in common.
+COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that are called for each edge
+# hooks that change receivers again after all have applied
+ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)
+REVISING = at("revise")  # hooks that run between two iterations and read the new values
+BETWEEN = at("between")  # hooks that write vertex fields
+# hooks that all ranks run at the same time
+WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")
 TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")  # are run by all ranks at once

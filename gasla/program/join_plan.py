@@ -1,6 +1,6 @@
-"""Plans of joins: in which order the vertices of a pattern are matched, and what each has to fulfill.
+"""Plans of joins, which match a pattern in a graph: the order of the pattern's vertices, and the conditions for each.
 
-A join extends a match by one vertex at a time. Places are positions in the order of matching.
+A join extends a match by one vertex at a time. A *place* is the position of a vertex in this order.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 
 class Reach(NamedTuple):
-    """The list of a matched vertex: its out-neighbors, or its in-neighbors if `backward`.
+    """The neighbors of an already matched vertex: its out-neighbors, or its in-neighbors if `backward`.
 
-    All edges are in relation 0. Those in each further `relation`, such as the edges of a label, have lists of their
-    own.
+    Relation 0 has all edges. Each further `relation` has some of them, such as the edges of one label, in adjacency
+    lists of its own.
     """
 
     place: int
@@ -21,32 +21,38 @@ class Reach(NamedTuple):
 
 
 class Join(NamedTuple):
-    """What a vertex of the graph has to fulfill to be matched next, to the vertex number `vertex` of the pattern.
+    """The conditions for a vertex of the graph to be matched next, with the vertex number `vertex` of the pattern.
 
-    Bit k of a vertex of the graph says whether it may be matched to vertex k of the pattern: it has the same label, and
-    at least as many neighbors.
+    Each vertex of the graph has a bit for each vertex k of the pattern. It says whether the two may be matched: they
+    have the same label, and the graph's vertex has at least as many neighbors.
     """
 
-    within: tuple[Reach, ...]  # lists that have to contain it
-    outside: tuple[Reach, ...] = ()  # lists that must not contain it
-    apart: tuple[int, ...] = ()  # places of matched vertices that may fulfill all else as well: it must be none of them
-    above: tuple[int, ...] = ()  # places of matched vertices whose ids must be smaller, so symmetric matches count once
+    within: tuple[Reach, ...]  # the neighbors among which the matched vertex must be
+    outside: tuple[Reach, ...] = ()  # the neighbors among which the matched vertex must not be
+    # places of vertices matched before that may satisfy all other conditions: a vertex must not be matched twice
+    apart: tuple[int, ...] = ()
+    # places of vertices matched before whose ids must be smaller, so that symmetric matches count once
+    above: tuple[int, ...] = ()
     vertex: int = 0
     has_label: bool = False  # whether the vertex of the pattern has a label
-    is_checked: bool = False  # whether bit `vertex` is tested: the pattern gives a label there, or several neighbors
+    # whether bit `vertex` of the graph's vertex is tested: the pattern's vertex has a label or several neighbors
+    is_checked: bool = False
 
 
 class Test(NamedTuple):
-    """Whether the vertex at a place is in the list of one that was matched before it."""
+    """A test whether the vertex matched at a place is a neighbor of a vertex that was matched before it."""
 
     reach: Reach
     place: int
 
 
 class Free(NamedTuple):
-    """A vertex that no further vertex depends on. It is not matched: what fits there is counted.
+    """A vertex of the pattern on which no other depends.
 
-    A matched vertex must not count. `met` has those that fit there if all of some tests hold.
+    It is not matched: the graph's vertices that fit it are counted.
+
+    A vertex that is already matched must not be counted. `met` has the places of matched vertices that fit, each with
+    the tests on which this depends.
     """
 
     join: Join
@@ -54,12 +60,15 @@ class Free(NamedTuple):
 
     @property
     def ready(self) -> int:
-        """The number of vertices that have to be matched before it can be counted."""
+        """The number of vertices that must be matched before the vertices that fit this one can be counted."""
         return 1 + max([*(reach.place for reach in (*self.join.within, *self.join.outside)), *self.join.above])
 
 
 class JoinPlan(NamedTuple):
-    """A join: the vertices to be matched, of which the second is a neighbor of the first, and those to be counted."""
+    """A plan of a join: the vertices of a pattern that are matched, and those that are only counted.
+
+    The second matched vertex is a neighbor of the first.
+    """
 
     joins: tuple[Join, ...]
     free: tuple[Free, ...] = ()
@@ -67,14 +76,14 @@ class JoinPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of vertices that are matched."""
+        """The number of vertices of the pattern that are matched, not counted."""
         return len(self.joins)
 
     @property
     def tabled(self) -> list[int]:
-        """Which of the vertices to be counted are between the first vertex and a later one than the second.
+        """The numbers of the counted vertices that join the first matched vertex with one matched after the second.
 
-        What fits there is counted once for each first vertex, by going two edges from it.
+        For these, a table of common neighbors is made once for each first vertex, by going two edges from it.
         """
         return [k for k, free in enumerate(self.free) if _is_between(free.join)]
 

@@ -18,7 +18,7 @@ __all__ = ["option"]
 class Option:
     """The declaration of a constant, which an instance of the program replaces by its value."""
 
-    name = ""  # set when the class is made
+    name = ""  # set when the class that declares the option is made
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -69,7 +69,7 @@ def option(default: Any) -> Any:
 
 
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
-    """Return a declaration with its options replaced by their known values, or None if its `when` is false.
+    """Return a declaration in which options are replaced by their values, or None if its option `when` is false.
 
     `members` are the members of the class: an option that has a value is replaced by it there. A member that is the
     option of another member, as in ``everyone = settles``, takes that member's value.
@@ -95,7 +95,10 @@ def _value(given: Any, members: Mapping[str, Any]) -> Any:
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:
-    """Return the class of a program for the given option values."""
+    """Return the subclass of a program in which the options have the given values.
+
+    Other options have their defaults.
+    """
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
         return _made(program, *values)
@@ -115,7 +118,7 @@ def _made(program: Any, *values: Any) -> type:
 
 
 def check_value(where: str, default: Any, value: Any) -> None:
-    """Refuse a value that no option, or not this option, can have."""
+    """Raise TypeError for a value that an option with this default can't have, or that no option can have."""
     try:
         hash(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Derive the program that runs on a part of a graph from the program for the whole graph.
+"""Derive the program that runs on one part of a graph from the program for the whole graph.
 
 A part has its own vertices, numbered from 0, and after them mirrors of vertices that other parts own. The derived
 program has the user's functions. `PartTracer` traces them with other symbols where they read values of the whole graph:
@@ -26,12 +26,12 @@ from semirings import Expr
 from semirings.expr import cast_expr
 
 PREFIX = "of_all_"  # prefix of fields and parameters that hold values of the whole graph
-OWN = "of_rank_own"  # parameter: number of own vertices, which have the numbers 0 to own - 1
-FIRST = "of_rank_first"  # parameter: the global id of the first own vertex
+OWN = "of_rank_own"  # parameter: number of vertices that the part owns, which it numbers from 0
+FIRST = "of_rank_first"  # parameter: global id of the first vertex that the part owns
 EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
 DECIDED = tuple(name for name, hook in HOOKS.items() if hook.shard != "own")  # functions that all parts call together
 NUMBERS = ("n", "iteration", "bucket")  # attributes of `self` with values of the whole graph
-# Attributes of vertices and edges with values of the whole graph, and the fields of a part that hold these values.
+# Attributes that functions read with values of the whole graph, and the fields of a part that hold these values.
 OF_VERTEX = {"id": f"{PREFIX}id", "in_degree": f"{PREFIX}in_degree", "out_degree": f"{PREFIX}out_degree"}
 OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
 
@@ -40,7 +40,7 @@ OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
 def in_part(
     base: type[VertexProgram], id_type: np.dtype, has_priority: bool, together: bool = False
 ) -> type[VertexProgram]:
-    """Return the program that runs `base` on a part.
+    """Return the program that runs the program `base` on one part of a graph.
 
     `id_type` is the dtype of global ids. The part keeps the function `priority` only if `has_priority`. `together` says
     that the kernels of all parts exchange values themselves.
@@ -67,7 +67,7 @@ def in_part(
     for name, aggregate in base.aggregates.items():
         dtype = {**whole.aggregate_types, **whole.deposit_types}[inner(name)]
         own = replace(aggregate, type=dtype)
-        if aggregate.at is not None:  # its totals are a field, which ranks write between iterations
+        if aggregate.at is not None:  # the totals of all parts are a field, which ranks write between iterations
             identity = aggregate.monoid.identity(dtype)
             body |= {name: VertexField(dtype, identity, missing=identity), PREFIX + name: own}
         else:
@@ -80,28 +80,32 @@ def in_part(
 
 
 class PartTracer(Tracer):
-    """Calls a program's functions with the symbols that they have in a part."""
+    """A tracer that calls a program's functions with symbols for a part of a graph, where global values are fields."""
 
     def _of_run(self, name: str) -> Expr:
-        """Return the symbol of a parameter of the part."""
+        """Return the symbol of a parameter, an int64 number, that only the program of a part has."""
         return self._symbol("self", name, np.dtype(np.int64))
 
     def _is_own(self, role: str) -> Any:
-        """Return the test whether the part owns a vertex, which is a mirror otherwise."""
+        """Return an expression that is true if the part owns the vertex of a role such as "dst"."""
         return self._symbol(role, "id", self.id_type) < self._of_run(OWN)
 
     def _local(self, index: Any) -> Any:
-        """Return the number that a part gives the vertex of a global id (`local_vertex`)."""
+        """Return an expression for the number that a part gives to the vertex with a global id (see `local_vertex`)."""
         return local_vertex(index, self._of_run(FIRST), self._of_run(OWN), self._of_run(f"{PREFIX}n"))
 
     def _vertex(self, role: str) -> Record:
-        """Return the record of a vertex. It has the global id and degrees if any function reads them."""
+        """Return the record of a vertex, as functions read it. Its id and degrees are those in the whole graph."""
         fields = dict(super()._vertex(role)._fields)
         fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
         return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
 
     def _edge(self) -> Record:
-        """Return the record of an edge. A part stores in-edges only, whatever the direction of the program."""
+        """Return the record of an edge, as functions read it.
+
+        A part stores only in-edges, whatever the program's direction, so `edge.leaves` is a constant or a field of the
+        part.
+        """
         fields = dict(super()._edge()._fields)
         direction = self.program._whole.program.direction
         if direction != "all":
@@ -109,14 +113,17 @@ class PartTracer(Tracer):
         return Record("edge", renamed(fields, OF_EDGE), self._of_self)
 
     def _self(self, where: str) -> Declared:
-        """Return the stand-in for `self`, with numbers of the whole graph."""
+        """Return the object that is passed as `self` while functions are traced. Its `n` is that of the whole graph."""
         stand_in = super()._self(where)
         shown = stand_in.__dict__
         shown.update({name: shown[PREFIX + name] for name in NUMBERS if PREFIX + name in shown})
         return stand_in
 
     def _other(self, where: str, given_index: Any) -> Record:
-        """Return the record of `self.at` for a global id. A part of a program with `self.at` mirrors all vertices."""
+        """Return the record that `self.at` returns for a global id.
+
+        If a program calls `self.at`, its parts mirror all vertices.
+        """
         place = self._local(given_index)
         fields = super()._other(where, place)._fields
         other = semirings.where(place >= 0, semirings.cast(given_index, np.int64), np.int64(-1))
@@ -126,19 +133,23 @@ class PartTracer(Tracer):
         }))  # fmt: skip
 
     def trace(self) -> Traced:
-        """Trace all functions. A mask keeps mirrors from receiving if the program has `everyone = True`."""
+        """Trace all functions of the program.
+
+        With `everyone = True` the program gets a mask that keeps mirrors from receiving: their owners compute their
+        values.
+        """
         if self.program.everyone:
             self._put("mask", semirings.as_expr(self._is_own("vertex")))
         return super().trace()
 
     def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
-        """Trace a function. Mirrors fail each mask, and add nothing to an aggregate."""
+        """Trace one function, so that mirrors change nothing: every mask refuses them, and aggregates skip them."""
         own = self.functions.get(name)
         super()._function(name, expected, *records, function=function)
         if own is not None and self.functions[name] is not own:
             self._put(name, own.result & self.functions[name].result)
         elif function is not None and name in self.program.aggregates:
-            # The first aggregates are computed over all vertices of a part, so mirrors must add the identity.
+            # Aggregates of the start values are computed over all vertices of a part, so mirrors must add the identity.
             term, is_own = self.functions[inner(name)].result, self._is_own("after")
             if isinstance(term, tuple):
                 place, value = term
@@ -148,21 +159,25 @@ class PartTracer(Tracer):
                 self._put(name, semirings.where(is_own, term, term.type.type(identity)))
 
     def _put(self, name: str, result: Any) -> None:
-        """Replace the traced result of a function."""
+        """Store an expression as the result of a traced function, in place of the result that it had."""
         results = result if isinstance(result, tuple) else (result,)
         function = Function(inner(name), result, symbols_of(results), self.sources, name in self.program.aggregates)
         self.functions[inner(name)] = function
 
 
 def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return fields by the names that functions use. `names` maps such names to the fields that hold the values."""
+    """Return a dict of fields with additional names for some of them.
+
+    `names` maps each name that functions use to the name of the field that holds the value.
+    """
     return fields | {name: fields[other] for name, other in names.items() if other in fields}
 
 
 def local_vertex(index: Any, first: Any, own: Any, n: Any) -> Any:
-    """Return the number of a vertex in a part that mirrors all others, or -1 if `index` is no vertex.
+    """Return the number that a part gives to the vertex with a global id, or -1 if `index` is no id.
 
-    Own vertices, whose global ids begin at `first`, come first; then all others, by global id.
+    The part numbers its own vertices from 0: they are the `own` vertices whose global ids begin at `first`. All other
+    vertices of the graph, of which it has mirrors, follow in the order of their global ids.
     """
     index = semirings.cast(index, np.int64)
     later = semirings.where(index < first + own, index - first, index)

@@ -1,4 +1,7 @@
-"""`Plan`: the decisions for a program that all engines share: push or pull, copies of fields, what is read."""
+"""`Plan`: what is decided about a program before it runs, the same for all engines.
+
+A plan says for example whether iterations push or pull, which fields have a second copy, and what is read of edges.
+"""
 
 import functools
 from collections.abc import Callable, Collection, Mapping
@@ -23,33 +26,37 @@ from semirings.types import parts_of
 if TYPE_CHECKING:
     from gasla.program.frontier import Frontier
 
-# The array in which `self.at` finds a field: "only" copy; the "behind" copy, updated at the iteration's end; or of two
-# alternating copies, the one before the iteration ("old"), after it ("left"), or the next iteration's old one ("next").
-# Aggregates at vertices: this iteration's ("reduced") or the last one's ("reduced before").
+# The array from which `self.at` reads a field. "only" is the array of a field without a second copy. "behind" is a
+# second copy that keeps the values from before an iteration until its end. Two copies that alternate have the values
+# from before the iteration ("old") and those after it ("left"), which become the old ones of the next iteration
+# ("next"). For an aggregate with a value per vertex, "reduced" has its values of this iteration, "reduced before" those
+# of the last.
 Where = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
-VERTICES = ("src", "dst", "vertex", "other")  # roles of vertices as arguments of a program's functions
-MOST_PARTS = 8  # numbers in a pushed value: each takes an atomic operation, and a bit that marks it as new
+VERTICES = ("src", "dst", "vertex", "other")  # how arguments of functions are called that stand for vertices
+# A value of more numbers is never pushed: each number takes an atomic operation, and a bit that marks it as new.
+MOST_PARTS = 8
 
 
 class Part(NamedTuple):
-    """One number of a gathered value whose numbers combine independently: its position, and their combination."""
+    """One number of a gathered value, such as an item of a tuple, that is reduced independently of the others."""
 
-    item: int | None  # position in a tuple
-    lane: int | None  # position in a vector
-    combined: Expr  # an expression of the symbols x and y
+    item: int | None  # position in the tuple, or None if no tuple is gathered
+    lane: int | None  # position in the vector, or None if the item is a single number
+    combined: Expr  # the combination of two such numbers, the symbols x and y
 
     @property
     def type(self) -> np.dtype:
-        """The type of this part."""
+        """The NumPy dtype of this number."""
         return self.combined.dtype
 
 
 @dataclass(eq=False)
 class Plan:
-    """The decisions for one program.
+    """What is decided about one program before it runs, the same for all engines.
 
-    `scheduled`: the receivers of each iteration are given ahead; no vertex is activated. `staged`: separate stages for
-    a hand-written loop: gather stores its values in an array, and apply marks the active vertices.
+    `scheduled` says that a schedule gives the vertices that receive in each iteration, so that no vertex is activated.
+    `staged` says that the user's own loop calls the stages (gather, apply and so on) one by one. Gather then stores its
+    values in an array, and apply marks the active vertices.
     """
 
     traced: Traced
@@ -71,16 +78,18 @@ class Plan:
                 semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
             )
         )
-        # Fields that absorb: inactive vertices have delivered their values already.
+        # Fields into which gathered values may be reduced directly. An inactive vertex has sent such values to its
+        # neighbors in an earlier iteration, so only active vertices have to send them.
         absorbing = self._absorbing()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
         conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
-        self.in_place: set[str] = set()  # fields that other vertices read while they are written
+        self.in_place: set[str] = set()  # fields that other vertices may read while a vertex writes them
         if cls.order == "in place":
             self.in_place = conflict | looked_up
             self._check_in_place(conflict)
             conflict, looked_up = set(), set()
-        # If every vertex writes, fields that neighbors read have two copies, one read and one written.
+        # If every vertex is written in each iteration, fields that neighbors read have two copies: one is read, one is
+        # written.
         self.doubled = conflict | looked_up if self.everyone else set()
         floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
         if self.deterministic and floats:
@@ -88,9 +97,11 @@ class Plan:
                 f"{cls.__name__}.{given(floats[0])} reduces floats at vertices by {t.deposits[floats[0]].monoid.name}, "
                 "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
             )
-        # Otherwise fields read by self.at have a second copy, which receivers update at the end of the iteration.
+        # Other fields that functions read by `self.at` have a second copy with the values from before the iteration.
+        # The vertices that received update this copy at the end of the iteration.
         self.behind = looked_up - self.doubled
-        # So have edge fields that scatter writes and also reads of partners, which other threads may be writing.
+        # An edge field has a second copy too if scatter writes it and also reads it of an edge's partner (the reverse
+        # edge): another thread may be writing the partner's value at that moment.
         scatter = t.functions.get("scatter")
         self.edges_behind = set() if scatter is None else scatter.reads("back") & scatter.result.keys()
         if self.staged and self.edges_behind:
@@ -108,7 +119,8 @@ class Plan:
         self.keeps_active = self.active_only or bool(
             not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.hooks)
         )
-        self.revising = [name for name in REVISING if name in t.functions]  # each runs over all receivers
+        # functions that change the receivers once more, each in a pass of its own
+        self.revising = [name for name in REVISING if name in t.functions]
         self.keeps_receivers = self.two_phases or bool(self.revising or self.behind)
         self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
@@ -121,7 +133,10 @@ class Plan:
             self.functions = {**t.functions, "activate": change(t)}
 
     def _check_in_place(self, conflict: set[str]) -> None:
-        """Refuse programs that give wrong results in place, where new values are read at once."""
+        """Raise an error if the program can't run with `order = "in place"`, in which new values are read at once.
+
+        `conflict` are the fields that gather reads of neighbors and apply writes.
+        """
         cls, kinds = self.traced.program, self.traced.vertex_types
         asked = f"{cls.__name__} runs in place, where the values read depend on the order of threads; expected "
         if self.deterministic:
@@ -143,9 +158,10 @@ class Plan:
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """Whether a gathered value, symbol `x`, is terminal: no further value changes it. None if no value is.
+        """The test whether a gathered value, the symbol `x`, can no longer change, so that its reduction may end early.
 
-        Floats have no terminal value, as NaN changes every number.
+        It is None if the monoid has no such value. For floats only the monoid `any` has one: any other float changes
+        with NaN.
         """
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
         if monoid is None or self.keyed is not None or (terminal := monoid.terminal(kind)) is None:
@@ -155,28 +171,31 @@ class Plan:
 
     @property
     def stages(self) -> list[str]:
-        """The stages of a hand-written loop that the program has."""
+        """The names of the stages that the user's own loop over the program calls, such as "gather" and "apply"."""
         own = (HOOKS[name].stage for name in self.functions if name in HOOKS)
         return [*dict.fromkeys(("apply", *filter(None, own)))]
 
     @property
     def has_buckets(self) -> bool:
-        """Whether a run opens buckets."""
+        """Whether vertices wait in buckets. A run opens the lowest bucket when no vertex is active."""
         return "bucket" in self.functions and not self.staged
 
     @property
     def resumes(self) -> bool:
-        """Whether a run may go on when no vertex is active: by the next bucket, or by `wake`."""
+        """Whether a run may go on after no vertex is active: it opens the next bucket, or `wake` activates vertices."""
         return self.has_buckets or ("wake" in self.functions and not self.staged)
 
     @functools.cached_property
     def stop_sees_fields(self) -> bool:
-        """Whether `stop` reads a field that the next iteration writes in place, which needs a barrier between them."""
+        """Whether `stop` reads a field from an array that the next iteration writes.
+
+        Threads then wait for each other in between.
+        """
         read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
         return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Where:
-        """Return the copy of a field that `self.at` reads in a function."""
+        """Return which of a field's arrays a function reads by `self.at`, such as "old" for older values."""
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
@@ -187,17 +206,18 @@ class Plan:
 
     @functools.cached_property
     def changes(self) -> list[str]:
-        """The parameters that `idle` changes."""
+        """The names of the parameters to which `idle` gives new values. The user's own loop does not call `idle`."""
         return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
     @functools.cached_property
     def ends_when_still(self) -> bool:
-        """Whether a run ends once no vertex is active. If not, it ends only by `stop` or its limit of iterations.
+        """Whether a run ends once no vertex is active. If not, only `stop` or `max_iterations` ends it.
 
-        Without `everyone`, no vertex receives if none is active. With `everyone`, and if the active vertices are those
-        that `apply` changed, an iteration that activates none proves that the next one changes nothing either; unless
-        functions read something that varies nevertheless (`what_varies`). A program with `activate` or `wake` defines
-        by itself which vertices are active, and so when it ends.
+        Without `everyone`, a vertex receives only from active vertices, so a run without active vertices is over. With
+        `everyone`, a run is over if `apply` changed no vertex, as the next iteration would compute the same values
+        again. This is not certain if a function also reads something that differs in the next iteration
+        (`what_varies`). A program with `activate` or `wake` decides itself which vertices are active, and so when its
+        run ends.
         """
         return self.staged or not self.everyone or not self.is_active_by_change or self.what_varies is None
 
@@ -224,22 +244,29 @@ class Plan:
         return self.find_read({"iteration", *varying}, later | varying)
 
     def first_active(self, given: "Frontier") -> "Frontier":
-        """Return the vertices that a run starts with: all or none if it does not keep which ones are active."""
+        """Return the active vertices that a run starts with, where `given` are those that the caller asks for.
+
+        A run that does not keep track of active vertices starts with all vertices, or with none if `given` is empty.
+        """
         return given if self.keeps_active or not len(given) else type(given).all(given.n)
 
     def is_over(self, left: int, n: int) -> bool:
-        """Return whether a run ends with `left` of n vertices active or waiting."""
+        """Return whether a run ends, where `left` of its n vertices are active or wait in buckets.
+
+        A run that ends only by `stop` goes on without active vertices, unless the graph has no vertices.
+        """
         return left == 0 if self.ends_when_still else n == 0
 
     @property
     def is_active_by_change(self) -> bool:
-        """Whether a vertex is active exactly if `apply` changed it."""
+        """Whether the active vertices are exactly those whose fields `apply` has changed."""
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
-        """Return a function of COMPUTING, and the first of the given names of self or of vertices that it reads.
+        """Search the functions that determine new fields for one that reads any of some names.
 
-        If none does, return None.
+        Return the name of the function, and what it reads. Return None if no function reads any of the names. `of_self`
+        are names of attributes of `self`, and `of_vertices` are names of vertex fields.
         """
         for name in COMPUTING:
             for role, field in self._sources(name):
@@ -248,35 +275,44 @@ class Plan:
         return None
 
     def _sources(self, name: str) -> list[tuple[str, str]]:
-        """Return the (role, field) pairs that a function reads."""
+        """Return what a function reads, as pairs such as ("src", "level"): the field `level` of the argument `src`.
+
+        The list is sorted. It is empty if the program does not have the function.
+        """
         function = self.traced.functions.get(name)
         return [] if function is None else sorted(function.sources[s.name] for s in function.symbols)
 
     @functools.cached_property
     def never_ends(self) -> bool:
-        """Whether every run goes on to its limit of iterations: it has no `stop`, and always an active vertex."""
+        """Whether only `max_iterations` ends a run.
+
+        The program then has no `stop`, and its runs never lack an active vertex, or go on without one.
+        """
         if not self.everyone or "stop" in self.functions:
             return False
         return not self.ends_when_still or (self._always("activate") and "mask" not in self.functions)
 
     @functools.cached_property
     def measures_first(self) -> bool:
-        """Whether aggregates are computed over the initial state, to be read in the first iteration."""
+        """Whether aggregates are also computed over the start values of all vertices, before the first iteration."""
         return bool(self.traced.measures) and (self.traced.reads_ahead or not self.everyone)
 
     @property
     def always_wakes(self) -> bool:
-        """Whether `wake` always wakes every vertex, and the run has no `stop`."""
+        """Whether `wake` is true for every vertex, and neither buckets nor `stop` can end the run."""
         return self._always("wake") and not {"bucket", "stop"} & self.functions.keys()
 
     def _always(self, test: str) -> bool:
-        """Return whether a test is constantly true."""
+        """Return whether the function of this name is true for every vertex, whatever its fields are."""
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
     @functools.cached_property
     def adds_up(self) -> bool:
-        """Whether priorities are sums of edge values along a path, so that the width of a bucket follows from these."""
+        """Whether priorities are sums of edge values along a path, as distances are.
+
+        Edge values then give a bucket's width.
+        """
         if not self.prioritised:
             return False
         gather, own = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
@@ -293,10 +329,10 @@ class Plan:
 
     @functools.cached_property
     def closes(self) -> bool:
-        """Whether a vertex that the mask refuses stays refused, so that a bitmap can record it as closed.
+        """Whether a vertex that the mask has refused once stays refused, so that a bitmap can record it as closed.
 
-        A refused vertex is never applied to. So its fields stay the same, and if the mask reads nothing else, so does
-        the mask.
+        `apply` never runs for a refused vertex, so its fields stay the same. If the mask reads nothing else that may
+        change, its answer stays the same too.
         """
         mask = self.functions.get("mask")
         if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
@@ -324,13 +360,19 @@ class Plan:
 
     @functools.cached_property
     def ranks_least(self) -> bool:
-        """Whether the priority is the minimum of the absorbing fields, so that it can be updated from some of them."""
+        """Whether a vertex's priority is the minimum of the fields that pushed values are reduced into.
+
+        A push to some of these fields can then update the priority without reading the others.
+        """
         asked = self.functions["priority"].result if self.prioritised else None
         return asked is not None and _least(asked) == set(leaves(self.traced, "vertex", self.absorbs))
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
-        """The gather of one lane of a vector, if all lanes are alike. Symbols of vector fields stand for one lane."""
+        """The gather function of one item of a vector, or None if the items are not all computed in the same way.
+
+        In this function, the symbol of a vector field stands for one item of the vector.
+        """
         kind, gather = self.traced.gathered_type, self.functions["gather"]
         if not isinstance(kind, VectorType) or not self.parts:
             return None
@@ -346,22 +388,28 @@ class Plan:
 
     @property
     def only_pushes(self) -> bool:
-        """Whether no iteration pulls: with priorities, few vertices are active at once."""
+        """Whether every iteration pushes.
+
+        Programs with priorities do so, as few of their vertices are active at once.
+        """
         return self.prioritised and not self.staged
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor lists receivers. Engines override it for small graphs."""
+        """Whether every iteration pulls, so that no list of receivers is needed.
+
+        Engines override this for small graphs.
+        """
         return False
 
     @property
     def is_tuple(self) -> bool:
-        """Whether several values are gathered."""
+        """Whether a tuple is gathered, not a single number or a vector."""
         return self.gathers and isinstance(self.traced.gathered_type, TupleType)
 
     @functools.cached_property
     def absorption(self) -> tuple[str, ...] | str:
-        """The fields into which values may be reduced directly, one per gathered item, or the reason why not."""
+        """The fields into which gathered values may be reduced directly, or a sentence that says why there are none."""
         fields = absorbing_fields(self.traced)
         if isinstance(fields, tuple) and not activates_on_change(self.traced, fields):
             return "activate asks for more than whether a value changed"
@@ -373,7 +421,10 @@ class Plan:
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The numbers of a gathered value, if they combine independently and are few enough to be pushed."""
+        """The numbers of a gathered value, each with the expression that combines two of them.
+
+        The list is empty if the numbers are not reduced independently, or are too many to be pushed one by one.
+        """
         if not self.gathers or self.keyed is not None:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
@@ -385,12 +436,15 @@ class Plan:
 
     @functools.cached_property
     def is_single(self) -> bool:
-        """Whether a single number is gathered."""
+        """Whether a single number is gathered, not a tuple or a vector."""
         return self.gathers and isinstance(self.traced.gathered_type, np.dtype)
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """Why active vertices never push, as a sentence. Return None if pushing is equivalent to pulling."""
+        """The reason why active vertices never push, as a sentence.
+
+        It is None if a push gives the same result as a pull.
+        """
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
             return "nothing is gathered"
@@ -420,12 +474,12 @@ class Plan:
 
     @functools.cached_property
     def used(self) -> set[tuple[str, str]]:
-        """Every (role, field) that some function reads."""
+        """What functions read, as pairs such as ("src", "level"): the field `level` of the argument `src`."""
         return {f.sources[s.name] for f in self.functions.values() for s in f.symbols}
 
     @functools.cached_property
     def edge_values(self) -> list[str]:
-        """Edge fields that hold the matrix's values and are read."""
+        """The edge fields that hold the matrix's values and that some function reads."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("edge", n) in self.used]
 
     @functools.cached_property
@@ -434,27 +488,31 @@ class Plan:
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that take start values: their types, and the bounds of these."""
+        """The fields that take start values. For each, its type and the smallest and largest number of that type.
+
+        There are no such numbers for floats, where None stands for them.
+        """
         kinds = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
         return {name: (kind, bounds_of(kind)) for name, kind in kinds.items()}
 
     @functools.cached_property
     def back_values(self) -> list[str]:
-        """The fields of the matrix's values that are read of an edge's partner."""
+        """The edge fields with the matrix's values that some function reads of an edge's partner, the reverse edge."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:
-        """Return the names that some functions read of an edge.
-
-        These are fields, "id", "leaves", and "back" if they read a partner.
-        """
+        """Return what the named functions read of an edge: fields, "id", "leaves", and "back" for the reverse edge."""
         functions = [self.functions[n] for n in names if n in self.functions]
         fields = {f for function in functions for f in function.reads("edge")}
         return fields | ({"back"} if any(function.reads("back") for function in functions) else set())
 
     @functools.cached_property
     def _read_in_lists(self) -> tuple[set[str], set[str]]:
-        """The names read of an edge in the lists for gathering, and in the lists along which activity spreads."""
+        """What functions read of edges, as two sets of names.
+
+        The first set is read in the adjacency lists over which vertices gather. The second is read in the adjacency
+        lists that lead from active vertices to those that receive.
+        """
         names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
         return self._edge_roles(*ALONG), self._edge_roles(*names)
 
@@ -468,7 +526,7 @@ class Plan:
 
     @functools.cached_property
     def knows_partners(self) -> bool:
-        """Whether any function reads an edge's partner."""
+        """Whether any function reads an edge's partner, which is the edge in the reverse direction."""
         return any(role == "back" for role, _ in self.used)
 
     @functools.cached_property
@@ -481,12 +539,12 @@ class Plan:
 
     @functools.cached_property
     def needs_leaving(self) -> bool:
-        """Whether lists of both directions need to distinguish out-edges from in-edges."""
+        """Whether a run needs to know, in adjacency lists of both directions, which entries are out-edges."""
         return self.scatters_from_tails or ("edge", "leaves") in self.used
 
     @functools.cached_property
     def reduces_in_order(self) -> bool:
-        """Whether values are reduced in the order of the input's edges."""
+        """Whether a vertex reduces the values of its edges in the order in which the edges were given."""
         monoid = self.traced.monoid
         if monoid is None or not monoid.commutative:
             return monoid is not None
@@ -495,17 +553,20 @@ class Plan:
 
     @functools.cached_property
     def sums_in_order(self) -> bool:
-        """Whether aggregates add up vertices in ascending order, as sums of floats must for deterministic results."""
+        """Whether vertices are added to aggregates in ascending order of their ids.
+
+        Deterministic runs do this for floats, whose sum depends on the order by rounding.
+        """
         return self.deterministic and any(kind.kind == "f" for kind in self.traced.aggregate_types.values())
 
     @functools.cached_property
     def scatters_from_tails(self) -> bool:
-        """Whether scatter traverses lists that have every edge twice, and skips one of the two entries."""
+        """Whether scatter traverses adjacency lists that have every edge twice, and skips one of the two entries."""
         return "scatter" in self.functions and self.traced.program.direction == "all"
 
     @functools.cached_property
     def sends(self) -> bool:
-        """Whether out-edges (in the direction of activity) are ever traversed."""
+        """Whether a run ever traverses the edges that lead from active vertices to those that receive."""
         if self.scheduled:
             return self.staged and bool({"scatter", "edge_mask"} & self.functions.keys())
         return not self.everyone or "scatter" in self.functions
@@ -516,14 +577,17 @@ class Plan:
 
 
 def _terms(e: Expr) -> list[Expr]:
-    """Return the terms of a sum, through casts."""
+    """Return the terms of a sum, without casts. If the expression is no sum, it is the only term."""
     if e.op == "cast":
         return _terms(e.args[0])
     return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
 def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
-    """Return the arguments of nested minima."""
+    """Return the operands of nested minima: a, b and c for `minimum(a, minimum(b, c))`.
+
+    `look` is called on each expression first, for example to remove its casts.
+    """
     e = look(e)
     return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
 
@@ -537,13 +601,20 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
-    """Replace item `lane` of a vector field by a symbol of the field's name. Return None for other expressions."""
+    """Return a symbol with the name of a vector field if `e` is item `lane` of that field. Return None if `e` is not.
+
+    In the functions of a vector program the items are so replaced by symbols, to see whether all items are computed
+    alike.
+    """
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _places(kind: Any) -> list[tuple[int | None, int | None]]:
-    """Return the item and the lane of each number of a value."""
+    """Return where each number of a gathered value is: pairs of its position in the tuple and in the vector.
+
+    None stands for a position if there is no tuple or no vector.
+    """
     items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 

@@ -188,7 +188,7 @@ def as_program(given: Any) -> VertexProgram:
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:
-    """Return the program with another `order`. If `order` is None or its own, return the program itself."""
+    """Return a program that runs in the given `order`: the program itself if this is its order, or None."""
     if order is None or order == program.order:
         return program
     if order not in ORDERS:

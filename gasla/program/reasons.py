@@ -1,4 +1,4 @@
-"""The sentences of `explain`: what a run will do, and why, as its `Plan` has decided."""
+"""Write the sentences of `gasla.explain`: what a run of a program will do, and why, as its `Plan` has decided."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ from gasla.program.program import VertexProgram
 
 
 def ways(plan: Plan, direction: int) -> Mapping[int, str]:
-    """Return the reason for each direction of an iteration, in a few words, for `Result.trace`."""
+    """Return why an iteration pulls, and why one pushes, in a few words each, as shown in `Result.trace`."""
     pull = "many edges are active"
     if plan.scheduled:
         pull = "a schedule gives the receivers"
@@ -31,7 +31,7 @@ def ways(plan: Plan, direction: int) -> Mapping[int, str]:
 
 
 def sentences(plan: Plan, direction: int) -> list[str]:
-    """Return the sentences that hold for all engines."""
+    """Return the sentences on a program that hold for all engines: on direction, order, copies of fields, and so on."""
     return [*_direction(plan, direction), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
 
 
@@ -54,7 +54,7 @@ def _direction(plan: Plan, direction: int) -> list[str]:
 
 
 def _sending(plan: Plan) -> list[str]:
-    """Return where pushed values are reduced, and when they are read."""
+    """Return sentences that say where gathered values are reduced, and in which iteration new values are read."""
     lines = []
     if plan.absorbs:
         fields = " and ".join(map(given, plan.absorbs))
@@ -74,7 +74,7 @@ def _sending(plan: Plan) -> list[str]:
 
 
 def why_it_waits(plan: Plan) -> str:
-    """Return why values are not reduced directly into a field."""
+    """Return the reason why gathered values are not reduced directly into a field, but read an iteration later."""
     if plan.scheduled:
         return "a schedule says when each vertex receives"
     if plan.traced.program.everyone:
@@ -85,7 +85,7 @@ def why_it_waits(plan: Plan) -> str:
 
 
 def _order(plan: Plan) -> list[str]:
-    """Return the order of vertices, of values in a reduction, and of sums."""
+    """Return sentences on the order in which vertices are processed, gathered values reduced, and aggregates summed."""
     lines, functions = [], plan.traced.functions
     if plan.prioritised:
         width = "from the mean edge value and the degrees" if plan.adds_up else "as a fraction of the waiting range"
@@ -117,7 +117,7 @@ def _order(plan: Plan) -> list[str]:
 
 
 def _copies(plan: Plan) -> list[str]:
-    """Return the fields with second copies, and why."""
+    """Return sentences on the fields that have a second copy, and on why they have one."""
     lines = []
     near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
@@ -175,26 +175,26 @@ STILL = "when no vertex is active"
 
 
 def why_endless(plan: Plan) -> str | None:
-    """Return why no run ends before its limit of iterations, or None if a run may."""
+    """Return the reason why only `max_iterations` can end a run of the program, or None if it may end earlier."""
     if plan.never_ends:
         return "every vertex is always active" if plan.ends_when_still else why_unstable(plan)
     return "wake is always true" if plan.always_wakes else None
 
 
 def why_unstable(plan: Plan) -> str:
-    """Return why an iteration that changes nothing does not end a run."""
+    """Return the reason why a run may have to go on after an iteration that changes no field."""
     assert plan.what_varies is not None
     return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
 
 
 @functools.cache
 def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
-    """Return `why_endless` of a program that is run without a schedule."""
+    """Return the reason why a run without a schedule ends only by `max_iterations`, or None if it may end earlier."""
     return why_endless(Plan(program.traced(id_type)))
 
 
 def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
-    """Refuse a run without a limit of iterations that nothing ends."""
+    """Raise ValueError for a program that only `max_iterations` can end, when it is run without."""
     kind: Any = type(program)
     if (why := endless(kind, id_type)) is not None:
         raise ValueError(
@@ -204,7 +204,7 @@ def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
 
 
 class Bound(Binding):
-    """A program bound to a graph, for the neighbor lists that it traverses."""
+    """A program bound to a graph without start values, only to find the adjacency lists that a run would traverse."""
 
     def __init__(self, plan: Plan, program: VertexProgram, graph: Graph) -> None:
         self.plan = plan
@@ -237,7 +237,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 
 
 def _whence(lists: NeighborLists, made: str) -> str:
-    """Return where neighbor lists come from, and their size."""
+    """Return where a run gets its adjacency lists from, such as "as the graph was given", and how large they are."""
     if lists.are_given:
         return "as the graph was given"
     if lists.are_cached:
@@ -246,7 +246,7 @@ def _whence(lists: NeighborLists, made: str) -> str:
 
 
 def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
-    """Return where the values of an edge field come from, for one side of the adjacency."""
+    """Return a sentence that says where a run gets the values of an edge field from, in one direction of the edges."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
@@ -260,7 +260,7 @@ def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists,
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
-    """Return the bytes of fields and workspace."""
+    """Return a sentence with the number of bytes of the program's fields, and of a run's `workspace`."""
     held = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),

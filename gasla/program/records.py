@@ -12,7 +12,7 @@ class Record:
     """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
-        """Stand in for a record.
+        """Store the fields. `what` is the kind of record for error messages, such as "vertex".
 
         `of_self` are attributes of the program: the error for reading one of them here says so.
         """

@@ -14,7 +14,7 @@ from gasla.arrays import array_module, imported
 __all__ = ["Schedule", "as_schedule"]
 
 INT32 = np.dtype(np.int32)
-MOST = 2**31  # largest number of iterations: engines number them in 32 bits
+MOST = 2**31  # engines number iterations in 32 bits, so there must be fewer than this
 
 
 class Schedule:
@@ -65,7 +65,8 @@ class Schedule:
         if depth is not None:
             self.depth = depth
         self.is_reversed = False
-        self.made: dict[Hashable, Any] = {}  # the engines' sorted forms, shared with the reversed schedule
+        # what engines have sorted for this schedule, which the reversed schedule uses too
+        self.made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         """Return the number of vertices."""
@@ -85,7 +86,7 @@ class Schedule:
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
-    """Return the levels as int32, and the first level."""
+    """Return the levels of a schedule as int32, and its first level. Raise ValueError for too many iterations."""
     levels, first, depth = schedule.levels, schedule.first, schedule.depth
     if depth >= MOST:
         raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
@@ -98,7 +99,7 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
 
 def as_schedule(n: int, given: Any) -> Schedule:
-    """Return a schedule for a graph of n vertices, given as a Schedule or an array of levels."""
+    """Return a schedule that is given as a Schedule or as an array of levels, checked for a graph of n vertices."""
     schedule = given if isinstance(given, Schedule) else Schedule(given)
     if len(schedule) != n:
         raise ValueError(f"schedule has {len(schedule)} levels; expected one for each of the {n} vertices")

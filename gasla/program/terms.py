@@ -1,4 +1,4 @@
-"""A product over a semiring as engines see it: the matrix as lists, and the traced expressions of its entries.
+"""Products over a semiring as both engines see them: the matrix as CSR or CSC arrays, and expressions for its entries.
 
 A semiring's functions are traced here, once for each combination of types; an engine compiles the expressions.
 """
@@ -24,7 +24,7 @@ Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # see `Ready`
 
 @dataclass(eq=False)
 class Lists:
-    """The rows of a matrix as CSR (or its columns as CSC), each `width` long. Without `values` entries are True.
+    """The rows of a matrix as CSR arrays, or its columns as CSC arrays. Without `values` all entries are True.
 
     If the lists themselves are cached (with a graph, or on a GPU with a matrix), they cache their compiled products.
     """
@@ -38,7 +38,7 @@ class Lists:
 
 
 class Ready(NamedTuple):
-    """A compiled product of a matrix with any x of one type.
+    """A compiled product of one matrix with vectors or matrices x of one type.
 
     ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits. It returns False if an offset or index
     of the matrix is out of range.
@@ -50,7 +50,7 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """A semiring as an engine sees it: expressions for one combination of types.
+    """The expressions of a product over a semiring, traced for one combination of types.
 
     The symbols of `product` are `value` (the entry), `x` (the value that it is multiplied with), `row` and `other` (the
     entry's two indices), and if x is a matrix `column` (of x).
@@ -59,7 +59,9 @@ class Terms:
     name: str
     monoid: Monoid
     product: Expr
-    merged: Expr | None  # the stored value, if not the total: accum(old, new), or the total lowered from its held form
+    # the expression that is stored, or None for the total itself: accum(old, new), or the total converted to the result
+    # type
+    merged: Expr | None
     out_type: Any
 
     @property
@@ -72,41 +74,45 @@ class Terms:
 
     @functools.cached_property
     def combination(self) -> Expr:
-        """The monoid's combination of the symbols `a` and `b`."""
+        """The expression that reduces two products, the symbols `a` and `b`, by the semiring's monoid."""
         return self.monoid.combination(self.type, "a", "b")
 
     @functools.cached_property
     def any_will_do(self) -> bool:
-        """Whether the first product that is not the identity ends a row, as with the `any` monoid."""
+        """Whether the first product that is not the identity may be taken as a row's total, as with `any`."""
         return self.monoid.terminal(self.type) is semirings.ANY
 
     @functools.cached_property
     def takes_first(self) -> bool:
-        """Whether a row always ends at its first entry."""
+        """Whether the first entry of a row always gives its total, so that the row's other entries are never read."""
         return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other", "column"), (0, 2**62)))
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """Whether a total, symbol `a`, is terminal: no further product changes it. None if no total is."""
+        """The test whether a total, the symbol `a`, can no longer change, so that the rest of the row may be skipped.
+
+        It is None if there is no such total.
+        """
         if isinstance(self.type, TupleType) and not self.any_will_do:
             return None
         return self.monoid.is_final(Symbol("a", self.type))
 
     @functools.cached_property
     def reads_old(self) -> bool:
-        """Whether the stored value depends on the old value of the output."""
+        """Whether what is stored depends on the value that the output had before, as with `accum`."""
         return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
 
     def reads(self, name: str) -> bool:
-        """Return whether the product depends on the symbol of this name."""
+        """Return whether the product of a matrix entry depends on a symbol, such as "row" for the entry's row."""
         return any(s.name == name for s in self.symbols)
 
 
 def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
-    """Return lower bounds of the entries of each row of A times B, where no row of B has parallel entries.
+    """Return a lower bound of the number of entries in each row of A times B, if B has no parallel entries.
 
-    A row has `pairs` products. It has no fewer entries than the longest row of B that it meets, and that is no shorter
-    than the mean of those rows. `left_out` are the offsets of a mask whose entries the row lacks.
+    `pairs` is the number of products of each row. A row of the result has at least as many entries as the longest of
+    the rows of B that are added up, and this one is at least as long as their mean. `left_out` are the offsets of a
+    complemented mask, whose entries the result does not have.
     """
     counts: Array = pairs // (indptr[1:] - indptr[:-1]).clip(min=1)
     return counts if left_out is None else (counts - (left_out[1:] - left_out[:-1])).clip(min=0)
@@ -114,9 +120,10 @@ def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
 
 @once(most=1024)
 def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
-    """Call the functions of a semiring once, with symbols. `merging` is `accum` and the types of `out`.
+    """Trace the functions of a semiring once, and return their expressions for one combination of types.
 
-    A type of None means that every value is True. `wide` means that x is a matrix.
+    A type of None means that all values are True. `merging` is None, or `accum` and the types of `out`, the array that
+    the product is merged into. `wide` says that x is a matrix.
     """
     value, x = (
         semirings.as_expr(True) if kind is None else Symbol(name, kind)
@@ -143,9 +150,10 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 
 
 def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
-    """Return the stored expression, if not the total itself, and its type. `kind` is the product's type.
+    """Return the expression that is stored for a row, and its type. It is None if the total itself is stored.
 
-    `came`, for a monoid without identity, says whether the row has an entry: if not, the old value stays.
+    `kind` is the type of the products. `came`, for a monoid without identity, is an expression that says whether the
+    row has any entry: if it has none, the old value stays.
     """
     if merging is None:
         return total, kind
@@ -164,14 +172,17 @@ def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> t
 
 
 def parts(kind: Any) -> tuple[Any, ...]:
-    """Return the types of the arrays that hold values of `kind`: one per item of a tuple."""
+    """Return the types of the arrays that hold values of a type: one for each item of a tuple."""
     return kind.items if isinstance(kind, TupleType) else (kind,)
 
 
 def reduce_lists(
     ready: Callable[[Lists, Terms, bool], Multiply], monoid: Monoid, indptr: Array, ids: Array, values: Array
 ) -> Array:
-    """Reduce ``values[ids[indptr[k]:indptr[k + 1]]]`` for each k, as a product. An engine's `ready` compiles it."""
+    """Return the reductions of ``values[ids[indptr[k]:indptr[k + 1]]]`` for all k, computed as a product with a matrix.
+
+    `ready` is the function of an engine that compiles products.
+    """
     terms = trace(Semiring(monoid, semirings.plus_second.multiply), False, ids.dtype, values.dtype, None)
     lists = Lists(indptr, ids, ids, len(values))
     xp: Any = array_module(values)

@@ -42,9 +42,10 @@ class Function:
     """A traced function: its result, and the fields that its symbols stand for."""
 
     name: str
-    result: Any  # Expr, tuple of Expr, or dict of name -> Expr
+    result: Any  # an expression, a tuple of expressions, or a dict of expressions by name
     symbols: tuple[Symbol, ...]
-    sources: Mapping[str, tuple[str, str]] = field(hash=False)  # symbol name -> (role, field)
+    # for a symbol's name, the role and the field that it stands for
+    sources: Mapping[str, tuple[str, str]] = field(hash=False)
     is_aggregate: bool = False
 
     @property
@@ -53,7 +54,7 @@ class Function:
         return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
 
     def reads(self, role: str) -> set[str]:
-        """Return the fields of `role` that the function uses."""
+        """Return the names of the fields that the function reads of an argument, such as "src"."""
         return {f for s in self.symbols for r, f in [self.sources[s.name]] if r == role}
 
 
@@ -71,15 +72,19 @@ class Traced:
     parameter_types: Mapping[str, Any]
     aggregate_types: Mapping[str, np.dtype]
     aggregates: Mapping[str, Aggregate]
-    deposits: Mapping[str, Aggregate]  # aggregates at vertices
+    deposits: Mapping[str, Aggregate]  # aggregates that have a value for each vertex (declared with `at=`)
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
     keyed: Keyed | None = None  # for programs that reduce by key
-    held: Held | None = None  # the form into which `gather` lifts its values, if `reduce` has another form
+    # how `gather` converts values to another form in which they are reduced, if `reduce` has one
+    held: Held | None = None
 
     @property
     def monoid(self) -> Monoid | None:
-        """The monoid that reduces gathered values, in their held form, or None without gather."""
+        """The monoid that reduces gathered values, in the form in which they are reduced.
+
+        It is None if nothing is gathered.
+        """
         reduce = self.program.reduce if self.held is None else self.held.monoid
         return reduce if "gather" in self.functions else None
 
@@ -88,8 +93,9 @@ class Traced:
         return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """Return bounds of a function's symbols: ids and counts are 0 or more, and within their types."""
-        most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
+        """Return the range of each symbol of a function that stands for an id or a count: 0, and the largest value."""
+        # engines allow 2**31 - 1 iterations (`schedule.MOST`)
+        most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
         sources = {s.name: f.sources[s.name] for s in f.symbols}
@@ -98,35 +104,41 @@ class Traced:
         }
 
     def writes(self, *names: str) -> set[str]:
-        """Return the fields that the named functions return."""
+        """Return the names of the fields or parameters to which the named functions give new values."""
         return {f for n in names if n in self.functions for f in self.functions[n].result}
 
     @functools.cached_property
     def seen_by_neighbors(self) -> list[str]:
-        """The fields that a vertex's neighbors read and the program writes: what ranks and GPUs send each other."""
+        """The vertex fields that the program writes and that functions read of other vertices.
+
+        Ranks and GPUs send each other these fields.
+        """
         read = {field for f in self.functions.values() for role in ("src", "other") for field in f.reads(role)}
         return sorted(read & self.writes(*WRITING))
 
     @functools.cached_property
     def revised(self) -> set[str]:
-        """The vertex fields that are written once more after all receivers have applied."""
+        """The vertex fields that functions such as `post_apply` write after all receivers have applied."""
         return self.writes(*REVISING)
 
     @functools.cached_property
     def renames(self) -> bool:
-        """Whether any inner name differs from the given one."""
+        """Whether any field, parameter or aggregate has an inner name that differs from its name in the program."""
         types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types
         return any(given(name) != name for names in types for name in names)
 
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
-        """The fields of neighbors that gather reads and apply, in the same iteration, writes."""
+        """The fields that gather and edge_mask read of neighbors and that apply writes in the same iteration."""
         read = {f for n in ALONG if n in self.functions for f in self.functions[n].reads("src")}
         return read & self.writes("apply")
 
     @functools.cached_property
     def looked_up(self) -> set[str]:
-        """The fields that functions read by `self.at` and the same iteration writes: their old values are read."""
+        """The fields that functions read by `self.at` although the same iteration writes them.
+
+        Reads get the old values.
+        """
         during = [f for name, f in self.functions.items() if name not in BETWEEN]
         return {field for f in during for field in f.reads("other")} & self.writes(*WRITING)
 
@@ -142,31 +154,39 @@ class Traced:
 
     @functools.cached_property
     def reads_ahead(self) -> bool:
-        """Whether the first iteration reads aggregates of the initial state."""
+        """Whether the first iteration reads an aggregate, which is then computed over the start values."""
         during = [f for name, f in self.functions.items() if name not in BETWEEN]
         return any(f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in during)
 
     @functools.cached_property
     def changing(self) -> set[str]:
-        """Attributes of `self` that may differ between iterations."""
+        """The names of the attributes of `self` that may differ between iterations."""
         return {"iteration", "bucket", *self.aggregates, *self.writes("idle"), *self.program._changing}
 
     @property
     def whole(self) -> Traced:
-        """The program on the whole graph, of a program of a part. Any other program is itself."""
+        """The traced program for the whole graph, from which a program for a part of the graph is derived.
+
+        If this program was not derived from another, it is this program itself.
+        """
         return self.program._whole or self
 
     @property
     def hooks(self) -> set[str]:
-        """The functions of the program, and those of the whole graph's program that a part leaves to all parts."""
+        """The names of the program's functions.
+
+        In a program for a part of a graph, they include the functions that it lacks because all parts call them
+        together.
+        """
         return {*self.functions, *self.program._decided}
 
     @functools.cached_property
     def settles(self) -> bool:
-        """Whether apply leaves, in every field that mask reads, a value that does not depend on what was gathered.
+        """Whether apply writes a value that does not depend on gathered values to every field that mask reads.
 
-        Then a vertex that mask refuses after one apply is refused after any, so several threads may apply to it
-        concurrently. At most one word may depend on the gathered value: two could mix values of two threads.
+        Then several threads may apply gathered values to one vertex at the same time: whichever value is applied, mask
+        refuses the vertex afterwards if it refuses it after any. At most one number that apply writes may depend on the
+        gathered value, because two such numbers could come from different threads.
         """
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
         if apply is None or mask is None or self.measures or not mask.reads("vertex") <= set(apply.result):
@@ -245,7 +265,8 @@ class Tracer:
         records["edge"] = self._edge()
         types: dict[str, Any] = {"test": np.dtype(bool), "value": None, "vertex fields": self.vertex_types}
         types |= {"edge fields": self.edge_types, "parameters": self.parameter_types}
-        more = {"choose": self._keys, "apply": self._gathered}  # records that follow from the functions before
+        # functions that make further arguments, from the results of functions traced before
+        more = {"choose": self._keys, "apply": self._gathered}
         check = {"choose": self._check_choice, "priority": self._check_priority, "bucket": self._check_bucket}
         for name, hook in HOOKS.items():
             records |= more[name]() if name in more else {}
@@ -314,11 +335,11 @@ class Tracer:
 
     @property
     def _of_self(self) -> set[str]:
-        """The names of parameters, aggregates and options."""
+        """The names of the program's parameters, aggregates and options, which are attributes of `self`."""
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _check_together(self) -> None:
-        """Check that each function has the functions that it needs, and no function that it excludes."""
+        """Raise ValueError if a function of the program needs another that is missing, or excludes one it has."""
         where, own = self.program.__name__, {name for name in HOOKS if getattr(self.program, name, None) is not None}
         for name in (name for name in HOOKS if name in own):
             for other, why in HOOKS[name].needs.items():
@@ -329,7 +350,10 @@ class Tracer:
                     raise ValueError(f"{where} has a {name} and a {other}: {why}; remove one")
 
     def _gathered(self) -> dict[str, Any]:
-        """Return the record of what was gathered, for apply."""
+        """Return the argument `gathered` of apply, in a dict. It is a symbol or a record for the reduced value.
+
+        A program without gather has None instead.
+        """
         if "gather" not in self.functions:
             return {"gathered": None}
         self._check_monoid()
@@ -356,7 +380,10 @@ class Tracer:
             )
 
     def _keys(self) -> dict[str, Any]:
-        """Return a key and its total, for choose, if the program reduces by key."""
+        """Return the arguments `key` and `total` of choose as symbols, in a dict.
+
+        It is empty if the program has no keys.
+        """
         if "key" not in self.functions:
             return {}
         where, gather, key = self.program.__name__, self.functions["gather"], self.functions["key"]
@@ -368,14 +395,14 @@ class Tracer:
         return {"key": self._symbol("", "key", kind), "total": self._symbol("", "total", gather.result.type)}
 
     def _check_choice(self) -> None:
-        """Take the scores that choose returns."""
+        """Store the types of the keys, totals and scores in `self.keyed`, once choose has been traced."""
         where, choose, kind = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
         self.keyed = as_keyed(where, self.program.reduce, self.functions["gather"].result.type, kind, choose.result)
         scores = choose.result if isinstance(choose.result, tuple) else (choose.result,)
         self.functions["choose"] = replace(choose, result=scores)
 
     def _other(self, where: str, given_index: Any) -> Record:
-        """Return the record of `self.at(index)`."""
+        """Return what `self.at(index)` returns while functions are traced: the record of the vertex with this id."""
         index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
         makers = {
@@ -401,7 +428,7 @@ class Tracer:
         return cast_expr(load(array, index, n, outside), computed(kind))
 
     def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
-        """Return the expressions of an aggregate at vertices: the id where it reduces, and the value."""
+        """Return the two expressions of an aggregate with a value per vertex: the id to reduce at, and the value."""
         where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
@@ -410,7 +437,7 @@ class Tracer:
         return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
 
     def _self(self, where: str) -> Declared:
-        """Return the stand-in for the program's `self` while tracing.
+        """Return the object that is passed as `self` to a program's functions while they are traced.
 
         It has symbols for parameters, aggregates and counters.
         """
@@ -422,7 +449,7 @@ class Tracer:
         return stand_in
 
     def _counters(self) -> dict[str, np.dtype]:
-        """Return the undeclared attributes of `self`, and their types."""
+        """Return the attributes of `self` that a program does not declare, such as `iteration`, and their types."""
         names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
         return dict.fromkeys(names, np.dtype(np.int64))
 
@@ -431,7 +458,8 @@ class Tracer:
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
-        check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))  # those of an aggregate
+        # the names in front are the arguments of aggregates
+        check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))
         this = self._self(where)
         shown = dict(this.__dict__)
         result = semirings.trace(functools.partial(function, this), *records)
@@ -468,7 +496,10 @@ class Tracer:
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
 
     def _check_priority(self) -> None:
-        """Check that a priority, which a waiting vertex keeps, depends only on its own fields and parameters."""
+        """Raise an error if a priority depends on more than the vertex's own fields and parameters.
+
+        A waiting vertex keeps its priority, so it must not change meanwhile.
+        """
         where, function = f"{self.program.__name__}.priority", self.functions["priority"]
         if isinstance(function.result, tuple | dict) or not isinstance(function.result.type, np.dtype):
             raise TypeError(f"{where} returned {function.result!r}; expected one number")
@@ -479,7 +510,11 @@ class Tracer:
             )
 
     def _check_bucket(self) -> None:
-        """Check that a bucket, computed again for waiting vertices, depends on nothing that changes meanwhile."""
+        """Raise an error if a bucket depends on more than the vertex's own fields and parameters.
+
+        The bucket of a waiting vertex is computed again later, so it must not depend on anything that changes
+        meanwhile.
+        """
         where, function = f"{self.program.__name__}.bucket", self.functions["bucket"]
         if isinstance(function.result, tuple | dict) or getattr(function.result.type, "kind", "") not in tuple("iu"):
             raise TypeError(
@@ -528,7 +563,10 @@ def symbols_of(results: Any) -> tuple[Symbol, ...]:
 
 
 def _convert(where: str, value: Any, expected: Any) -> Expr:
-    """Cast `value` to the declared type of its field. Raise an error if that loses its kind of number."""
+    """Return `value` cast to the declared type of its field.
+
+    Raise TypeError for a cast such as from float to integer.
+    """
     converted: Expr = value
     if value.type == expected:
         return converted

@@ -1,4 +1,4 @@
-"""The traced functions of a walk program, and the arguments of its kernel, as both engines share them."""
+"""Plans of walk programs for both engines: the traced functions, and the arguments of the kernel that runs them."""
 
 from __future__ import annotations
 
@@ -23,32 +23,33 @@ from semirings.expr import as_expr, in_order, rebuilt
 from semirings.types import has_wide
 
 DEGREES = ("in_degree", "out_degree")
-MOST_PAIRS = 3  # `has_edge` calls in accept: bounds of its result are computed for all combinations of answers
+MOST_PAIRS = 3  # most `has_edge` calls in accept: bounds of its result are computed for all combinations of answers
 
 
 class Input(NamedTuple):
-    """An array or a number that a program's functions read: its role, its field, and its type."""
+    """An array or a number that a walk program's functions read, and that its kernel takes as an argument."""
 
-    role: str  # "vertex", "edge" or "self"
+    role: str  # what it belongs to: "vertex", "edge", or "self" for a parameter
     field: str
     type: Any
     is_number: bool = False
 
     @property
     def name(self) -> str:
-        """Its name in generated source."""
+        """The name of this argument in generated source, such as `v_rank`."""
         return f"{'v' if self.role == 'vertex' else 'e' if self.role == 'edge' else self.role}_{self.field}"
 
 
 class WalkTracer(Tracer):
-    """Calls a walk program's functions with symbols."""
+    """A tracer that calls the functions of a walk program with symbols."""
 
     def walk_plan(self) -> WalkPlan:
-        """Trace all functions. Return the plan."""
+        """Trace all functions of the walk program, and return its plan."""
         program: Any = self.program
         check_spelling(program)
         check_parameters(f"{program.__name__}.bound", program.bound, ())
-        self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}  # by identity, as expressions are not hashable here
+        # by the identity of two expressions, as expressions are not hashable here
+        self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._vertex("vertex"), self._vertex("target")
         id_before = self._symbol("previous", "id", self.id_type)
@@ -81,7 +82,10 @@ class WalkTracer(Tracer):
         return stand_in
 
     def _pair(self, where: str, *ends: Any) -> Expr:
-        """Return the symbol for the answer of `self.has_edge(src, dst)`."""
+        """Return a boolean symbol that stands for the result of `self.has_edge(src, dst)`.
+
+        Equal pairs have the same symbol.
+        """
         src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
         key = id(src), id(dst)
         if key not in self.pairs:
@@ -94,7 +98,7 @@ class WalkTracer(Tracer):
 
 
 class WalkPlan:
-    """A walk program as engines see it: its traced functions, and their inputs."""
+    """What the engines know of a walk program: its traced functions, and what they read."""
 
     doubled: frozenset[str]  # all fields: as none is written, `Binding` may use the caller's arrays directly
 
@@ -114,22 +118,25 @@ class WalkPlan:
 
     @property
     def accepts(self) -> bool:
-        """Whether a drawn edge may be rejected."""
+        """Whether the program has `accept`, which may reject an edge that a walker has drawn."""
         return "accept" in self.functions
 
     @property
     def stops(self) -> bool:
-        """Whether a walker may end before its last step."""
+        """Whether the program has `stop`, which may end a walk before its last step."""
         return "stop" in self.functions
 
     @property
     def restarts(self) -> bool:
-        """Whether a walker may return to its start."""
+        """Whether the program has `restart`, which may move a walker back to its start."""
         return "restart" in self.functions
 
     @functools.cached_property
     def inputs(self) -> list[Input]:
-        """The inputs of the functions, besides the walker's state and the neighbor lists, in the order of arguments."""
+        """The arrays and numbers that the program's functions read, in the order of the kernel's arguments.
+
+        The walker's state and the adjacency lists are not among them.
+        """
         traced, distinct = self.traced, dict[Input, None]()
         for f in self.functions.values():
             for role, field in (f.sources[s.name] for s in f.symbols):
@@ -150,13 +157,13 @@ def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[s
 
 
 def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
-    """Return the result of accept for given answers of its `has_edge` calls."""
+    """Return the result of accept where each `has_edge` call is replaced by an answer, True or False."""
     known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: known.get(e))
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
-    """Return the plan of a program's class, cached."""
+    """Return the plan of a walk program's class. It is made once for each type of vertex id."""
     return _made(program, id_type)
 
 
@@ -177,7 +184,10 @@ class WalkBinding(Binding):
         self.check(self.given)
 
     def bound(self) -> float:
-        """Return the bound of accept's result, checked."""
+        """Return the largest result of `accept`, as the program's function `bound` gives it.
+
+        Raise an error if it is invalid.
+        """
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
         with np.errstate(all="ignore"):
@@ -190,7 +200,10 @@ class WalkBinding(Binding):
         return float(given)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
-        """Raise the error for an out-of-range result of a function: 0 stop, 1 restart, 2 accept."""
+        """Raise the error for a probability out of range.
+
+        `function` says which function returned it: 0 is `stop`, 1 is `restart`, 2 is `accept`.
+        """
         name, most = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
         raise ValueError(
             f"{type(self.program).__name__}.{name} gives {value} for walker {walker} in step {step}; expected "
@@ -198,7 +211,7 @@ class WalkBinding(Binding):
         )
 
     def arrays(self) -> list[Any]:
-        """Return the values of the plan's inputs, in order: arrays on the graph's device, and numbers."""
+        """Return the arrays and numbers that are arguments of the kernel, in the order of `plan.inputs`."""
         numbers = self.parameters()
         return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
 

@@ -1,1 +1,1 @@
-"""Reductions of gathered values: directly into fields that absorb them, or by key."""
+"""How gathered values are reduced: directly into a field of the receiver, or by key."""

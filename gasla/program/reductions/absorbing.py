@@ -1,4 +1,4 @@
-"""Absorption: whether apply does nothing but reduce the gathered value into a field.
+"""Decide whether gathered values may be reduced directly into fields, as `apply` does nothing else.
 
 Then a value may arrive twice, late, or directly in the field, and a push is equivalent to a pull. This requires an
 idempotent monoid, a gather that is monotone in the field, and that no other function reads intermediate values. The
@@ -22,7 +22,10 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """Return the fields that absorb gathered values, one per item, or the reason why not, as a sentence."""
+    """Return the fields into which gathered values may be reduced directly, or a sentence that says why they may not.
+
+    There is one field for each gathered item.
+    """
     monoid = t.monoid
     if monoid is None:
         return "it gathers nothing"
@@ -46,12 +49,18 @@ def absorbing_fields(t: Traced) -> Fields | str:
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
-    """Return the numbers of some fields of a vertex, as expressions."""
+    """Return the numbers in some fields of a vertex as expressions, one for each item of a vector field.
+
+    `role` is the argument that stands for the vertex, such as "src".
+    """
     return [part for f in fields for part in scalars(Symbol(f"{role}_{f}", t.vertex_types[f]))]
 
 
 def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
-    """Return the field into which `apply` reduces each gathered item, or none if `apply` does anything else."""
+    """Return the names of the fields into which `apply` reduces the gathered items, one field per item.
+
+    The tuple is empty if `apply` does anything else.
+    """
     kind: Any = t.gathered_type
     gathered: Any = Symbol("gathered", kind)
     items = list(gathered) if isinstance(kind, TupleType) else [gathered]
@@ -68,7 +77,7 @@ def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
 
 
 def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
-    """Return which function can observe the order in which values arrive, as a sentence, or None if none can."""
+    """Return a sentence on a function whose result depends on the order in which values arrive, or None without one."""
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):
         return f"mask reads {min(read)}"

@@ -1,4 +1,4 @@
-"""The default of `activate`, whether a field changed; and whether a program's `activate` is equivalent to it."""
+"""The default of `activate`, whether a field changed, and a check whether a program's `activate` means the same."""
 
 import functools
 import operator
@@ -15,7 +15,7 @@ from semirings.types import computed, has_wide
 
 
 def change(traced: Traced) -> Function:
-    """Return the default `activate`: whether any field that apply returns differs from before."""
+    """Return the default of `activate` as a traced function: whether any field that apply returns has changed."""
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
@@ -25,7 +25,10 @@ def change(traced: Traced) -> Function:
 
 
 def _changes(before: Expr, after: Expr) -> list[Any]:
-    """Return for each number of a field whether it differs from before. NaN equals NaN."""
+    """Return expressions that say of each number of a field whether it has changed. NaN counts as equal to NaN.
+
+    A wide vector has one expression for all its numbers.
+    """
     before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
@@ -42,9 +45,9 @@ def _changes(before: Expr, after: Expr) -> list[Any]:
 
 
 def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
-    """Return whether a vertex is active exactly if one of the fields improved.
+    """Return whether a program activates exactly the vertices of which one of the fields has changed.
 
-    It may say so by default, or by comparisons.
+    It does so by default. A program's own `activate` does so if it compares each number of the fields before and after.
     """
     if "activate" not in traced.functions:
         return True
@@ -55,7 +58,7 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
 
 
 def _either(e: Expr) -> list[Expr]:
-    """Return the operands of nested logical ors."""
+    """Return the operands of nested logical ors: a, b and c for `a | (b | c)`."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
         return [part for arg in e.args for part in _either(arg)]
     return [e]

@@ -15,35 +15,35 @@ import numpy as np
 import semirings
 from semirings import Expr, Monoid, Symbol, TupleType
 
-NONE = -1  # the gathered key of a receiver without edges
+NONE = -1  # the key that a receiver gathers if it has no edges
 
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The types of a program that reduces by key. The gathered value is a tuple: the key, its total and its scores."""
+    """The types of a program that reduces by key. It gathers a tuple: a key, its total, and its scores."""
 
     key: np.dtype  # int32 or int64
     total: np.dtype
     scores: tuple[np.dtype, ...]
     is_single: bool  # whether choose returns a number, not a tuple
-    nothing: tuple[Any, ...]  # the gathered value without edges: NONE, the identity, the smallest scores
+    nothing: tuple[Any, ...]  # what a receiver without edges gathers: the key NONE, the identity, the smallest scores
 
     @property
     def gathered_type(self) -> TupleType:
-        """The type of the gathered value."""
+        """The type of the gathered tuple of key, total and scores."""
         return TupleType((self.key, self.total, *self.scores))
 
     def fields(self, gathered: Any) -> dict[str, Any]:
-        """Return the fields of the record that apply receives."""
+        """Return what apply can read of the gathered tuple: the key, the total and the score, by name."""
         key, total, *scores = gathered
         return {"key": key, "total": total, "score": scores[0] if self.is_single else tuple(scores)}
 
     @functools.cached_property
     def better(self) -> Expr:
-        """Whether a key is preferred to the best key so far, in the symbols of `better_symbols`.
+        """The test whether a key is better than the best key so far, an expression of the symbols `better_symbols`.
 
-        Scores are compared lexicographically, then the smaller key wins, so the order of keys does not matter. NaN is
-        below every number.
+        Scores are compared lexicographically. Of keys with equal scores the smaller one is better, so the order of
+        comparisons does not matter. NaN is below every number.
         """
         key, best_key, *scores = self.better_symbols
         is_better: Any = key < best_key
@@ -66,7 +66,7 @@ class Keyed:
 
 
 def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
-    """Refuse a monoid or a gathered type that can't be reduced by key."""
+    """Raise an error if a program can't reduce by key, because of its monoid or of the type that gather returns."""
     if not monoid.commutative:
         raise ValueError(
             f"{where} reduces by key with {monoid.name}, which depends on the order of values; expected a monoid that "
@@ -80,7 +80,7 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
 
 
 def key_type(where: str, key: Any) -> np.dtype:
-    """Return the type of keys: int32, or int64 if the program's keys need it."""
+    """Return the dtype in which a program's keys are stored: int32, or int64 if the keys that it returns need it."""
     dtype = getattr(key, "type", None)
     if getattr(dtype, "kind", "") not in tuple("iu") or dtype == np.uint64:
         what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {dtype}"
@@ -89,7 +89,7 @@ def key_type(where: str, key: Any) -> np.dtype:
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:
-    """Return the types of a program that reduces by key, from the results of its functions."""
+    """Return the types of a program that reduces by key, from what its function choose returned while it was traced."""
     scores: Sequence[Expr] = chosen if isinstance(chosen, tuple) else (chosen,)
     for score in scores:
         if getattr(score.type, "kind", "") not in tuple("iuf"):
