@@ -1,6 +1,6 @@
-"""The batches of a loader: samples around vertices or edges, of graphs with and without types, and their features.
+"""The batches of a loader: samples around vertices or edges, with features, of graphs with and without types.
 
-A batch of edges starts from the ends of its edges and of the pairs without an edge that are drawn for them.
+A batch of edges is a sample around the ends of these edges, and around the ends of random pairs that are not edges.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from gasla.operations.sampling import (
 )
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]  # takes rows, vertices by type, seed
-Make = Callable[[Array, int], Any]  # a batch of positions and a seed
+# the arguments are rows of the loader's vertices or edges, vertices by type, and a seed
+Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]
+Make = Callable[[Array, int], Any]  # the arguments are the positions in a batch, and a seed
 
 
 class Batch(NamedTuple):
@@ -82,7 +83,7 @@ class EdgeBatch(NamedTuple):
 
 
 class Plain:
-    """A graph without types as a loader samples it."""
+    """What a loader needs of a graph without types: its vertices, edges, samples and features."""
 
     def __init__(self, graph: Any, k: Any, features: Any) -> None:
         self.graph, layers = in_host_memory("loader", graph), layers_of(k)
@@ -91,25 +92,25 @@ class Plain:
         self.layers, self.features = layers, _features(self.graph.n, features)
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the type of some vertices, and their ids."""
+        """Return the type of the loader's vertices, which is "" here, and their checked ids."""
         return "", vertex_ids(self.graph, "ids", ids)
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return the relation of some edges, its graph, where targets begin in it, and the ends of the edges."""
+        """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends."""
         return PLAIN, self.graph, 0, _ends(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws samples. Its times are one for each row."""
+        """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
         sampler = sampler_of(self.graph, rows, 0, **options)
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the features of some vertices."""
+        """Return the rows of each feature for some vertices, by the feature's name."""
         return {name: each.take(vertices, axis=0) for name, each in self.features.items()}
 
 
 class Typed:
-    """A typed graph as a loader samples it."""
+    """What a loader needs of a typed graph: its vertices, edges, samples and features, by type or relation."""
 
     def __init__(self, graph: TypedGraph, k: Any, features: Any) -> None:
         for relation in graph.relations.values():
@@ -121,7 +122,7 @@ class Typed:
         self.features = {one: _features(graph.vertices(one).n, some) for one, some in given.items()}
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the type of some vertices, and their ids."""
+        """Return the type of the loader's vertices, and their checked ids. All of them must have one type."""
         each = typed_ids(self.graph, ids)
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
@@ -130,7 +131,10 @@ class Typed:
         return kind, each[kind]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return the relation of some edges, its graph, its first target, and the ends, numbered in their types."""
+        """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends.
+
+        The ends are numbered within their types.
+        """
         if not isinstance(given, Mapping) or len(given) != 1:
             example = next(iter(self.graph.relations))
             what = f"has {len(given)} relations" if isinstance(given, Mapping) else f"is a {type(given).__name__}"
@@ -142,13 +146,13 @@ class Typed:
         return name, relation, first_target, _ends(edges, relation, kinds, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws samples. Its times are one for each row."""
+        """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
         sampler = TypedSampler(self.graph, self.k, rows, 0, options)
         none = typed_ids(self.graph, {})
         return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the features of some vertices, by type."""
+        """Return the rows of each feature for some vertices, by type and then by the feature's name."""
         return {
             one: {name: every.take(vertices[one], axis=0) for name, every in some.items()}
             for one, some in self.features.items()
@@ -156,7 +160,7 @@ class Typed:
 
 
 class Vertices:
-    """Batches around vertices."""
+    """The batches of a loader that goes through vertices."""
 
     relation = None
 
@@ -170,7 +174,7 @@ class Vertices:
         return len(self.ids)
 
     def prepare(self) -> Make:
-        """Check the options, and return the function that makes a batch."""
+        """Return the function that makes a batch, after the options of the loader have been checked."""
         draw = self.graph.drawing(len(self), self.options)
 
         def made(places: Array, seed: int) -> Batch:
@@ -181,7 +185,7 @@ class Vertices:
 
 
 class Edges:
-    """Batches around edges, with a number of pairs without an edge for each of them."""
+    """The batches of a loader that goes through edges, with some random pairs that are not edges for each edge."""
 
     def __init__(
         self, graph: Plain | Typed, edges: Any, options: Mapping[str, Any], labels: Any, negatives: int, by: By
@@ -198,7 +202,7 @@ class Edges:
         return self.ends.shape[1]
 
     def prepare(self) -> Make:
-        """Check the options, and return the function that makes a batch."""
+        """Return the function that makes a batch, after the options of the loader have been checked."""
         draw, negative = self.graph.drawing(len(self), self.options), self._negatives()
 
         def made(places: Array, seed: int) -> EdgeBatch:
@@ -212,7 +216,10 @@ class Edges:
         return made
 
     def _negatives(self) -> Callable[[Array, int], Array]:
-        """Return the function that draws a pair without an edge at the time of each of some edges, or ever."""
+        """Return a function that draws a pair that is not an edge for each of some edges.
+
+        If the loader has times, the pair is not an edge at the time of its edge or before.
+        """
         if self.negatives == 0:
             return lambda rows, seed: self.ends[:, :0]
         at, time = self.options.get("at"), self.options.get("time", "time")
@@ -228,7 +235,7 @@ class Edges:
         return drawn
 
     def _starts(self, ends: Array) -> tuple[dict[str, Array], Array]:
-        """Return the vertices from which a sample starts, by type, and the positions of the pairs among them."""
+        """Return the vertices around which a batch is sampled, by type, and the pairs as positions among them."""
         source, _, target = self.relation
         each = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
         if _is_disjoint(self.options):
@@ -250,7 +257,12 @@ def _is_disjoint(options: Mapping[str, Any]) -> bool:
 
 
 def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
-    """Return the ends of some edges, as numbers of edges or (2, k) vertices, each numbered within its type."""
+    """Return the sources and targets of edges, each numbered within its type.
+
+    Raise an error if they are invalid.
+
+    The edges are given by their numbers, or as a (2, k) array of vertices.
+    """
     array = moved(as_array("edges", given), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
         numbers = array.astype(np.int64)
@@ -269,7 +281,10 @@ def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_tar
 
 
 def _features(n: int, given: Any) -> dict[str, Array]:
-    """Return the features by name, checked to have a row for each of n vertices."""
+    """Return the features by name, as arrays with a row for each of n vertices.
+
+    Raise an error for any other shape.
+    """
     if given is None:
         return {}
     rows_by_name = dict[str, Array]()
@@ -285,5 +300,5 @@ def _features(n: int, given: Any) -> dict[str, Array]:
                 f"features {name!r} have shape {shape}; expected an array in host memory with a row for each of "
                 f"{n} vertices"
             )
-        rows_by_name[name] = array.view(np.ndarray)  # a mapped file's own class would wrap the rows, too
+        rows_by_name[name] = array.view(np.ndarray)  # rows of a memory-mapped array would be memory maps too
     return rows_by_name

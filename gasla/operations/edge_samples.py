@@ -1,15 +1,16 @@
 """Edges for link prediction: pairs of vertices that are not edges, and edges split into training and test sets.
 
-All pairs are numbered row by row, and a pair that is not an edge has a rank among those. Distinct random ranks are
-drawn, and the pair of a rank is found by bisection in the sorted numbers of the edges. So no pair is ever rejected
-because it is an edge, and a dense graph is no slower than a sparse one.
+All pairs of vertices are numbered row by row. A pair that is not an edge also has a rank: the number of such pairs
+before it. Distinct random ranks are drawn, and the pair of a rank is found by bisection in the sorted numbers of the
+edges. So no draw is rejected because its pair is an edge, and a dense graph is no slower than a sparse one.
 
-With a time for each pair, pairs are drawn among all, and again if they are an edge by then. Those that are left after
-some rounds are drawn by rank, as above, together for all rows of a time.
+If each pair has a time of its own, pairs are drawn among all pairs of vertices, and drawn again if they are an edge by
+then. The pairs that are still missing after some rounds are drawn by rank, as above, together for all that have the
+same edges so far.
 
-By degree, pairs are numbered target by target. The ranks of a target's pairs without an edge follow one another, so a
-draw is a target, by its degree times the number of these, and one of the ranks. In time it is the target of one of the
-edges so far, which lie in the order of time, and any source.
+By degree, pairs are numbered target by target, so the pairs of one target that are not edges have successive ranks. A
+target is drawn in proportion to its degree times the number of these pairs, and then one of their ranks. With times,
+the target is that of a random edge among the edges so far, which are sorted by time, and the source is any vertex.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from gasla.rows import Row
 Array = Any  # NumPy's or CuPy's
 By = Literal["uniform", "degree"]
 FRACTIONS = (0.8, 0.1, 0.1)
-MOST = 2**31  # vertices: numbers of pairs fit int64
+MOST = 2**31  # most vertices, so that numbers of pairs fit int64
 ROUNDS = 128  # largest number of rounds of draws; at least half of the draws are new, so far fewer rounds suffice
-ENTRY = 96  # bytes, at most, for each pair that is drawn
-BLOCK = 1 << 14  # pairs that NumPy hashes at a time, which fit a cache
+ENTRY = 96  # bytes of memory, at most, for each pair that is drawn
+BLOCK = 1 << 14  # number of pairs that NumPy hashes at a time, so that they fit a cache
 
 
 @overload
@@ -183,7 +184,10 @@ def negative_edges(
 def _of_relations(
     graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
-    """Return pairs without an edge for some relations, numbered within their types."""
+    """Return random pairs that are not edges, for some relations of a typed graph.
+
+    Vertices are numbered within their types.
+    """
     if not isinstance(counts, Mapping):
         raise TypeError(
             f"count is {counts!r}; expected a mapping from relations to numbers, such as "
@@ -204,7 +208,10 @@ def _of_relations(
 
 
 class Negatives:
-    """Draws pairs of vertices that are not edges, or not by a time. What that takes is kept with the graph."""
+    """A source of random pairs of vertices that are not edges, or were not edges at a time.
+
+    The sorted numbers of the edges are computed once and stored with the graph.
+    """
 
     def __init__(self, graph: Graph, undirected: bool, by: By, time: str | None) -> None:
         if graph.n > MOST:
@@ -215,7 +222,10 @@ class Negatives:
             self.pairs = PairsByTarget(graph, undirected)
 
     def draw(self, count: int, word: np.uint64, last: Array | None = None) -> Array:
-        """Return pairs that are not edges, or not at `last` or before: distinct ones, or by degree independent ones."""
+        """Return random pairs that are not edges, or with `last`, that were not edges at this time or before.
+
+        The pairs are distinct. By degree they are drawn independently, and may repeat.
+        """
         if self.time is None:
             free = self.graph.kept(("pairs before edges", self.pairs.kind), partial(_free, pairs=self.pairs))
         else:
@@ -232,9 +242,13 @@ class Negatives:
         return self.pairs.of(free.drawn(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
-        """Return independent draws of pairs that are not edges at a time each, or before."""
+        """Return a random pair for each time in `last`, which was not an edge at this time or before.
+
+        Draws are independent.
+        """
         known, count, xp = self._known(), len(last), array_module(last)
-        so_far = xp.searchsorted(known.order, last, side="right")  # between times of one number, nothing changes
+        # the number of edges up to each time; equal numbers mean the same edges
+        so_far = xp.searchsorted(known.order, last, side="right")
         if any_true(
             is_full := (so_far == 0) | (not self.pairs.count) if self.is_by_degree else so_far >= self.pairs.count
         ):
@@ -265,43 +279,50 @@ class Negatives:
 
 
 class Pairs:
-    """Numbers for all pairs of different vertices, row by row. If undirected, only pairs with i < j have a number."""
+    """A numbering of all pairs of different vertices, row by row.
+
+    If undirected, only pairs with i < j have a number.
+    """
 
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
         self.count = n * (n - 1) // (2 if undirected else 1)
-        self.rows, self.width = n, max(n - 1, 0)  # if directed
+        self.rows, self.width = n, max(n - 1, 0)  # used only if directed
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the rows of some vertices, if directed."""
+        """Return the rows of vertices in the numbering: in a directed graph, each vertex is its own row."""
         return vertices
 
     def row_start(self, i: Array) -> Array:
-        """Return the number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
+        """Return the number of the first pair in the row of vertex i.
+
+        The row has its pairs with all other vertices, or if undirected, with all smaller vertices.
+        """
         return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of these vertices. A pair of a vertex with itself has none."""
+        """Return the numbers of the pairs of vertices i[k] and j[k]. Pairs of a vertex with itself are left out."""
         xp: Any = array_module(i)
         if self.kind:
             i, j = xp.maximum(i, j), xp.minimum(i, j)
         return (self.row_start(i) + j - (0 if self.kind else j > i))[i != j]
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs of these numbers: a row of sources and a row of targets."""
+        """Return the pairs that have these numbers, as an array with a row of sources and a row of targets."""
         xp: Any = array_module(numbers)
         if not self.kind:
             first = numbers // max(self.n - 1, 1)
             second = numbers - self.row_start(first)
             return xp.stack([first, second + (second >= first)])
-        larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # rounded: at most one too large or too small
+        # rounding makes it at most one too large or too small
+        larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)
         larger -= self.row_start(larger) > numbers
         larger += self.row_start(larger + 1) <= numbers
         return xp.stack([numbers - self.row_start(larger), larger])
 
 
 class PairsAcross:
-    """Numbers for all pairs of a vertex on side 0 and one on side 1."""
+    """A numbering of all pairs of a vertex on side 0 and a vertex on side 1 of a bipartite graph."""
 
     kind = "across"
 
@@ -313,13 +334,13 @@ class PairsAcross:
         self.count = self.rows * self.width
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the rows of some vertices of side 0."""
+        """Return the rows of vertices of side 0 in the numbering: their positions among the vertices of that side."""
         return array_module(vertices).searchsorted(self.left, vertices)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of these vertices, in either order.
+        """Return the numbers of the pairs of vertices i[k] and j[k], in either order.
 
-        ValueError if two are on the same side.
+        Raise ValueError if the two vertices of a pair are on the same side.
         """
         xp: Any = array_module(i)
         require_across(i, j, self.sides)
@@ -328,15 +349,15 @@ class PairsAcross:
         return self.row_of(left) * self.width + xp.searchsorted(self.right, right)
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs of these numbers: a row of vertices on side 0 and a row of vertices on side 1."""
+        """Return the pairs that have these numbers, as an array with a row for side 0 and a row for side 1."""
         width = max(self.width, 1)
         return array_module(numbers).stack([self.left[numbers // width], self.right[numbers % width]])
 
 
 class PairsByTarget:
-    """Numbers for all pairs, target after target, and the targets of all edges, for draws by degree.
+    """A numbering of all pairs, target after target, and the targets of all edges, for draws by degree.
 
-    If undirected, each edge counts in both directions. Across two sides it counts in the direction to side 1.
+    If undirected, each edge counts in both directions. In a bipartite graph it counts in the direction to side 1.
     """
 
     def __init__(self, graph: Graph, undirected: bool) -> None:
@@ -352,24 +373,30 @@ class PairsByTarget:
             )
 
     def ends(self, i: Array, j: Array) -> tuple[Array, Array]:
-        """Return the sources and targets of edges, in both directions if these count."""
+        """Return the sources and targets of edges, followed by the reverse edges if edges count in both directions."""
         xp: Any = array_module(i)
         return (xp.concatenate([i, j]), xp.concatenate([j, i])) if self.is_both_ways else (i, j)
 
     def targets(self, j: Array) -> tuple[Array, Array]:
-        """Return the rows of the targets of edges, and which of these are targets at all."""
+        """Return the rows that the targets of edges have in the numbering, and the positions of these edges.
+
+        In a bipartite graph, edges to side 0 are left out.
+        """
         xp: Any = array_module(j)
         places = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
         return self.by_row.row_of(j[places]), places
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of these vertices. A pair of a vertex with itself has none."""
+        """Return the numbers of the pairs of sources i[k] and targets j[k].
+
+        Pairs of a vertex with itself are left out.
+        """
         return self.by_row.numbers(j, i)
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs of these numbers, as a row of sources and one of targets.
+        """Return the pairs that have these numbers, as an array with a row of sources and a row of targets.
 
-        If undirected, the smaller is first.
+        If undirected, the smaller vertex of each pair is in the first row.
         """
         pairs = self.by_row.of(numbers)[::-1]
         xp: Any = array_module(pairs)
@@ -380,9 +407,9 @@ Numbering = Pairs | PairsAcross | PairsByTarget
 
 
 class _Targets(NamedTuple):
-    """For draws by degree: of each target the in-degree and the rank of its first free pair, and sums of weights.
+    """What draws by degree need for each target: its in-degree, the rank of its first free pair, and sums of weights.
 
-    The weight of a target is its degree times the number of its free pairs.
+    A free pair is one that is not an edge. The weight of a target is its degree times the number of its free pairs.
     """
 
     degrees: Array
@@ -391,18 +418,21 @@ class _Targets(NamedTuple):
 
 
 class _Free(NamedTuple):
-    """The pairs that are not edges: how many of them can be drawn, and how many are before each edge, by number."""
+    """The free pairs, which are not edges. `total` is the number of those that can be drawn.
+
+    `before` has the number of free pairs before each edge, in the order of all pairs.
+    """
 
     before: Array
     total: int
     targets: _Targets | None
 
     def numbers(self, ranks: Array) -> Array:
-        """Return the numbers of the pairs of these ranks among all without an edge."""
+        """Return the numbers that free pairs (those that are not edges) have among all pairs, given their ranks."""
         return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
 
     def drawn(self, words: Array) -> Array:
-        """Return the numbers of the pairs that random words draw."""
+        """Return the numbers of random free pairs (those that are not edges), one for each random 64-bit word."""
         if self.targets is None or not len(words):
             return self.numbers(_shares(words, self.total))
         degrees, first_free, sums = self.targets
@@ -412,7 +442,10 @@ class _Free(NamedTuple):
 
 
 def _free_of(pairs: Numbering, numbers: Array, rows: Array | None) -> _Free:
-    """Return the free pairs, given the ascending numbers of edges, and by degree the row of each edge's target."""
+    """Return the free pairs (those that are not edges), given the ascending numbers of the pairs that are edges.
+
+    For draws by degree, `rows` has the row of each edge's target; otherwise it is None.
+    """
     xp: Any = array_module(numbers)
     before = numbers - xp.arange(len(numbers))
     if rows is None:
@@ -437,9 +470,10 @@ def _free(graph: Graph, pairs: Numbering) -> _Free:
 
 
 class _Known(NamedTuple):
-    """The pairs of vertices with an edge, as ascending numbers, and the first time at which each is one.
+    """The pairs of vertices that are edges, as ascending numbers, and the first time at which each of them is an edge.
 
-    `order` are these times, ascending; by degree those of all edges instead, with the rows of their targets.
+    `order` are these times, ascending. For draws by degree it has the times of all edges instead, and `rows` the rows
+    of their targets in the same order.
     """
 
     numbers: Array
@@ -448,14 +482,17 @@ class _Known(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _Free:
-        """Return the pairs that are not edges at a time or before. `last` has one entry."""
+        """Return the pairs that are not edges at the time `last`, an array of one entry, or before."""
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
         return _free_of(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
-        """Return whether each of some pairs is an edge at its time or before."""
+        """Return for each pair whether it is an edge at its time in `last` or before.
+
+        `numbers` are the numbers of the pairs.
+        """
         xp: Any = array_module(numbers)
         if not len(self.numbers):
             return xp.zeros(len(numbers), bool)
@@ -463,9 +500,9 @@ class _Known(NamedTuple):
         return (self.numbers[at] == numbers) & (self.times[at] <= last)
 
     def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
-        """Return the numbers of the pairs, with an edge or not, that random words draw.
+        """Return the numbers of random pairs, which may be edges, one for each random 64-bit word.
 
-        By degree, `so_far` edges count.
+        By degree, the target of a pair is that of a random edge among the first `so_far` edges in the order of time.
         """
         if self.rows is None:
             return _shares(words, pairs.count)
@@ -484,14 +521,16 @@ def _known(graph: Graph, pairs: Numbering, time: str) -> _Known:
     if not isinstance(pairs, PairsByTarget):
         return _Known(numbers, first, xp.sort(first), None)
     rows, places = pairs.targets(j)
-    order = xp.argsort(times[places], kind="stable")  # the same on each machine, also of equal times
+    # a stable sort gives the same order on each machine, also for equal times
+    order = xp.argsort(times[places], kind="stable")
     return _Known(numbers, first, times[places][order], rows[order])
 
 
 def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
-    """Return distinct random numbers below `total`, in random order.
+    """Return `count` distinct random numbers below `total`, in random order.
 
-    If most numbers are wanted, all are put in random order. Otherwise at least half of the draws are new.
+    If at least half of all numbers are wanted, all numbers are put in random order. Otherwise numbers are drawn until
+    there are enough, and at least half of the draws are new.
     """
     if 2 * count >= total:
         order = xp.argsort(semirings.hash(seed, xp.arange(total)))
@@ -507,7 +546,7 @@ def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
 
 
 def _appended(keys: Array, more: Array) -> Array:
-    """Return the distinct numbers of both arrays, in order of first appearance."""
+    """Return the numbers in both arrays without repetition, in the order of their first appearance."""
     xp: Any = array_module(keys)
     both = xp.concatenate([keys, more])
     order = xp.argsort(both, kind="stable")
@@ -517,7 +556,10 @@ def _appended(keys: Array, more: Array) -> Array:
 
 
 def _shares(words: Array, total: Any) -> Array:
-    """Return `words * total // 2**64`, from products of 32 bits. `total` is a number or an array."""
+    """Return `words * total // 2**64`, the random numbers below `total` that random 64-bit words give.
+
+    The products, of up to 128 bits, are computed from halves of 32 bits. `total` is a number or an array.
+    """
     half, bits = np.uint64(32), np.uint64(2**32 - 1)
     total = np.uint64(total) if isinstance(total, int) else total.astype(np.uint64)
     low, high = total & bits, total >> half
@@ -597,7 +639,8 @@ def split_edges(
     src, dst = graph.edges()
     xp: Any = array_module(src)
     words = _words_of_pairs(word, src, dst, graph.is_symmetric)
-    order = distinct(words[src <= dst] if graph.is_symmetric else words)  # one of each pair of vertices
+    # for each pair of vertices only one of its two edges
+    order = distinct(words[src <= dst] if graph.is_symmetric else words)
     cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in ends[:-1])]
     sets = []
     for first, last in pairwise([np.uint64(0), *cuts, None]):
@@ -607,7 +650,7 @@ def split_edges(
 
 
 def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any) -> list[Array]:
-    """Split edges where a fraction of them, or the times `at`, end."""
+    """Return the edges of each set, split at the times `at`, or so that sets have the given fractions of edges."""
     times = times_of_edges(graph, time)
     xp: Any = array_module(times)
     order = xp.sort(times)
@@ -628,7 +671,10 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
 
 
 def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
-    """Return `semirings.hash(seed, i, j)` of all pairs, of which the smaller vertex is first if `symmetric`."""
+    """Return `semirings.hash(seed, i, j)` for all pairs.
+
+    If `symmetric`, the smaller vertex comes first in the hash.
+    """
     xp: Any = array_module(i)
     words = xp.empty(len(i), np.uint64)
     step = BLOCK if xp is np else max(len(i), 1)
@@ -640,7 +686,10 @@ def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Arr
 
 
 def _cumulative(fractions: Sequence[float]) -> list[float]:
-    """Check the fractions, and return the sums of the first, the first two, …. The last sum is 1."""
+    """Return where each set ends, as the sum of its fraction and all before it.
+
+    Raise an error if they don't add up to 1.
+    """
     several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
     if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:
         raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")

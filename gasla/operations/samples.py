@@ -20,9 +20,7 @@ Reduction = Literal["mean", "sum", "max", "min"]
 
 
 class Block(NamedTuple):
-    """One layer of message passing over a sample: the edges from the first `sources` vertices to the first
-    `destinations` of them.
-    """
+    """One layer of message passing over a sample, from its first `sources` to its first `destinations` vertices."""
 
     sources: int
     destinations: int
@@ -70,7 +68,8 @@ class Block(NamedTuple):
             x = x.astype(np.float64 if reduce == "mean" else np.uint64 if x.dtype == np.uint64 else np.int64)
         src, dst = self.edge_index
         monoid = {"max": semirings.max, "min": semirings.min}.get(reduce, semirings.plus)
-        edges = Graph.from_edges(src, dst, n=max(self.sources, self.destinations))  # of two types, these may be more
+        # in a sample of two types there may be more destinations than sources
+        edges = Graph.from_edges(src, dst, n=max(self.sources, self.destinations))
         if edges.n > len(x):
             x = xp.concatenate([x, xp.zeros((edges.n - len(x), *x.shape[1:]), x.dtype)])
         totals = vxm(x, edges, semirings.Semiring(monoid, semirings.binary.first))[: self.destinations]
@@ -108,10 +107,10 @@ class NeighborSample(NamedTuple):
 
     @property
     def blocks(self) -> list[Block]:
-        """The layers of message passing that end at the given vertices, the first to be computed first.
+        """The layers of message passing that end at the given vertices, in the order in which they are computed.
 
-        A layer has the edges between vertices that are near enough to matter, so each layer has fewer than the one
-        before. Arrays are views.
+        A layer has only the edges that its results, and so the given vertices, depend on. So each layer has fewer edges
+        than the one before. Arrays are views.
         """
         vertices, edges = list(accumulate(self.vertex_counts)), list(accumulate(self.edge_counts))
         return [

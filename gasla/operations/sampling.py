@@ -1,4 +1,6 @@
-"""Neighbor sampling: a few random neighbors of each of some vertices, in layers, and the checks that walks share.
+"""Neighbor sampling: a few random neighbors of each of some vertices, in layers.
+
+Random walks use its checks.
 
 Graph neural networks that train on samples draw them layer by layer: neighbors of a batch of vertices, then neighbors
 of these. With replacement, draws are independent. Without replacement they follow Floyd's algorithm: to draw k of d
@@ -45,9 +47,10 @@ from gasla.rows import Command, Row
 Array = Any  # NumPy's or CuPy's
 Direction = Literal["out", "in"]
 Strategy = Literal["uniform", "last"]
-Drawn = tuple[Array, Array, Array]  # neighbors, the numbers of their edges, and their rows
-ENTRY = 64  # bytes, at most, for each entry of a sample of layers
-MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
+Drawn = tuple[Array, Array, Array]  # the neighbors that were drawn, the ids of their edges, and the rows that drew them
+ENTRY = 64  # bytes of memory, at most, for each entry of a sample in layers
+# most entries of one adjacency list, so that products of 64-bit hashes and degrees stay exact, and positions fit an id
+MOST = 2**31 - 1
 
 
 @overload
@@ -267,7 +270,7 @@ def sampler_of(
     strategy: Strategy = "uniform",
     disjoint: bool = False,
 ) -> Sampler:
-    """Check the arguments of `sample_neighbors` for this number of given vertices, and prepare its draws.
+    """Return the object that draws for `sample_neighbors`, after its arguments have been checked.
 
     Parameters
     ----------
@@ -294,7 +297,7 @@ def sampler_of(
 
 
 class Sampler:
-    """Draws from the lists of a graph."""
+    """A source of random edges of each vertex, for samples of a graph without times."""
 
     def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws, disjoint: bool) -> None:
         self.graph, self.direction, self.disjoint = graph, direction, disjoint
@@ -305,23 +308,24 @@ class Sampler:
 
     @property
     def lists(self) -> Adjacency:
-        """The neighbor lists."""
+        """The adjacency lists among whose entries edges are drawn: out-edges or in-edges."""
         return self.graph.out if self.direction == "out" else self.graph.in_
 
     def of(self, rows: Array, seed: int) -> Sampler:
-        """Return the sampler of some of the given vertices, with another seed."""
+        """Return a sampler with another seed, for those of the given vertices that are at the positions `rows`."""
         seeded = copy(self)
         seeded.draws = self.draws._replace(key=seed_hash(seed))
         return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
-        """Return a row of `k` neighbors for each vertex."""
+        """Return a row of `k` random neighbors for each vertex, padded with -1."""
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
-        """Draw up to `k` edges of each vertex, of which the first draws as this row.
+        """Draw up to `k` edges of each vertex in a layer of a sample.
 
-        `roots` are positions in the batch.
+        `row` is the number of the first of these vertices in the sample, on which its draws depend. In disjoint trees,
+        `roots` has the position in the batch of the root of each vertex.
         """
         return self._drawn(self.lists, ids, k, row, self.draws, roots is not None)
 
@@ -329,14 +333,15 @@ class Sampler:
         if repeats or draws.replace:
             _require_room(lists, ids, k, draws.replace)
         neighbors, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
-        is_drawn = None if draws.weights is None else edges >= 0  # edges of weight 0 are never drawn
+        # edges of weight 0 are never drawn, and -1 stands in their place
+        is_drawn = None if draws.weights is None else edges >= 0
         if is_drawn is None or bool(is_drawn.all()):
             return neighbors, edges, rows
         return neighbors[is_drawn], edges[is_drawn], rows[is_drawn]
 
 
 class TimedSampler(Sampler):
-    """Draws from the edges of a span of time."""
+    """A source of random edges of each vertex, among the edges in a span of time."""
 
     def __init__(self, sampler: Sampler, time: str, span: Span, is_last: bool) -> None:
         self.graph, self.direction, self.primitives = sampler.graph, sampler.direction, sampler.primitives
@@ -357,11 +362,14 @@ class TimedSampler(Sampler):
         return self._drawn(lists, ranges, k, row, draws, True)
 
     def _open(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
-        """Return lists that hold the edges of each row's span, the numbers of these lists, and the draws from them."""
+        """Return adjacency lists with only the edges in each vertex's span of time, and how to draw from them.
+
+        The second value has the numbers of these lists, one for each vertex.
+        """
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
-        begins = xp.minimum(begins, ends)  # the first time is after the last if none is within a short window
+        begins = xp.minimum(begins, ends)  # if a short window has no edges, its first edge comes after its last
         if self.is_last:
             begins = xp.maximum(begins, ends - min(k, len(times)))
         if self.weighted:
@@ -369,10 +377,7 @@ class TimedSampler(Sampler):
         return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
     def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """Return what `_open` returns, for draws by weight: lists that are copies of the edges in each row's span.
-
-        Such draws need running sums of the weights of a list, and the sums of the whole list don't fit a part of it.
-        """
+        """Return what `_open` does, for draws by weight, with copies of the edges in each vertex's span of time."""
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
@@ -387,7 +392,10 @@ class TimedSampler(Sampler):
 
 
 def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:
-    """Return lists of which each row has a range of positions, and the numbers of these lists."""
+    """Return adjacency lists that are ranges of positions of other lists, and the numbers of the new lists.
+
+    Nothing is copied. The numbers are even, because the lists at odd numbers are the gaps between the ranges.
+    """
     if 2 * len(begins) > np.iinfo(dtype).max:
         raise ValueError(f"the sample has {len(begins)} rows; expected fewer than {np.iinfo(dtype).max // 2}")
     xp: Any = array_module(begins)
@@ -396,7 +404,7 @@ def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple
 
 
 def layers_of(k: Any) -> list[int] | None:
-    """Return the checked numbers of neighbors per layer, or None if `k` is one number."""
+    """Return the number of neighbors to draw in each layer, checked, or None if `k` is a single number."""
     if not isinstance(k, list | tuple) and np.ndim(k) == 0:
         whole_number("k", k, NO_LIMIT)
         return None
@@ -412,21 +420,23 @@ def layers_of(k: Any) -> list[int] | None:
 
 
 class Drawing(NamedTuple):
-    """How the edges of one relation are drawn, and where both of its types begin among the vertices of its graph."""
+    """How the edges of one relation of a typed graph are drawn."""
 
     relation: Relation
-    drawing: str  # the type of the vertices that draw
+    drawing: str  # the type of the vertices that draw neighbors
     drawn: str
     sampler: Sampler
-    starts: tuple[int, int]  # first ids of the type that draws, and of the type that is drawn
+    # in the relation's graph, the first id of the type that draws, and of the type that is drawn
+    starts: tuple[int, int]
     layers: list[int]
 
 
 class Numbering:
-    """The vertices of one type in a sample, numbered by first appearance.
+    """The vertices of one type in a sample, numbered in the order in which the sample reaches them.
 
-    In disjoint trees, a vertex is numbered by its key: the position of the root, times the size of the type, plus the
-    vertex. `first_root` is the position of the first of `ids`, and None without such trees.
+    In disjoint trees, a vertex is identified by a key: the position of the tree's root times the number of vertices of
+    the type, plus the vertex. `first_root` is the position of the first of `ids` among all roots, or None if trees are
+    not disjoint.
     """
 
     def __init__(self, ids: Array, size: int, first_root: int | None) -> None:
@@ -436,14 +446,21 @@ class Numbering:
             self.keys = array_module(ids).arange(first_root, first_root + len(ids)) * self.size + ids
 
     def split(self, keys: Array) -> tuple[Array, Any]:
-        """Return the vertices of some keys, and the roots of their trees, or None."""
+        """Return the vertices that keys stand for, and the positions of their trees' roots.
+
+        Without trees these are None.
+        """
         if not self.is_disjoint:
             return keys, None
         roots = keys // self.size
         return (keys - roots * self.size).astype(self.dtype), roots
 
     def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
-        """Number the vertices of a layer, which `groups` has by drawing. The next layer draws for the new vertices."""
+        """Number the vertices that a layer has drawn, and return the numbers.
+
+        `groups` has the keys of these vertices, an array for each relation that drew some. Vertices that get a new
+        number draw in the next layer.
+        """
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
         if not any(map(len, groups)):
@@ -456,7 +473,9 @@ class Numbering:
 
 
 def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
-    """Sample layer by layer. Each starts from the vertices that the previous layer found.
+    """Return a sample of a typed graph.
+
+    Each layer draws neighbors of the vertices that the layer before was first to reach.
 
     `ids` has the given vertices of each type.
     """
@@ -491,7 +510,9 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 
 
 def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
-    """Return the neighbors that a relation draws in a layer, numbered within their type, with their edges and rows."""
+    """Return the neighbors that vertices draw in one relation and layer, the ids of their edges, and the rows that
+    drew.
+    """
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
     neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
@@ -503,7 +524,7 @@ def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> 
 def _joined(
     drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
 ) -> TypedSample:
-    """Return the sample of all layers."""
+    """Return the sample that consists of the edges and vertices of all layers."""
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:
         rows, edges, numbers = parts[drawing.relation]
@@ -523,11 +544,11 @@ def _joined(
     )
 
 
-PLAIN = ("", "", "")  # the only relation of a graph without types
+PLAIN = ("", "", "")  # the name of the only relation of a graph without types
 
 
 def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
-    """Sample layer by layer from a graph without types, as `sample_types` does."""
+    """Return a sample of a graph without types, drawn as in a graph with one type and one relation."""
     only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
     sample = sample_types([only], {"": ids}, {"": sampler.graph.n})
     batch = None if sample.batch is None else sample.batch[""]
@@ -536,7 +557,10 @@ def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSa
 
 
 class TypedSampler:
-    """Draws from all relations of a typed graph. Relation i has draws of its own, and the first those of its graph."""
+    """A source of random edges in all relations of a typed graph.
+
+    Each relation has a seed of its own. The first relation has the caller's seed, as a graph without types does.
+    """
 
     def __init__(self, graph: TypedGraph, k: Any, rows: int, seed: int, options: Mapping[str, Any]) -> None:
         layers, time = _layers_of_relations(graph, k), options.get("time", "time")
@@ -557,7 +581,7 @@ class TypedSampler:
             self.drawings.append(Drawing(name, *ends, sampler, starts, layers[name]))
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
-        """Return the sampler of some of the given vertices, with another seed."""
+        """Return a sampler with another seed, for those of the given vertices that are at the positions `rows`."""
         seeded, word = copy(self), seed_word(seed)
         seeded.drawings = [
             each._replace(sampler=each.sampler.of(rows, relation_seed(word, i))) for i, each in enumerate(self.drawings)
@@ -565,17 +589,17 @@ class TypedSampler:
         return seeded
 
     def sample(self, ids: Mapping[str, Array]) -> TypedSample:
-        """Sample around these vertices of each type."""
+        """Return a sample around the given vertices of each type."""
         return sample_types(self.drawings, ids, self.sizes)
 
 
 def relation_seed(word: np.uint64, relation: int) -> int:
-    """Return the seed of a relation, by its number among those of a typed graph."""
+    """Return the seed for draws in one relation of a typed graph, given the number of the relation."""
     return int(semirings.hash(word, relation)) if relation else int(word)
 
 
 def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
-    """Return the given vertices of each type, checked."""
+    """Return the ids of the given vertices of each type. Raise an error if they are not valid."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"ids is a {type(given).__name__}; expected a mapping from types to vertices, such as "
@@ -587,7 +611,10 @@ def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
 
 
 def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
-    """Return one time for all vertices, or those of each type, one after another in the order of the graph's types."""
+    """Return the times `at` in one array, in the order of the given vertices: type after type, as in the graph.
+
+    A single time for all vertices is returned as it is.
+    """
     if not isinstance(given, Mapping):
         several = [kind for kind, each in ids.items() if len(each)]
         if np.ndim(given) and len(several) > 1:
@@ -609,7 +636,10 @@ def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
 
 
 def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:
-    """Check and return the numbers of neighbors per layer of each relation. One list is for all of them."""
+    """Return the number of neighbors to draw in each layer, for each relation.
+
+    A single list `k` is for all relations.
+    """
     if not isinstance(k, Mapping):
         if (layers := layers_of(k)) is None:
             raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
@@ -629,7 +659,7 @@ def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]
 
 
 def repeats(ids: Array) -> ValueError:
-    """Return the error for vertices of which one occurs twice: a sample of several layers numbers each vertex once."""
+    """Return the error for a vertex that occurs twice in `ids`. A sample of several layers has each vertex once."""
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -639,19 +669,25 @@ def repeats(ids: Array) -> ValueError:
 
 
 def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
-    """Refuse a layer that does not fit in memory, where the number of edges in the graph is no limit."""
+    """Raise MemoryError if the edges that a layer may draw don't fit in memory.
+
+    It is called where more edges may be drawn than the graph has.
+    """
     degrees = lists.indptr[1:][ids] - lists.indptr[:-1][ids]
     count = k * int((degrees > 0).sum()) if replace else int(array_module(ids).minimum(degrees, min(k, MOST)).sum())
     require_room("the sample has", count, ENTRY, lists.device, "a smaller number in k, or fewer ids")
 
 
 def seed_hash(seed: Any) -> int:
-    """Return the hash of a seed, checked."""
+    """Return the hash of a seed as an integer.
+
+    Raise an error if the seed is not a whole number of at most 64 bits.
+    """
     return int(semirings.hash(seed_word(seed)))
 
 
 def seed_word(seed: Any) -> np.uint64:
-    """Return the 64 bits of a seed, checked."""
+    """Return a seed as a 64-bit unsigned integer. Raise an error if it is not a whole number of at most 64 bits."""
     try:
         number = index(seed)
     except TypeError:
@@ -664,7 +700,7 @@ def seed_word(seed: Any) -> np.uint64:
 
 
 def check_lists(graph: Graph, direction: Direction = "out") -> None:
-    """Refuse lists too long for a position to be drawn."""
+    """Raise ValueError if a vertex has too many edges for one of them to be drawn."""
     if graph.m > MOST:
         longest = graph.max_out_degree if direction == "out" else graph.max_in_degree
         if longest > MOST:
@@ -672,7 +708,9 @@ def check_lists(graph: Graph, direction: Direction = "out") -> None:
 
 
 def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
-    """Return prefix sums of each list's weights in float64, and their guide tables. They are kept with the graph."""
+    """Return what weighted draws need: running sums of the weights in each adjacency list, and tables to search
+    them.
+    """
     graph.notice_values()
     check_weights(graph, shares=True)
 
@@ -687,7 +725,10 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
 def _sums_and_guides(
     lists: Adjacency, values: Array, primitives: Primitives, direction: Direction
 ) -> tuple[Array, Array]:
-    """Return prefix sums of each list's weights in float64, and their guide tables."""
+    """Return running sums of the weights in each adjacency list as float64, and guide tables to search them.
+
+    Raise ValueError if the weights of a vertex add up to infinity.
+    """
     sums = primitives.list_sums(lists, values)
     bad = ~(sums < np.inf)
     if bool(bad.any()):
@@ -696,7 +737,8 @@ def _sums_and_guides(
             f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
         )
     largest = float(range_of(sums)[1]) if len(sums) else 0.0
-    if 0 < largest < 2.0**-256:  # the product of a weight and what `accept` returns might be 0
+    # tiny sums are scaled up, as the product of a weight and the result of `accept` might be 0
+    if 0 < largest < 2.0**-256:
         sums = array_module(sums).ldexp(sums, -math.frexp(largest)[1])
     return sums, primitives.list_guides(lists, sums)
 
