@@ -1,4 +1,4 @@
-"""Compilation begun before it is needed: for calls that run several programs, one after another."""
+"""Compile programs before they are needed, for calls that run several programs one after another."""
 
 from threading import Lock
 from typing import Any
@@ -25,7 +25,7 @@ def compile_ahead(graph: Graph, *runs: Any) -> None:
 
 
 def _kind(run: Any) -> type:
-    given = getattr(run, "program", run)  # a phase holds its program
+    given = getattr(run, "program", run)  # a phase has its program as an attribute
     return given if isinstance(given, type) else type(given)
 
 

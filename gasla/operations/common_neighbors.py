@@ -17,7 +17,7 @@ from gasla.graph.validate import as_array
 from gasla.program.frontier import EdgeFrontier
 
 Array = Any  # NumPy's or CuPy's
-MOST_LEVEL = 2**62  # more than any number of triangles at an edge
+MOST_LEVEL = 2**62  # larger than the number of triangles at any edge
 
 
 def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> Array:
@@ -242,7 +242,10 @@ def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    """Return sources and destinations of edges, checked, on the graph's device."""
+    """Return the sources and targets of edges as arrays on the graph's device.
+
+    Raise an error if one is not a vertex.
+    """
     if not isinstance(edges, EdgeFrontier):
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
     if len(edges.src) != len(edges.dst):
@@ -259,7 +262,10 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
 
 
 def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
-    """Return the weights as float64, checked, on the graph's device."""
+    """Return a weight for each vertex, as float64 on the graph's device.
+
+    Raise an error if they are not n real numbers.
+    """
     xp: Any = module_of(graph.device)
     weights = as_array("weights", weights)
     if weights.dtype.kind not in "biuf":

@@ -1,4 +1,4 @@
-"""How alike two partitions are, by their table of common members."""
+"""Measure how alike two partitions are, from the table that counts the common members of each two communities."""
 
 from typing import Any, NamedTuple
 
@@ -71,9 +71,10 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     cells = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
     counts = [xp.bincount(a), xp.bincount(b), cells]
     rows, columns, both = (-float((share * xp.log(share)).sum()) for share in (count / n for count in counts))
-    apart = max(2 * both - rows - columns, 0.0)  # equal partitions have 0, up to rounding
+    apart = max(2 * both - rows - columns, 0.0)  # for equal partitions this is 0, but rounding may make it negative
     nmi = 1 - apart / (rows + columns) if rows + columns else 1.0
-    in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)  # ordered pairs
+    # the numbers of ordered pairs of members
+    in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)
     expected = in_rows * in_columns / (n * (n - 1.0)) if n > 1 else 0.0
     most = (in_rows + in_columns) / 2
     ari = (in_both - expected) / (most - expected) if most != expected else 1.0

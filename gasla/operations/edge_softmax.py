@@ -1,7 +1,7 @@
-"""Softmax over the in-edges of each vertex, the attention of graph neural networks, and its gradient.
+"""Softmax over the in-edges of each vertex (the attention of graph neural networks), and its gradient.
 
-Two phases: each vertex finds the largest score of its in-edges; then the sum of exponentials of what scores are below
-it, which no score can make too large. Each edge takes its share of that sum.
+The first of two phases finds the largest score of each vertex's in-edges. The second adds up exp(score - largest),
+which can't overflow, and divides the exponential of each edge by the sum at its target.
 
 P. Velickovic et al.: Graph Attention Networks. ICLR 2018.
 """
@@ -25,7 +25,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class FindLargest(VertexProgram):
-    """Find the largest score of each vertex's in-edges. It is 0 if all are minus infinity."""
+    """The largest score of each vertex's in-edges. It is 0 if all scores are minus infinity."""
 
     kind = option(np.float64)
     score = edge(kind, init=0)
@@ -41,7 +41,7 @@ class FindLargest(VertexProgram):
 
 
 class Share(VertexProgram):
-    """The share of each edge in the exponentials of its target's in-edges."""
+    """The softmax of each edge: exp(score) divided by the sum of exp(score) over all in-edges of its target."""
 
     kind = option(np.float64)
     score, share = edge(kind, init=0), edge(kind, init=0)
@@ -64,7 +64,10 @@ class Share(VertexProgram):
 
 
 class Differentiate(VertexProgram):
-    """The gradient by scores: the share, times what its gradient is above the mean of the target's in-edges."""
+    """The gradient by the scores. For each edge it is the edge's share times (gradient - mean).
+
+    The mean is that of the gradients at the in-edges of the same target, weighted by their shares.
+    """
 
     kind = option(np.float64)
     share, given, slope = edge(kind, init=0), edge(kind, init=0), edge(kind, init=0)
@@ -177,7 +180,7 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
 
 
 def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
-    """Run one turn of phases on columns of edges, and return their result."""
+    """Run programs one after another on columns of numbers for edges, and return the edge field `result`."""
     first = next(iter(columns.values()))
     if not first.size:
         return first.copy()
@@ -186,12 +189,15 @@ def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Ar
 
 
 def _kind(columns: Array) -> Any:
-    """Return the type of a field that holds a row."""
+    """Return the type of an edge field that holds a number, or a row of several numbers, for each edge."""
     return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
 
 
 def _columns(graph: Graph, name: str, given: Any) -> Array:
-    """Return one number or one row per edge, as floats on the graph's device. It is never the caller's array."""
+    """Return numbers for edges as a new array of floats on the graph's device, with a number or a row for each edge.
+
+    Raise an error if they are not numbers, or have another shape.
+    """
     array = as_array(name, given)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has type {array.dtype}; expected numbers")

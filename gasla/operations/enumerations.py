@@ -166,7 +166,7 @@ def _checked(name: str, graph: Any, least: int, most: int, bounded: bool) -> tup
     least, most = whole_number("least", least), whole_number("most", most)
     if least == 0:
         raise ValueError("least is 0; expected 1 or more, the edges of a path")
-    return graph, least, min(most, graph.n)  # no path is longer
+    return graph, least, min(most, graph.n)  # no path is longer than n edges
 
 
 def _ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ __all__ = ["explain", "source", "workspace"]
 
 
 class Lines(str):
-    """A text of several lines, which an interpreter or a notebook shows as lines too."""
+    """A text of several lines that Python's prompt and notebooks show as lines, not as a quoted string."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Whole algorithms of the GPU engine alone: kernels whose vertices wait for each other, where a program would iterate.
+"""Whole algorithms of the GPU engine alone, in whose kernels vertices wait for each other instead of iterating.
 
 A vertex program takes some microseconds per iteration on a GPU, and a coloring of a skewed graph thousands of
 iterations. In these kernels a vertex goes on as soon as those that it depends on are done. The public names are in
@@ -128,7 +128,7 @@ def _on_gpu(name: str, graph: Any) -> Graph:
 
 
 def integers(graph: Graph, name: str, given: Any) -> Array:
-    """Return an array of one integer per vertex on the graph's device. Raise ValueError if it is none."""
+    """Return an array of one integer per vertex, on the graph's device. Raise ValueError for any other array."""
     xp: Any = module_of(graph.device)
     array = xp.asarray(given)
     if array.dtype.kind not in "iu" or array.shape != (graph.n,):
@@ -137,7 +137,10 @@ def integers(graph: Graph, name: str, given: Any) -> Array:
 
 
 def narrowed(name: str, array: Array, dtype: Any) -> Array:
-    """Return a copy of integers as another type. Raise ValueError if that does not hold them all."""
+    """Return a copy of an array of integers as another dtype.
+
+    Raise ValueError if an integer is out of its range.
+    """
     copied = array.astype(dtype)
     if not np.can_cast(array.dtype, dtype) and any_true(copied != array):
         bounds = np.iinfo(dtype)
@@ -146,10 +149,10 @@ def narrowed(name: str, array: Array, dtype: Any) -> Array:
 
 
 def undirected_lists(graph: Graph) -> Adjacency:
-    """Return lists of all neighbors of each vertex."""
+    """Return adjacency lists with all neighbors of each vertex, whatever the direction of the edge."""
     return graph.out if graph.is_symmetric else graph.both
 
 
 def kernels() -> CardOnly:
-    """Return the primitives of the GPU engine that only it has."""
+    """Return the kernels that only the GPU engine has."""
     return cast(CardOnly, engine("gpu").primitives())

@@ -1,4 +1,4 @@
-"""Joins of neighbor lists: the matches of a pattern, counted or written depth-first by all threads or warps."""
+"""Joins of adjacency lists: find the matches of a pattern in a graph, and count or store them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from gasla.program.join_plan import JoinPlan
 
 
 def joins(graph: Graph) -> bool:
-    """Return whether `join` takes a graph: one that is not streamed, except within `gasla.engines.programs_only`."""
+    """Return whether `join` can be called for a graph.
+
+    It can for any graph that is not streamed, except within `gasla.engines.programs_only`.
+    """
     return graph.engine in ("cpu", "gpu") and not graph.is_streamed and chooses_kernels()
 
 
 def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
-    """Prepare a join on a simple graph. `related` has the joins of the edges of its further relations.
+    """Prepare a join, which matches a pattern in a simple graph.
+
+    `related` has graphs of the edges of further relations.
 
     `kinds` is as for `gasla.engines.Primitives.join`.
     """
@@ -29,7 +34,7 @@ def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()
 
 
 def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adjacency:
-    """Return the adjacency lists that a join reads, one after another.
+    """Return the adjacency lists that a join reads, of all relations, one after another in one object.
 
     Each relation has those of out-neighbors and, if directed, of in-neighbors.
     """
@@ -44,9 +49,11 @@ def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adj
 
 
 def edge_triples(graph: Graph, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
-    """Count triples of edges of ascending times, the third at most the end of the first, by 36 kinds.
+    """Return the number of triples of edges of each of 36 kinds, with ascending times.
 
-    The first edge leads from vertex 0 to 1. The kinds of others are 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1; entry 6 i + j has
-    the number of those whose second edge is of kind i, and whose third of kind j. No edge is a loop.
+    The time of the third edge is at most the entry in `ends` of the first edge. The first edge leads from vertex 0 to
+    vertex 1 of the triple. Each other edge is one of 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1, numbered from 0 to 5. Entry 6 i +
+    j is the number of triples whose second edge has number i, and whose third edge has number j. The graph has no
+    loops.
     """
     return cast(HostOnly, engine("cpu").primitives()).edge_triples(graph.n, src, dst, times, ends)

@@ -87,13 +87,17 @@ def lightest_forest(graph: Any) -> Array:
     if graph.engine != "cpu":
         edges.sort()
         return edges.astype(np.int64, copy=False)
-    is_taken = np.zeros(graph.m, bool)  # on a CPU, a pass over all edges takes less time
+    # on a CPU, marking the edges in a pass over all of them takes less time than a sort
+    is_taken = np.zeros(graph.m, bool)
     is_taken[edges] = True
     return np.flatnonzero(is_taken)
 
 
 def _from_smaller_ends(graph: Graph) -> Adjacency:
-    """Return adjacency lists with each edge in the list of its smaller end, sorted by larger end, then input order."""
+    """Return adjacency lists that have each edge once, at its smaller end.
+
+    They are sorted by larger end. Parallel edges keep the order of the input.
+    """
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
     low, high = np.empty_like(dst), np.empty_like(dst)
     low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)

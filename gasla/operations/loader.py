@@ -1,7 +1,7 @@
-"""Batches for learning: neighbors of some vertices at a time and the features of these, made ahead in a thread.
+"""Batches for machine learning: samples around some vertices at a time, with features, made ahead in a thread.
 
-The thread makes a bounded number of batches before they are asked for. It ends with the loop over them, however that
-ends, and what it raises is raised in the loop.
+The thread makes a limited number of batches before the user's loop asks for them. It ends when the loop ends, in
+whatever way. An error in the thread is raised in the loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from gasla.rows import Row
 
 As = Literal["numpy", "torch", "pyg"]
 T = TypeVar("T")
-PERIOD = 0.1  # seconds between two looks for Ctrl-C, which does not end a wait without a timeout once CUDA is loaded
+# seconds after which a wait checks for Ctrl-C, as Ctrl-C does not end a wait without a timeout once CUDA is loaded
+PERIOD = 0.1
 
 
 class Loader:
@@ -39,7 +40,7 @@ class Loader:
     def __init__(self, seeds: Vertices | Edges, size: int, how: tuple[bool, int, int, Callable[[Any], Any]]) -> None:
         self._seeds, self._size, self._epoch = seeds, size, 0
         self._shuffle, self._ahead, self._seed, self._convert = how
-        seeds.prepare()  # check the options now
+        seeds.prepare()  # raises errors about the options before the loop begins
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -196,7 +197,10 @@ def loader(
 
 
 def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
-    """Yield what `make` returns for 0 to `count` - 1. A thread makes up to `ahead` before they are asked for."""
+    """Yield what `make` returns for the numbers from 0 to `count` - 1.
+
+    A thread calls `make` up to `ahead` times before the results are asked for.
+    """
     if ahead == 0:
         yield from map(make, range(count))
         return
@@ -224,7 +228,8 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
     finally:
         ended.set()
         room.release()
-        if thread.ident is not None and thread is not current_thread():  # where a collection may close this generator
+        # garbage collection may close this generator within the thread itself, which can't wait for its own end
+        if thread.ident is not None and thread is not current_thread():
             thread.join()
 
 
@@ -236,7 +241,7 @@ def _next(made: SimpleQueue[T]) -> T:
             continue
 
 
-# --- batches for others -----------------------------------------------------------------------------------------------
+# --- conversion of batches to tensors of PyTorch, and to data of PyTorch Geometric -----------------------------------
 
 
 def _same(batch: Any) -> Any:
@@ -244,7 +249,10 @@ def _same(batch: Any) -> Any:
 
 
 def _module(name: str, package: str) -> Any:
-    """Import a module that batches are made for. Its ImportError says how to install it."""
+    """Import a module into whose objects batches are converted.
+
+    If it is missing, the error says how to install it.
+    """
     try:
         return import_module(name)
     except ImportError:
@@ -252,14 +260,14 @@ def _module(name: str, package: str) -> Any:
 
 
 def _each(function: Callable[[Any], Any], given: Any) -> Any:
-    """Apply a function to the arrays in nested dicts. None stays."""
+    """Return nested dicts with a function applied to each array in them. None remains None."""
     if isinstance(given, dict):
         return {name: _each(function, one) for name, one in given.items()}
     return None if given is None else function(given)
 
 
 def _to_torch() -> Callable[[Any], Any]:
-    """Return the function that turns the arrays of a batch into tensors, without a copy."""
+    """Return a function that replaces the arrays of a batch by PyTorch tensors that share their memory."""
     tensor = _module("torch", "torch").from_dlpack
 
     def converted(batch: Batch | EdgeBatch) -> Batch | EdgeBatch:
@@ -272,7 +280,10 @@ def _to_torch() -> Callable[[Any], Any]:
 
 
 def _to_pyg(relation: Relation | None) -> Callable[[Any], Any]:
-    """Return the function that turns a batch, maybe of edges of a relation, into `Data` or `HeteroData`."""
+    """Return a function that turns a batch into `Data` or `HeteroData` of PyTorch Geometric.
+
+    `relation` is the relation of the batch's edges, in a batch of edges of a typed graph.
+    """
     module, tensors = _module("torch_geometric.data", "torch-geometric"), _to_torch()
 
     def converted(batch: Batch | EdgeBatch) -> Any:
@@ -305,7 +316,7 @@ def _to_pyg(relation: Relation | None) -> Callable[[Any], Any]:
 
 
 def _filled(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Fill a `HeteroData` with a sample."""
+    """Return a `HeteroData` of PyTorch Geometric after filling it with the vertices, edges and features of a sample."""
     for kind, vertices in sample.vertices.items():
         data[kind].num_nodes = len(vertices)
         by_name = {"n_id": vertices, "num_sampled_nodes": sample.vertex_counts[kind], **features.get(kind, {})}

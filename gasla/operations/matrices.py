@@ -124,7 +124,7 @@ def mxm(
 
 
 def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
-    """Return the product of a sparse and a dense matrix."""
+    """Return the product of a sparse matrix A and a dense matrix B."""
     if mask is not None and _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
     if np.ndim(B) != 2:
@@ -133,12 +133,15 @@ def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accu
 
 
 def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """Return the product by rows, without the positions of `left_out`: entries are counted, then computed."""
+    """Return the sparse product of two matrices, without the positions of entries in `left_out`.
+
+    The entries of each row are counted first, and then computed, row by row.
+    """
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
-    there = available(device_of(A.indptr))  # asked while a GPU still counts the entries
+    there = available(device_of(A.indptr))  # called here because a GPU is still counting the entries
     shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
-    each = sum(t.itemsize for t in types)  # bytes of an entry, besides its column
+    each = sum(t.itemsize for t in types)  # bytes of an entry's values
     most = np.iinfo(np.int64).max if there is None else there // (each + index_dtype(max(shape)).itemsize)
     counts = task.count(most)
     if counts is None:
@@ -155,7 +158,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
 
 
 def _at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
-    """Return the product at the entries of the mask."""
+    """Return the sparse product of two matrices, computed only at the positions of the mask's entries."""
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
     outs = tuple(xp.empty(len(indices), kind) for kind in parts(terms.out_type))
@@ -168,7 +171,7 @@ def _data(outs: tuple[Array, ...], terms: Terms) -> Any:
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# --- checks of the operands ------------------------------------------------------------------------------------------
+# --- checks and conversion of the operands ---------------------------------------------------------------------------
 
 
 def _is_sparse(A: Any) -> bool:
@@ -182,7 +185,7 @@ def _shape(A: Any) -> tuple[int, ...]:
 
 def _check_shapes(A: Any, B: Any, mask: Any) -> None:
     if not _is_sparse(A):
-        return  # `lists_of` refuses it
+        return  # `lists_of` raises the error
     (m, n), (k, p) = _shape(A), _shape(B)
     if n != k:
         raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")
@@ -191,14 +194,14 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
 
 
 def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
-    """Return the rows of the matrix M, which must be on the device of A."""
+    """Return the rows of the matrix M as CSR arrays. Raise TypeError if M is on another device than A."""
     if M is not A:
         require_same_device(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
 
 
 def _damaged(**matrices: Lists | None) -> ValueError:
-    """Return the error for the first offset or index of a matrix that points outside it."""
+    """Return the error for the first offset or index that is out of range in one of some matrices, given by name."""
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")

@@ -34,7 +34,7 @@ from gasla.program.terms import Array, Lists, Ready, trace
 from gasla.rows import Row
 from semirings import Semiring, TupleType
 
-MOST = 64  # products that are cached per matrix
+MOST = 64  # most compiled products that are cached with a matrix
 
 
 def mxv(
@@ -158,7 +158,7 @@ def vxm(
 def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
-    """Reduce each row of the matrix (each column, for `vxm`) to one value. This is the body of `mxv` and `vxm`.
+    """Return the product of a matrix and a vector, or several: the common body of `mxv` and `vxm`.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def product(
         if not (mask is None and accum is None and out is None):
             A.require_whole("mask, accum and out")
         mask_of(None, complement, (), np)
-        if not hasattr(x, "handle"):  # not in blocks on the ranks
+        if not hasattr(x, "handle"):  # x is not distributed in blocks over the ranks
             x = vector(x, A.n, "row" if by_column else "column", np)
         return A.multiplied(x, semiring, by_column, _of_whole)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
@@ -205,16 +205,17 @@ def product(
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-DECORATED.update(mxv=Gains(), vxm=Gains())  # a distributed graph calls `_of_whole` as it calls decorated functions
+# a distributed graph calls `_of_whole` like a function decorated with `on_one_device`
+DECORATED.update(mxv=Gains(), vxm=Gains())
 
 
 def _of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
-    """Return a product on one device for a distributed graph, of which `A` is the whole."""
+    """Return a product that a distributed graph computes on one device. `A` is the whole graph."""
     return product(A, x, semiring, by_column, None, False, None, None)
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """Return the product if its kernel is cached and x is usable as it is. Otherwise return None.
+    """Return the product if its compiled kernel is cached and `x` needs no conversion. Otherwise return None.
 
     The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.
     """
@@ -225,11 +226,11 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
     y = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
-    return y if ready.multiply(x, None, False, (y,)) else None  # `product` then finds the error
+    return y if ready.multiply(x, None, False, (y,)) else None  # without a result, `product` raises the error
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """Return the product's compiled kernel with its terms. It is cached with the lists, where those are cached."""
+    """Return the compiled kernel of a product, with its expressions. If the matrix is cached, so is the kernel."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     ready = lists.products.get(key)
     if ready is None:

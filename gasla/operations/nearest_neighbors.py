@@ -24,16 +24,17 @@ from gasla.rows import Row
 from semirings import max as largest
 
 Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
-BYTES = 25 + 12  # bytes for an edge: while it is searched for, and in the graph
+BYTES = 25 + 12  # bytes for each edge: 25 while it is searched for, and 12 in the graph
 POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
-DIMENSIONS = 16  # dimensions from which all points are compared: in 16 a tree took three times as long, in 8 as long
-BLOCK = 1 << 23  # products at a time
-ENOUGH = 1e-9  # relative error of a squared distance by which a neighbor may be farther than the nearest
-SPARE = 8  # candidates beyond k, whose distances are computed from differences, without cancellation
+# number of dimensions from which all points are compared: in 16 a tree took three times as long, in 8 as long
+DIMENSIONS = 16
+BLOCK = 1 << 23  # number of products of two points that are computed at a time
+ENOUGH = 1e-9  # by this fraction of its squared distance, a neighbor may be farther than the true one
+SPARE = 8  # number of candidates beyond k, whose distances are computed again from differences, as products lose digits
 
 
 class NearestNeighbors(NamedTuple):
-    """The nearest points of each point or query, nearest first, and their distances."""
+    """The nearest points of each point, or of each query, in ascending order of distance, and their distances."""
 
     neighbors: Any
     distances: Any
@@ -183,11 +184,11 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
 
 
 def _check_rows(name: str, given: Any, metric: Metric) -> None:
-    """Raise an error for what are not rows of numbers that the metric takes."""
+    """Raise an error if an array is not rows of numbers that the metric can compare."""
     if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
         raise TypeError(f"{name} is {given.dtype}{given.shape}; expected an (n, d) array of numbers, a row per point")
     xp: Any = array_module(given)
-    if given.dtype.itemsize > 8:  # what float64 doesn't hold is inf or 0
+    if given.dtype.itemsize > 8:  # in float64, numbers out of its range become inf or 0
         with np.errstate(over="ignore", under="ignore"):
             given = given.astype(np.float64)
     wrong, expected = ~xp.isfinite(given).all(axis=1), "finite coordinates"
@@ -205,7 +206,10 @@ def _check_rows(name: str, given: Any, metric: Metric) -> None:
 
 
 def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Find neighbors where straight lines, or the metrics of the tree, have the same order."""
+    """Return the nearest neighbors of all points in `asked`, for any metric.
+
+    For some metrics the points are mapped so that straight lines between them have the same order as the metric.
+    """
     xp, device, exponent = array_module(given), device_of(given), 0
     if metric == "cosine":
         points = _directions(given)
@@ -213,17 +217,18 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
     elif metric == "haversine":
         points = _on_sphere(given)
         wanted = points if is_own else _on_sphere(asked)
-    else:  # differences are 1 at most: no square overflows
+    else:  # points are scaled so that differences are 1 at most, and no square overflows
         top = max(_largest(given), _largest(asked))
         exponent = int(np.frexp(top)[1]) + 1
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
         wanted = points if is_own else xp.ldexp(asked.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
-        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # rounding of directions, squared
+        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # square of the rounding errors of directions
         neighbors, distances = _by_blocks(points, wanted, k, is_own, noise)
     else:
         here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))
-        power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)  # without squares, which may underflow
+        # in one dimension distances are computed without squares, which may underflow
+        power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)
         nearest = nearest_by_tree(here, there, k, power, is_own)
         neighbors, distances = (moved(part, device) for part in nearest)
     if metric == "cosine":
@@ -235,12 +240,12 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
 
 
 def _largest(rows: Any) -> float:
-    """Return the largest absolute value, or 0 without rows."""
+    """Return the largest absolute value in an array, or 0 if it has no rows."""
     return float(abs(rows.astype(np.float64)).max()) if len(rows) else 0.0
 
 
 def _directions(rows: Any) -> Any:
-    """Return rows of length 1."""
+    """Return rows scaled to length 1: the direction of each point from the origin."""
     xp: Any = array_module(rows)
     rows = rows.astype(np.float64)
     rows = rows / xp.abs(rows).max(axis=1, keepdims=True) if len(rows) else rows
@@ -248,7 +253,7 @@ def _directions(rows: Any) -> Any:
 
 
 def _on_sphere(places: Any) -> Any:
-    """Return points in three dimensions for latitudes and longitudes in degrees."""
+    """Return points on the unit sphere, in three dimensions, for latitudes and longitudes in degrees."""
     xp: Any = array_module(places)
     latitude, longitude = xp.radians(places.T.astype(np.float64))
     across = xp.cos(latitude)
@@ -256,7 +261,10 @@ def _on_sphere(places: Any) -> Any:
 
 
 def _by_differences(points: Any, wanted: Any, k: int, own: int | None) -> tuple[Any, Any]:
-    """Return the neighbors of one point and their distances, from all differences."""
+    """Return the k nearest neighbors of a single point, and their distances, from the differences to all points.
+
+    `own` is the row of the point itself, which is left out, or None.
+    """
     xp: Any = array_module(points)
     apart = points - wanted
     lengths = xp.sqrt((apart * apart).sum(axis=1))
@@ -267,9 +275,9 @@ def _by_differences(points: Any, wanted: Any, k: int, own: int | None) -> tuple[
 
 
 def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
-    """Find neighbors by products: x is the nearer to y, the larger x·y - |x|²/2 is.
+    """Return the nearest neighbors of all points in `wanted`, and their distances, from products of matrices.
 
-    Points whose squared distance is at most `noise` count as equal.
+    The larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at most `noise` count as equal.
     """
     xp: Any = array_module(points)
     n, count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
@@ -279,7 +287,7 @@ def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> 
     select = engine(device).primitives().top_k
 
     def steps() -> Iterator[None]:
-        """Find the neighbors of some points at a time."""
+        """Find the neighbors of one block of points after another, and yield before each block."""
         middle = points.mean(axis=0)
         near = points - middle
         most, rounding = (near * near).sum(axis=1).max(), 8 * (points.shape[1] + 2) * np.finfo(np.float64).eps
@@ -301,10 +309,12 @@ def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> 
             order = xp.argsort(lengths, axis=1)[:, :k]
             neighbors[some] = xp.take_along_axis(ids, order, axis=1)
             distances[some] = xp.take_along_axis(lengths, order, axis=1)
-            if count < n - is_own:  # the points that are no candidates
+            # some points are not candidates, and one of them may be nearer than the products say
+            if count < n - is_own:
                 squares = (rows * rows).sum(axis=1)
                 error = rounding * (squares + most)
-                others = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)  # at this distance or more
+                # points that are not candidates are at this squared distance or farther
+                others = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)
                 last = distances[some, -1] ** 2
                 unsure = (last > noise) & (last > others - error) & (last * ENOUGH < error)
                 for row in (xp.flatnonzero(unsure) + first).tolist():

@@ -1,4 +1,4 @@
-"""`on_one_device`: a decorator of functions that gain nothing from a divided graph where one GPU has room for it."""
+"""`on_one_device`: a decorator of functions that run faster on one GPU, if it has room for the whole graph."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,13 +12,16 @@ Result = TypeVar("Result")
 
 
 class Gains(NamedTuple):
-    """What a function gains from several GPUs."""
+    """What a decorated function gains if the graph is on several GPUs.
+
+    `shared` names the work that the GPUs divide among each other, and `divided` says that a large graph may be divided.
+    """
 
     shared: str = ""
     divided: bool = False
 
 
-DECORATED = dict[str, Gains]()  # by the names of functions
+DECORATED = dict[str, Gains]()  # for each decorated function, by name, what it gains from several GPUs
 
 
 def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Result]], Callable[P, Result]]:

@@ -29,10 +29,12 @@ from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
 from gasla.graph.weights import exact_total
 
-CAPACITY, INT64 = 2**62 - 1, 2**63 - 1  # the largest capacity, so that the residual one fits int64; the largest int64
+# the largest capacity, so that the sum of two capacities fits int64, and the largest int64
+CAPACITY, INT64 = 2**62 - 1, 2**63 - 1
 
-MOST_BY_DEGREES = 2**32  # vertices of a graph whose edges are matched degree by degree, two ids in a word
-MOST_PARTS = 1 << 24  # largest number of parts
+# most vertices of a graph whose edges are matched degree by degree, so that two ids fit a word of 64 bits
+MOST_BY_DEGREES = 2**32
+MOST_PARTS = 1 << 24  # largest number of parts that a graph can be divided into
 
 
 def fits_one_thread(graph: Graph, most: int | None = None) -> bool:
@@ -220,7 +222,7 @@ def balanced_parts(
 def parts_of(
     graph: Graph, k: int, objective: str, node_weights: Any, tolerance: float, seed: int
 ) -> tuple[np.ndarray, float, int]:
-    """Return the result of `balanced_parts` for a graph whose values are symmetric but for rounding."""
+    """Return what `balanced_parts` returns, for a graph whose values may be symmetric only up to rounding."""
     weights = np.ones(graph.n)
     if node_weights is not None:
         weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
@@ -232,7 +234,10 @@ def parts_of(
 
 
 def _exact_weights(graph: Graph) -> np.ndarray | None:
-    """Return the weights of the edges as multiples of a power of two whose sums are exact, or None if each is 1."""
+    """Return the weights of all edges as floats whose sums are exact in any order, or None if every edge weighs 1.
+
+    The weights are rounded up to multiples of a power of two.
+    """
     if graph.values is None:
         return None
     weights = np.asarray(graph.out_values, np.float64)
@@ -242,7 +247,7 @@ def _exact_weights(graph: Graph) -> np.ndarray | None:
 
 
 def _exact(name: str, weights: np.ndarray) -> np.ndarray:
-    """Return numbers of 0 or more, rounded up to multiples of a power of two whose sums are exact."""
+    """Return nonnegative numbers, rounded up to multiples of a power of two, so that their sums are exact."""
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if total == np.inf:
@@ -254,7 +259,10 @@ def _exact(name: str, weights: np.ndarray) -> np.ndarray:
 
 
 def _first_communities(communities: Any, graph: Graph) -> np.ndarray:
-    """Return a new array of the first communities, in the type of ids."""
+    """Return a new array with the community that each vertex starts in, in the dtype of ids.
+
+    Raise an error if it is invalid.
+    """
     first = as_ids("communities", np.arange(graph.n) if communities is None else communities)
     if first.shape != (graph.n,):
         raise ValueError(f"communities has shape {first.shape}; expected {(graph.n,)}, one per vertex")
@@ -264,7 +272,10 @@ def _first_communities(communities: Any, graph: Graph) -> np.ndarray:
 
 
 def _per_vertex(name: str, given: Any, n: int) -> np.ndarray:
-    """Return one finite number of 0 or more per vertex, as a new array of float64."""
+    """Return a finite number of at least 0 for each vertex, as a new array of float64.
+
+    Raise an error for other numbers.
+    """
     numbers = np.array(given, np.float64)
     if numbers.shape != (n,):
         raise ValueError(f"{name} has shape {numbers.shape}; expected {(n,)}, one per vertex")
@@ -594,7 +605,12 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
 
 
 def _network(name: str, graph: Any, most: int = INT64) -> Graph:
-    """Return a graph in host memory whose values are int64, from 0 to `most`."""
+    """Return a graph whose values are int64 from 0 to `most`, in host memory.
+
+    Raise an error for any other graph.
+
+    `name` is the calling function's, for the error.
+    """
     graph = in_host_memory(name, graph)
     if graph.value_type != np.int64:
         raise TypeError(f"the values of the graph are {graph.value_type}; expected int64")
@@ -665,5 +681,5 @@ def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
 
 
 def kernels() -> HostOnly:
-    """Return the primitives of the CPU engine that only it has."""
+    """Return the kernels that only the CPU engine has."""
     return cast(HostOnly, engine("cpu").primitives())

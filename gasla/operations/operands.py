@@ -1,4 +1,4 @@
-"""Operands of products: matrices, vectors, masks and outputs, checked and converted for the engines."""
+"""Check the operands of products (matrices, vectors, masks and outputs), and convert them for the engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
 
 
 def check_semiring(name: str, given: Any) -> None:
-    """Refuse anything but a semiring. `name` is the argument's."""
+    """Raise TypeError if an argument is not a semiring. `name` is the name of the argument."""
     if not isinstance(given, Semiring):
         hint = f"; semirings.Semiring({given.name}, multiply) makes one" if isinstance(given, Monoid) else ""
         if isinstance(given, str) and isinstance(getattr(semirings, given, None), Semiring):
@@ -29,11 +29,11 @@ def check_semiring(name: str, given: Any) -> None:
         raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus{hint}")
 
 
-# --- matrices --------------------------------------------------------------------------------------------------------
+# --- matrices, as CSR or CSC arrays ----------------------------------------------------------------------------------
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
-    """Return the rows or columns of a matrix as CSR or CSC lists.
+    """Return the rows of a matrix as CSR arrays, or its columns as CSC arrays.
 
     The kernel checks offsets and indices as it reads them.
     """
@@ -46,7 +46,7 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """Return something whose type tells on which device a matrix is.
+    """Return an object whose class shows on which device a matrix is.
 
     For the classes of gasla, which exist on both, it is an array of the matrix; otherwise SciPy's or CuPy's matrix
     itself.
@@ -84,14 +84,17 @@ def _rows(graph: Graph) -> Lists:
 
 
 def _columns(graph: Graph) -> Lists:
-    """Return the graph's in-lists. If both have the same arrays, this is the object of the rows."""
+    """Return the columns of a graph's matrix as CSC arrays: its in-edges.
+
+    If in-edges and out-edges have the same arrays, return the same object as for the rows.
+    """
     if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
         return graph.kept("rows", _rows)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:
-    """Return the error for the first offset or index of a matrix that points outside it."""
+    """Return the error for the first offset or index of a matrix that is out of range."""
     line, cross = ("column", "row") if by_column else ("row", "column")
     problem = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
     return problem or ValueError(
@@ -99,13 +102,15 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
     )
 
 
-# --- vectors, masks and outputs --------------------------------------------------------------------------------------
+# --- vectors, masks and outputs, as arrays ---------------------------------------------------------------------------
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
-    """Check `x`, and return it as a contiguous array in native byte order.
+    """Return `x`, the vector or matrix to multiply with, as a contiguous array in native byte order.
 
-    It has a value or a row per row (column) of the matrix.
+    Raise an error if invalid.
+
+    It must have `length` entries or rows, one for each `what` (row or column) of the matrix.
     """
     x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
@@ -119,7 +124,7 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     if xp is not np:
         return contiguous(x)
     flags = x.flags
-    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # faster than np.require where it holds
+    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # this test is faster than np.require
     return x if is_ready else np.require(x, kind, ["C", "A"])
 
 
@@ -134,7 +139,7 @@ def as_operand(name: str, x: Any, xp: Any) -> Array:
 
 
 def require_same_device(name: str, x: Any, xp: Any) -> None:
-    """Refuse an array or a matrix on another device than the matrix."""
+    """Raise TypeError if an array or matrix is on another device than the matrix that it is multiplied with."""
     module = array_module(x)
     if module is not xp:
         given, expected = library_of(module), library_of(xp)
@@ -142,18 +147,21 @@ def require_same_device(name: str, x: Any, xp: Any) -> None:
 
 
 def contiguous(array: Array) -> Array:
-    """Return the array, C-contiguous."""
+    """Return the array itself if it is C-contiguous, else a copy that is."""
     result: Array = array_module(array).ascontiguousarray(array)
     return result
 
 
 def library_of(xp: Any) -> str:
-    """Return the name of an array module, for errors."""
+    """Return the name of an array module for error messages: NumPy or CuPy."""
     return "NumPy" if xp is np else "CuPy"
 
 
 def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Array | None:
-    """Return the mask as a contiguous array of bool, checked."""
+    """Return the mask of a product as a contiguous array of bool, or None without a mask.
+
+    Raise an error if it is invalid.
+    """
     if mask is None:
         if complement:
             raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
@@ -167,7 +175,12 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """Check the arrays of `out`, except for their types, and return them. Without `out`, return none."""
+    """Return the arrays of `out` as a tuple, which is empty without `out`.
+
+    Raise an error if they can't be written to.
+
+    Their types are checked later, once the type of the product is known.
+    """
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
     if out is None:
@@ -180,7 +193,7 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
             type_of_array = type(array)
             name = f"{type_of_array.__module__}.{type_of_array.__name__}".removeprefix("builtins.")
             raise TypeError(f"out is of type {name}; expected a {library_of(xp)} array")
-        imported(array)  # refuses masked entries
+        imported(array)  # raises an error for masked arrays
         if array.shape != shape:
             raise ValueError(f"out has shape {array.shape}; expected {shape}")
         if xp is np and not array.flags.writeable:
@@ -191,9 +204,9 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
 def outs_for(
     out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, shape: tuple[int, ...], masked: bool, xp: Any
 ) -> tuple[Array, ...]:
-    """Return the arrays to write to: those of `out`, with their types checked, or new ones.
+    """Return the arrays that a product is written to: those of `out` if their types are right, else new arrays.
 
-    New arrays that a mask may leave partly unwritten hold the identity.
+    If a mask may leave parts of a new array unwritten, the array holds the monoid's identity.
     """
     types = parts(terms.out_type)
     if out is not None:
@@ -211,19 +224,19 @@ def outs_for(
 
 
 def is_plain(array: Array) -> bool:
-    """Return whether kernels can write to an array as it is: contiguous, and on the CPU aligned and writable."""
+    """Return whether kernels can write to an array directly: it is contiguous, and on the CPU aligned and writable."""
     return bool(array.flags.carray if isinstance(array, np.ndarray) else array.flags.c_contiguous)
 
 
 def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
-    """Return a copy of an input that shares memory with an output, otherwise the input itself."""
+    """Return an input of a product, copied if it shares memory with an output."""
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
 
 
 def unaliased_lists(lists: Lists, outs: tuple[Array, ...]) -> Lists:
-    """Return the matrix, with copies of those of its arrays that share memory with an output."""
+    """Return the CSR or CSC arrays of a matrix, of which those that share memory with an output are copied."""
     indptr, indices, values = (unaliased(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists

@@ -28,7 +28,7 @@ from semirings.types import computed
 __all__ = ["Phase"]
 
 Until = Literal["once", "still"]
-TURN = "turn"  # a parameter of this name receives the number of finished turns
+TURN = "turn"  # the number of finished turns is passed to a parameter of this name
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Phase:
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """Return the members of a list as phases: a bare program is a phase of one iteration per turn."""
+    """Return programs and phases as a list of phases. A program alone becomes a phase of one iteration per turn."""
     phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of programs")
@@ -103,27 +103,30 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
 
 
 def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin, course: Course) -> Result:
-    """Run phases in turns. Fields stay in place between them."""
+    """Run phases in turns until the run is over, and return its result. Phases share the arrays of their fields."""
     if begin.start is not None:
         raise ValueError("a run of phases takes no start; leave it out, or give the fields and active")
     if course.trace or begin.schedule is not None:
         raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
     limit, delta, active = course.limit, course.delta, as_frontier(graph, begin.active)
-    stays = [_Stay(phase, graph, variant) for phase in phases]
-    is_alone = course.callback is None and graph.n > 0 and limit > 0  # nothing happens between turns
-    together = _together(stays, graph, is_alone)
-    shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out), _why_unstable(stays)
-    _check_ends(stays, unstable, limit, course)
+    bound_phases = [_BoundPhase(phase, graph, variant) for phase in phases]
+    is_alone = course.callback is None and graph.n > 0 and limit > 0  # Python has nothing to do between turns
+    together = _together(bound_phases, graph, is_alone)
+    shared, unstable = (
+        _Shared(bound_phases, graph, by_number(graph, begin.values), begin.out),
+        _why_unstable(bound_phases),
+    )
+    _check_ends(bound_phases, unstable, limit, course)
     shared.fill_out()
-    result = None if together is None else shared.go_together(together, stays, active, unstable, course)
+    result = None if together is None else shared.go_together(together, bound_phases, active, unstable, course)
     if result is not None:
         return result
     turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
         left = 0
-        for stay in stays:
-            active, looked, is_over, went_on = shared.go_on(stay, active, turns, delta)
-            edges, left = edges + looked, left + len(active) + went_on
+        for bound in bound_phases:
+            active, visited, is_over, went_on = shared.go_on(bound, active, turns, delta)
+            edges, left = edges + visited, left + len(active) + went_on
             if is_over:
                 break
         turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or unstable)
@@ -136,20 +139,23 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
 
 
 def begin_compiling(phases: list[Phase], graph: Graph, variant: Variant) -> None:
-    """Begin to compile phases that are about to take turns."""
-    _together([_Stay(phase, graph, variant) for phase in phases], graph, graph.n > 0)
+    """Begin to compile the programs of phases in the background, before the phases run."""
+    _together([_BoundPhase(phase, graph, variant) for phase in phases], graph, graph.n > 0)
 
 
-def _together(stays: "list[_Stay]", graph: Graph, is_alone: bool) -> Together | None:
-    """Prepare turns in one launch if nothing happens between them (`is_alone`), else a launch for each stay."""
-    together = stays[0].runs.in_turns([stay.program for stay in stays], graph) if is_alone else None
-    for stay in stays if together is None else ():
-        stay.runs.compile_ahead(stay.program, graph)
+def _together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -> Together | None:
+    """Prepare to run all turns in one launch, and return it, if Python has nothing to do between turns (`is_alone`).
+
+    Otherwise, and if the engine can't do that, return None, and begin to compile a kernel for each phase.
+    """
+    together = bound_phases[0].runs.in_turns([bound.program for bound in bound_phases], graph) if is_alone else None
+    for bound in bound_phases if together is None else ():
+        bound.runs.compile_ahead(bound.program, graph)
     return together
 
 
-class _Stay(Binding):
-    """A phase bound to a graph. One run of it in its turn is a stay."""
+class _BoundPhase(Binding):
+    """A phase bound to a graph: its program, and its prepared runs, one of which runs in each turn."""
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         kind: Any = type(phase.program)
@@ -162,18 +168,18 @@ class _Stay(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """The kind and type of each field and parameter, by the names in the program."""
+        """What each name of the program is ("vertex field", "edge field" or "parameter"), and its type."""
         t = self.traced
         kinds = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
         return {name: (what, kind) for what, types in kinds for name, kind in self.by_given_name(types).items()}
 
     @functools.cached_property
     def deposits(self) -> Mapping[str, Any]:
-        """The types of its aggregates at vertices, by the names in the program."""
+        """The types of the program's aggregates that have a value per vertex, by name."""
         return self.by_given_name(self.traced.deposit_types)
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the arrays of its fields at the start of the run, except those in `known`."""
+        """Yield the names and arrays of the program's fields at the start of the run, except those in `known`."""
         own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
         for name in self.traced.vertex_types.keys() - set(map(inner, known)):
@@ -182,17 +188,17 @@ class _Stay(Binding):
             yield given_name(name), self._edge_array(name, own)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """Return the vertices for which the program's `start` is true."""
+        """Return the active vertices of the phase in a new turn: those for which the program's `start` is true."""
         graph, xp, kind = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(parameters, n=graph.n)
         fields = {name: functools.partial(_read, state[name]) for name in self.program.vertex_fields}
         assert self.starts is not None
         with np.errstate(all="ignore"):
-            said = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
-        if said.dtype != bool or said.shape not in ((), (graph.n,)):
-            raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one bool per vertex")
-        return Frontier(graph.n, mask=xp.broadcast_to(said, (graph.n,)).copy())
+            starts = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
+        if starts.dtype != bool or starts.shape not in ((), (graph.n,)):
+            raise TypeError(f"{kind.__name__}.start gave {starts.dtype}{starts.shape}; expected one bool per vertex")
+        return Frontier(graph.n, mask=xp.broadcast_to(starts, (graph.n,)).copy())
 
 
 @functools.cache
@@ -205,69 +211,84 @@ def _read(array: Any) -> Any:
 
 
 class _Shared:
-    """The state that all phases of a run share: fields, parameters and the latest values of aggregates."""
+    """What all phases of a run share: the arrays of fields, the parameters, and the latest values of aggregates."""
 
-    def __init__(self, stays: list[_Stay], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]) -> None:
-        _agree(stays)
+    def __init__(
+        self, bound_phases: list[_BoundPhase], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]
+    ) -> None:
+        _agree(bound_phases)
         self.graph, self.out = graph, out
-        known = {name for stay in stays for name in stay.types}
+        known = {name for bound in bound_phases for name in bound.types}
         if unknown := sorted(values.keys() - known):
             raise TypeError(f"no phase has {unknown[0]!r}; expected some of: {', '.join(sorted(known)) or 'none'}")
         self.parameters: dict[str, Any] = {}
-        for stay in stays:
-            for name, value in stay.program.values.items():
+        for bound in bound_phases:
+            for name, value in bound.program.values.items():
                 first = self.parameters.setdefault(name, values.get(name, value))
-                is_given = name in values or name == TURN or any(name in other.program.aggregates for other in stays)
+                is_given = (
+                    name in values or name == TURN or any(name in other.program.aggregates for other in bound_phases)
+                )
                 if not is_given and not np.array_equal(first, value):
                     raise ValueError(
                         f"phases have {name} = {first!r} and {value!r}; expected one value, as by run(..., {name}=...)"
                     )
         self.state: dict[str, Any] = {}
-        for stay in stays:
-            lent = {name: array for name, array in out.items() if name in stay.types and name not in self.state}
-            stay.check_out(lent, values, is_copied=True)
-            self.state |= dict(stay.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
+        for bound in bound_phases:
+            lent = {name: array for name, array in out.items() if name in bound.types and name not in self.state}
+            bound.check_out(lent, values, is_copied=True)
+            self.state |= dict(bound.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
         for name in out:
             if name not in self.state:
                 raise TypeError(f"no phase has a vertex field {name!r} to leave in `out`")
         self.aggregates: dict[str, Any] = {}
 
     def fill_out(self) -> None:
-        """Copy the start values into the arrays of `out`, which become the fields."""
+        """Copy the start values into the caller's arrays `out`, and use these arrays as the fields from then on."""
         for name, array in self.out.items():
             array[...] = self.state[name]
             self.state[name] = array
 
-    def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool, bool]:
-        """Run one stay: returns the active vertices, edges visited, whether the run is over, and whether it changed.
+    def go_on(
+        self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None
+    ) -> tuple[Frontier, int, bool, bool]:
+        """Run one phase in its turn.
 
-        An "until still" phase leaves no vertex active, so that it ran more than one iteration shows that it changed
-        something; except with buckets or `wake`, which activate vertices that did not change.
+        Return the active vertices, the number of edges visited, whether the run is over, and whether the phase changed
+        a vertex. A phase that runs until no vertex is active leaves none, so running more than one iteration shows that
+        it changed a vertex. This does not hold with buckets or `wake`, which activate vertices that have not changed.
         """
         turn = Lock()
         with turn:
-            stay.runs = runs_of(stay.program, self.graph, stay.variant, turn)
-            running = self._begin(stay, active, turns, delta)
+            bound.runs = runs_of(bound.program, self.graph, bound.variant, turn)
+            running = self._begin(bound, active, turns, delta)
             try:
-                running.advance(stay.limit)
-                while not running.ended and running.iteration < stay.limit:
-                    running.advance(stay.limit)
+                running.advance(bound.limit)
+                while not running.ended and running.iteration < bound.limit:
+                    running.advance(bound.limit)
                 require_unchanged_files(self.graph)
                 fields, _, _, edges, active, aggregates = running.outcome()
                 self.state.update(fields)
-                self.state.update({name: aggregates[name] for name in stay.deposits if name in self.state})
+                self.state.update({name: aggregates[name] for name in bound.deposits if name in self.state})
                 self.aggregates.update(aggregates)
                 self.parameters.update(running.changed())
-                return active, edges, running.stopped, running.iteration > 1 and not stay.plan.resumes
+                return active, edges, running.stopped, running.iteration > 1 and not bound.plan.resumes
             finally:
                 running.close()
 
     def go_together(
-        self, together: Together, stays: list[_Stay], active: Frontier, unstable: str | None, course: Course
+        self,
+        together: Together,
+        bound_phases: list[_BoundPhase],
+        active: Frontier,
+        unstable: str | None,
+        course: Course,
     ) -> Result | None:
-        """Let the engine run all turns in one call. If it lacks memory for that, return None, with nothing changed."""
-        programs = [type(stay.program)(**self._values(stay, 0)) for stay in stays]
-        limits, goes_on = [stay.limit for stay in stays], unstable is not None
+        """Let the engine run all turns in one call.
+
+        If memory does not suffice for that, return None, with nothing changed.
+        """
+        programs = [type(bound.program)(**self._values(bound, 0)) for bound in bound_phases]
+        limits, goes_on = [bound.limit for bound in bound_phases], unstable is not None
         outcome = together.run(
             *(programs, limits, self.graph, self.state, active),
             *(course.limit, goes_on, course.delta, course.progress),
@@ -280,25 +301,28 @@ class _Shared:
         self.aggregates.update(aggregates)
         return self.result(turns, is_over, edges, active)
 
-    def _values(self, stay: _Stay, turns: int) -> dict[str, Any]:
-        """Return the current values of a phase's parameters."""
-        own = {TURN: turns} | self.aggregates
-        return {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
+    def _values(self, bound: _BoundPhase, turns: int) -> dict[str, Any]:
+        """Return the parameters of a phase in the current turn.
 
-    def _begin(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> Running:
-        """Begin a stay with the shared state."""
-        values = self._values(stay, turns)
-        program = type(stay.program)(**values)
-        if stay.starts is not None:
-            active = stay.first(self.state, values)
+        They are its own values, the number of finished turns, and the latest aggregates of other phases.
+        """
+        own = {TURN: turns} | self.aggregates
+        return {n: own.get(n, self.parameters[n]) for n in bound.program.parameters}
+
+    def _begin(self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None) -> Running:
+        """Begin a run of a phase in its turn, with the shared fields and parameters."""
+        values = self._values(bound, turns)
+        program = type(bound.program)(**values)
+        if bound.starts is not None:
+            active = bound.first(self.state, values)
         elif program.everyone:
             active = Frontier.all(self.graph.n, self.graph.device)
-        out = {n: self.state[n] for n in stay.program.vertex_fields if inner(n) not in stay.plan.doubled}
-        fields = {n: self.state[n] for n in stay.types if n in self.state and n not in out}
-        return stay.runs.begin(program, self.graph, fields, active, None, delta, out)
+        out = {n: self.state[n] for n in bound.program.vertex_fields if inner(n) not in bound.plan.doubled}
+        fields = {n: self.state[n] for n in bound.types if n in self.state and n not in out}
+        return bound.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
-        """Return the result of the run at its current state."""
+        """Return the result of the run as it is now, with fields copied to the caller's arrays `out`."""
         for name, array in self.out.items():
             if self.state[name] is not array:
                 array[...] = self.state[name]
@@ -306,43 +330,46 @@ class _Shared:
         return Result(dict(self.state), turns, is_over, edges, active, dict(self.aggregates))
 
 
-def _why_unstable(stays: list[_Stay]) -> str | None:
-    """Return why a turn that leaves no vertex active may not be the last, in words, or None if it is.
+def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
+    """Return a sentence that says why a run may go on after a turn that leaves no vertex active, or None if it ends.
 
     A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
     reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter
     that `idle` sets, or a field that is written after all have applied.
     """
     varying, later = {TURN}, set()
-    for stay in stays:
-        varying |= {*stay.program.aggregates, *map(given_name, stay.plan.changes)}
-        later |= stay.traced.revised
-    for stay in stays:
-        where, names = type(stay.program).__name__, varying & stay.program.parameters.keys()
-        if not stay.plan.ends_when_still:
-            return f"{where}.{why_unstable(stay.plan)}".partition(",")[0]
-        if not stay.plan.is_active_by_change:
+    for bound in bound_phases:
+        varying |= {*bound.program.aggregates, *map(given_name, bound.plan.changes)}
+        later |= bound.traced.revised
+    for bound in bound_phases:
+        where, names = type(bound.program).__name__, varying & bound.program.parameters.keys()
+        if not bound.plan.ends_when_still:
+            return f"{where}.{why_unstable(bound.plan)}".partition(",")[0]
+        if not bound.plan.is_active_by_change:
             continue
-        if names and stay.starts is not None:  # which is not traced
+        if names and bound.starts is not None:  # `start` is not traced, so which parameters it reads is unknown
             return f"{where}.start may read self.{min(names)}"
-        early = stay.plan.find_read(set(map(inner, names)), later)
-        if stay.program.everyone and early is not None:
+        early = bound.plan.find_read(set(map(inner, names)), later)
+        if bound.program.everyone and early is not None:
             return f"{where}.{early[0]} reads {early[1]}"
     return None
 
 
-def _check_ends(stays: list[_Stay], unstable: str | None, limit: int, course: Course) -> None:
-    """Refuse an "until still" phase that never ends, and a run that never ends without a limit of turns."""
-    for stay in stays:
-        where, why = type(stay.program).__name__, why_endless(stay.plan)
-        if why is not None and stay.limit > 1:
+def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: int, course: Course) -> None:
+    """Raise ValueError for phases that never end.
+
+    Such is a phase until "still" that never ends by itself, and a run without a limit of turns that nothing ends.
+    """
+    for bound in bound_phases:
+        where, why = type(bound.program).__name__, why_endless(bound.plan)
+        if why is not None and bound.limit > 1:
             raise ValueError(
                 f"the phase {where} goes on until 'still', and never ends by itself: {why}, and it has no stop; add "
                 "one, or activate(before, after) that says which vertices are active next, or leave out until='still'"
             )
-        if why is not None and unstable is None and stay.plan.ends_when_still:
+        if why is not None and unstable is None and bound.plan.ends_when_still:
             unstable = f"in {where} {why}"
-    has_stop = any("stop" in stay.traced.functions for stay in stays)
+    has_stop = any("stop" in bound.traced.functions for bound in bound_phases)
     if unstable is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
         raise ValueError(
             f"these phases never end by themselves: {unstable}, so that a turn which changes nothing may not be the "
@@ -351,12 +378,12 @@ def _check_ends(stays: list[_Stay], unstable: str | None, limit: int, course: Co
         )
 
 
-def _agree(stays: list[_Stay]) -> None:
-    """Refuse a name that is declared differently in two programs."""
+def _agree(bound_phases: list[_BoundPhase]) -> None:
+    """Raise TypeError if the programs of two phases declare the same name with different types."""
     seen: dict[str, tuple[str, Any, str]] = {}
-    for stay in stays:
-        where = type(stay.program).__name__
-        declared = {**stay.types, **{name: ("vertex field", kind) for name, kind in stay.deposits.items()}}
+    for bound in bound_phases:
+        where = type(bound.program).__name__
+        declared = {**bound.types, **{name: ("vertex field", kind) for name, kind in bound.deposits.items()}}
         for name, (what, kind) in declared.items():
             first = seen.setdefault(name, (what, kind, where))
             if first[:2] != (what, kind):

@@ -1,4 +1,4 @@
-"""`prepare`: bind a vertex program to a graph once, for many runs; and the one path that every run takes."""
+"""Bind a vertex program to a graph once, for many runs (`prepare`), and carry out each run (`run_once`)."""
 
 import os
 import reprlib
@@ -25,24 +25,30 @@ __all__ = ["Prepared", "prepare"]
 
 Direction = Literal["auto", "push", "pull"]
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
-FLAGS = {bool}  # the types of arguments that are True or False
+FLAGS = {bool}  # the set of types of arguments that are all True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
-_entering = RLock()  # a handler of a signal may enter as well
-OF_RANKS = ("exchanges", "bytes")  # columns that the trace of a distributed run has as well, summed over all ranks
+_entering = RLock()  # a lock that a thread may take again, as a signal handler may start a run too
+OF_RANKS = ("exchanges", "bytes")  # additional columns in the trace of a distributed run, summed over all ranks
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
 
 
 class Variant(NamedTuple):
-    """Options that are compiled in: the graph keeps one preparation of a program for each variant."""
+    """Options of a run that change the compiled code.
 
-    way: int  # AUTO, PUSH or PULL
+    For each combination the graph keeps prepared runs of a program.
+    """
+
+    way: int  # direction of iterations: AUTO, PUSH or PULL
     deterministic: bool
     scheduled: bool
     compiled: bool
 
 
 class Begin:
-    """The start values of a run, which `gasla.run` documents. What needs no graph is checked here."""
+    """What a run starts with, as given to `gasla.run`: start values, active vertices, schedule.
+
+    It is checked without a graph.
+    """
 
     def __init__(self, values: dict[str, Any], active: Any, schedule: Any, out: Any, start: Any) -> None:
         if out is not None and not isinstance(out, Mapping):
@@ -52,7 +58,7 @@ class Begin:
 
 
 class Course:
-    """How far a run goes, and how it is observed, which `gasla.run` documents. All of it is checked here."""
+    """How long a run goes on and how it is observed, as given to `gasla.run`. All arguments are checked here."""
 
     def __init__(
         self,
@@ -67,7 +73,8 @@ class Course:
             check_flags(trace=trace, wait=wait)
         if callback is not None or progress is not None:
             check_functions(callback=callback, progress=progress)
-        self.has_limit = max_iterations is not None  # whether iterations are limited, or turns for a run of phases
+        # whether the number of iterations is limited, or of turns in a run of phases
+        self.has_limit = max_iterations is not None
         self.limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
         self.delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
         self.trace, self.callback, self.progress, self.wait = trace, callback, progress, wait
@@ -162,7 +169,7 @@ class Prepared:
         start: Result | Mapping[str, Any] | None = None,
         **values: Any,
     ) -> Result:
-        """Run it.
+        """Run the prepared program once.
 
         Parameters
         ----------
@@ -195,7 +202,7 @@ class Prepared:
                 raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
             if self._notices:
                 self._given.notice_values()
-                if self._given.known("values") is not self._mark:  # values were written to since
+                if self._given.known("values") is not self._mark:  # an edge value has changed since
                     self._settle()
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
@@ -205,7 +212,8 @@ class Prepared:
 
 def _after_fork() -> None:
     global _entering
-    _entering = RLock()  # a thread of the parent process may hold the old one
+    # a thread of the parent process may have held the old lock, and does not exist here to release it
+    _entering = RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -213,7 +221,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def runs_alone(given: Any, order: Order | None) -> VertexProgram:
-    """Return the program given to a run, with another `order` if one is given. Refuse one that can only be a phase."""
+    """Return the program given to a run, with another `order` if one is given.
+
+    Raise ValueError for a program with `start`, which can only be one of several phases.
+    """
     program = as_instance(VertexProgram, given)
     if hasattr(program, "start"):
         raise ValueError(
@@ -223,7 +234,7 @@ def runs_alone(given: Any, order: Order | None) -> VertexProgram:
 
 
 def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) -> Runs:
-    """Return prepared runs of a program that no other call uses, from now until the caller releases `turn`.
+    """Return prepared runs of a program that no other call uses until the caller releases the lock `turn`.
 
     The graph keeps as many as calls of this variant have been under way at once.
     """
@@ -248,7 +259,7 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
 
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run a prepared program once. The caller holds the turn of `runs`."""
+    """Run a prepared program once, and return the result. The caller holds the lock of `runs`."""
     values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
     limit, progress = course.limit, course.progress
     if not course.has_limit and course.callback is None and schedule is None:
@@ -283,12 +294,15 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     finally:
         if not is_left:
             running.close()
-    result.__dict__["_origin"] = program, graph.edition  # a later warm start checks it
+    result.__dict__["_origin"] = program, graph.edition  # a later run that starts from this result checks it
     return result
 
 
 def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
-    """Run in pieces, as long as the trace's buffer or one iteration with a callback. Return the trace's pieces."""
+    """Run a program piece by piece, and return the rows of its trace for each piece.
+
+    A piece has one iteration if there is a callback, and otherwise as many as the trace's buffer has rows.
+    """
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
     rows = []
@@ -305,9 +319,10 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
 
 
 def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
-    """Return the pieces of a trace as the structured array of `Result.trace`."""
+    """Return the trace of a run as one structured array, as in `Result.trace`, from the rows of its pieces."""
     numbers = np.concatenate(rows)
-    is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)  # a GPU's has four columns, the last of times
+    # the trace of a GPU has four columns, of which the last has times
+    is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)
     table = np.empty(len(numbers), TRACE_OF_RANKS if is_of_ranks else TRACE)
     for column, name in enumerate(OF_RANKS if is_of_ranks else (), 3):
         table[name] = numbers[:, column]
@@ -318,7 +333,10 @@ def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
 
 
 def way_of(direction: str) -> int:
-    """Return the engines' number for a direction."""
+    """Return the number by which engines know a direction: "auto", "push" or "pull".
+
+    Raise ValueError for other words.
+    """
     way = WAYS.get(direction)
     if way is None:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")

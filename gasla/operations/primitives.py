@@ -113,7 +113,7 @@ def _on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
-# --- forests ---------------------------------------------------------------------------------------------------------
+# --- functions on forests, which are arrays of parents ---------------------------------------------------------------
 
 
 def hook(graph: Any) -> Array:
@@ -365,7 +365,7 @@ def peel(graph: Any) -> Array:
     return cores
 
 
-# --- rooted trees ----------------------------------------------------------------------------------------------------
+# --- rooted spanning trees, whose subtrees are ranges of numbers -----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,7 +448,7 @@ def number_trees(graph: Any) -> Trees:
     return Trees(*_on(simple.engine).number_trees(simple))
 
 
-# --- neighbor lists --------------------------------------------------------------------------------------------------
+# --- functions on adjacency lists: simple graphs, oriented graphs, triangles, colors ---------------------------------
 
 
 def simplify(graph: Any) -> Graph:
@@ -492,8 +492,8 @@ class Oriented:
     """
 
     graph: Graph
-    _lists: Any  # the engine's own form
-    _given: Graph  # the caller's graph; `graph` is its simple form
+    _lists: Any  # the adjacency lists in the form that the engine orients them in
+    _given: Graph  # the graph that the caller passed to `orient`; `graph` is its simple and undirected form
 
     @property
     def order(self) -> Literal["ids", "degrees"]:
@@ -615,7 +615,10 @@ def count_common_neighbors(
 
 
 def _in_shares(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
-    """Yield the triangles at each vertex, and their total, of some of `count` shares."""
+    """Count the triangles in some of `count` portions of a graph, which the ranks of a distributed graph divide up.
+
+    Yield an array for each portion: the triangles at each vertex (if `per_vertex`), and at its end their total.
+    """
     oriented, primitives = orient(graph), _on(graph.engine)
     for number in numbers:
         total, counts = primitives.count_common_neighbors(oriented._lists, per_vertex, (number, count))
@@ -677,10 +680,13 @@ def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
 
 
 def _sorted_by(ranks: np.ndarray) -> np.ndarray:
-    """Sort integers stably by their digits of 16 bits, a third of the time of NumPy's sort of wider ones."""
+    """Return the order that sorts integers, stably.
+
+    It sorts by digits of 16 bits, which takes a third of the time of NumPy's sort of wider integers.
+    """
     words = ranks.astype(np.int64 if ranks.dtype.kind == "i" else np.uint64).view(np.uint64)
     if ranks.dtype.kind == "i":
-        words = words ^ np.uint64(2**63)  # negative numbers first
+        words = words ^ np.uint64(2**63)  # with the sign bit flipped, negative numbers come first in unsigned order
     digits = np.ascontiguousarray(words.astype("<u8").view(np.uint16).reshape(-1, 4).T)
     return np.lexsort([row for row in digits if (row != row[:1]).any()] or digits[:1])
 
@@ -741,7 +747,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     return found
 
 
-# --- checks of arguments ---------------------------------------------------------------------------------------------
+# --- checks of forests that functions above receive ------------------------------------------------------------------
 
 
 def _check_array(parents: Any) -> None:
@@ -752,7 +758,10 @@ def _check_array(parents: Any) -> None:
 
 
 def _check_forest(parents: Any) -> None:
-    """Refuse a forest that kernels, which follow parents unchecked and write to them, could not work on."""
+    """Raise an error for a forest that kernels can't use.
+
+    They follow parents without checks, and write to the array.
+    """
     _check_array(parents)
     if not isinstance(parents, np.ndarray):  # on a GPU the check would need kernels of its own
         return
@@ -765,7 +774,7 @@ def _check_forest(parents: Any) -> None:
 
 
 def _check_like(values: Array, numbers: Array) -> None:
-    """Refuse an array that differs in type, shape or device from the arrays of a forest."""
+    """Raise ValueError if an array differs in dtype, shape or device from the arrays of some trees."""
     described, expected = (f"{array.dtype}{array.shape} on the {device_of(array)}" for array in (values, numbers))
     if described != expected:
         raise ValueError(f"an array is {described}; expected {expected}, as the arrays of the trees")

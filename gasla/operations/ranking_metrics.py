@@ -1,4 +1,4 @@
-"""How good a ranking of vertices is, beside the edges of a test set: recall, precision, NDCG, mean reciprocal rank."""
+"""Measure how well a ranking of vertices predicts the edges of a test set: recall, precision, NDCG, reciprocal rank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Array = Any  # NumPy's or CuPy's
 
 
 class RankingMetrics(NamedTuple):
-    """Means over the sources that have an edge in the test set, and how many these are."""
+    """Measures of a ranking, as means over the sources that have an edge in the test set.
+
+    `sources` is the number of these sources.
+    """
 
     recall: float
     precision: float

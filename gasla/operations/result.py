@@ -1,4 +1,4 @@
-"""`Result`: the outcome of a run, and the warm start of another run from it."""
+"""`Result`: the outcome of a run, and the start of another run from it, when edges have been added (a warm start)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ __all__ = ["ConvergenceWarning", "Result"]
 
 
 class ConvergenceWarning(UserWarning):
-    """A program stopped at its limit of iterations before its own test was met."""
+    """A warning that an algorithm stopped at its limit of iterations before its results had converged."""
 
 
 @dataclass(eq=False)
@@ -78,14 +78,17 @@ class Result:
 
 
 def pending_result(running: Running) -> Result:
-    """Return the result of a run that has not ended. The run is closed once its result is read or dropped."""
+    """Return the result of a run that still goes on.
+
+    The run is closed once the result is read or no longer referenced.
+    """
     result = Result.__new__(Result)
     result.__dict__.update(running.known(), state=running.state(), _running=running)
     return result
 
 
 def _wait_for(own: dict[str, Any]) -> None:
-    """Wait for the run of a result, and fill in the attributes."""
+    """Wait until the run of a result has ended, and set the result's attributes, which are in the dict `own`."""
     running: Running = own.pop("_running")
     try:
         running.finish()
@@ -95,13 +98,16 @@ def _wait_for(own: dict[str, Any]) -> None:
     own.update(vars(finished) | own)
 
 
-# --- warm start ------------------------------------------------------------------------------------------------------
+# --- warm start: a run that goes on from the result of another run ---------------------------------------------------
 
 
 def warm_start(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return active vertices and start values of a run that starts from a result or from a dict of fields."""
+    """Return the active vertices and start values of a run that goes on from a result, or from fields in a dict.
+
+    Raise an error if the program or the graph does not allow that.
+    """
     kind: Any = type(program)
     if why := _why_no_warm_start(kind, graph.id_dtype):
         raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
@@ -128,7 +134,11 @@ def warm_start(
 
 
 def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
-    """Return the senders of new edges, and the vertices that were still active when the earlier run ended."""
+    """Return the vertices that are active when a run goes on from a result after edges were added.
+
+    These are the vertices from which new edges carry values, and those that were still active when the earlier run
+    ended.
+    """
     name, origin = type(program).__name__, result.__dict__.get("_origin")
     if origin is None:
         raise ValueError(
@@ -162,7 +172,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 @cache
 def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Return why a run of the program can't start from another run's values, as a sentence, or None if it can."""
+    """Return a sentence that says why a run of the program can't start from another run's values, or None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

@@ -1,4 +1,4 @@
-"""`run`: run a vertex program, or phases of several, on a graph."""
+"""`run`: run a vertex program on a graph, or several programs that take turns (phases)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

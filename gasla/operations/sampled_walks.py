@@ -1,4 +1,4 @@
-"""Walks whose next step depends on more than the vertex: temporal walks, and walks along a path of relations.
+"""Walks whose next step depends on more than the vertex: walks in time, and walks along a path of relations.
 
 Each step is a sample of one neighbor for all walkers at once, from a range of each vertex's list: the edges of a
 relation, or those from a time on. A walker that has ended has an empty range. The draw of a walker in a step is a
@@ -107,7 +107,7 @@ def temporal_walks(
     least, most = (-np.inf, np.inf) if times.dtype.kind == "f" else (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
     if at is None:
         since = xp.full(count, least, times.dtype)
-    else:  # a span of length 0 begins at the first time that is not before its end
+    else:  # with a window of length 0, the first time of the span is `at` itself, converted
         none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
         since = cast(Array, span_of(graph, time, at, none, count).first)
     width = None if window is None else _width(graph, time, window)
@@ -116,7 +116,8 @@ def temporal_walks(
     walks[:, 0] = starts
     for step in range(length):
         here = walks[:, step]
-        until = xp.where(here < 0, least, until)  # no edge is left to a walker that has ended
+        # a walker that has ended gets an empty span of time, so that it finds no edge
+        until = xp.where(here < 0, least, until)
         sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_key(word, step))
         following, edges, rows = sampler.layer(xp.maximum(here, 0), slice(None), 1, 0)
         if not len(rows):
@@ -128,9 +129,9 @@ def temporal_walks(
 
 
 def _width(graph: Graph, time: str, window: Any) -> Array | None:
-    """Return the longest time between two edges, in the unit of the edges' times, as an array of one.
+    """Return the longest time between two edges of a walk, in the unit of the edges' times, as an array of one entry.
 
-    None if infinite.
+    It is None if any time is short enough.
     """
     dates = graph.edge_attributes.time_types.get(time)
     zero = np.zeros(1, np.int64 if dates is None else dates.dtype)
@@ -138,7 +139,8 @@ def _width(graph: Graph, time: str, window: Any) -> Array | None:
     if first is None:
         return None
     width = last - first
-    return width if width.dtype.kind == "f" else array_module(width).minimum(width, LARGEST_TIME)  # sums fit int64
+    # so that sums of times fit int64
+    return width if width.dtype.kind == "f" else array_module(width).minimum(width, LARGEST_TIME)
 
 
 def metapath_walks(
@@ -216,7 +218,8 @@ def metapath_walks(
     for step in range(length):
         name = path[step % len(path)]
         own = graph.starts(name)
-        here, there = graph.offsets[name[0]] - own[0], graph.offsets[name[2]] - own[1]  # from the relation's numbers
+        # from the relation's ids to those of all types
+        here, there = graph.offsets[name[0]] - own[0], graph.offsets[name[2]] - own[1]
         following = _step(samplers[name], walks[:, step], here, _key(word, step))
         walks[:, step + 1] = array_module(following).where(following < 0, -1, following + there)
     return walks
@@ -227,9 +230,9 @@ def _key(word: np.uint64, step: int) -> int:
 
 
 def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
-    """Return a random neighbor of each vertex. It is -1 for a vertex without one, and for -1.
+    """Return a random neighbor of each vertex in one relation, or -1 for a vertex without any, and for -1.
 
-    The offset is that of the sampler's numbers.
+    `offset` is what a vertex's number exceeds its id in the relation's graph by.
     """
     xp: Any = array_module(here)
     lists, kind = sampler.lists, sampler.graph.id_dtype
@@ -242,7 +245,10 @@ def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
 
 
 def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
-    """Return the relations of a path, checked to follow one another."""
+    """Return the relations of a metapath as a list.
+
+    Raise an error if one does not begin at the type where the last ends.
+    """
     if isinstance(metapath, str | Mapping) or not isinstance(metapath, Sequence) or not len(metapath):
         raise TypeError(
             f"metapath is {metapath!r}; expected a list of relations, such as [{next(iter(graph.relations))}]"

@@ -510,9 +510,7 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 
 
 def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
-    """Return the neighbors that vertices draw in one relation and layer, the ids of their edges, and the rows that
-    drew.
-    """
+    """Return the neighbors that vertices draw in one relation and layer, their edges' ids, and the rows that drew."""
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
     neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
@@ -708,8 +706,9 @@ def check_lists(graph: Graph, direction: Direction = "out") -> None:
 
 
 def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
-    """Return what weighted draws need: running sums of the weights in each adjacency list, and tables to search
-    them.
+    """Return what weighted draws need: running sums of the weights in each adjacency list, and guide tables.
+
+    A guide table speeds up the search in the sums. The sums are float64, and both are kept with the graph.
     """
     graph.notice_values()
     check_weights(graph, shares=True)

@@ -74,7 +74,7 @@ class State:
 
 
 def _refuse_aggregates(traced: Traced) -> None:
-    """Refuse functions that read an aggregate or the open bucket, which only a whole run knows."""
+    """Raise ValueError if a function reads an aggregate or the open bucket, which only `gasla.run` computes."""
     for name, function in traced.functions.items():
         if "bucket" in function.reads("self") and name not in BETWEEN:
             raise ValueError(
@@ -252,7 +252,10 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
 
 def _put_aside(state: State, ids: Any, gathered: Any) -> None:
-    """Store gathered values, checked, in the arrays that apply reads."""
+    """Store the values that the caller passes to apply in the arrays that apply reads.
+
+    Raise an error if they are not valid.
+    """
     bound, wanted = state._bound, state._bound.plan.components
     if gathered is None:
         raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather returned")
@@ -324,5 +327,8 @@ def _require(state: State, function: str) -> None:
 
 
 def _frontier(graph: Graph, vertices: Any) -> Frontier:
-    """Return a set of vertices given as a frontier, ids or mask, as a Frontier on the graph's device."""
+    """Return a set of vertices as a Frontier on the graph's device.
+
+    It is given as a Frontier, as ids, or as a mask.
+    """
     return as_frontier(graph, vertices).to(graph.device)

@@ -24,7 +24,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class TopK(NamedTuple):
-    """The largest entries of each row, the largest first. Rows with fewer entries are padded with -1 and 0."""
+    """The largest entries of each row, in descending order. Rows with fewer entries are padded with -1 and 0."""
 
     columns: Array
     values: Array

@@ -67,9 +67,9 @@ def walk_pairs(walks: Any, window: int) -> Array:
 
 
 def _check_room(rows: Array, window: int) -> None:
-    """Raise MemoryError if the pairs, and the parts that they are joined from, need more memory than is available."""
+    """Raise MemoryError if the pairs, with the arrays that they are joined from, need more memory than is available."""
     count, each = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
-    if count * each >= LARGE:  # count only pairs of walks that have not ended
+    if count * each >= LARGE:  # many pairs: count exactly, without those of walks that have ended
         here = rows >= 0
         count = sum(int((here[:, apart:] & here[:, :-apart]).sum()) for apart in range(1, window + 1))
     require_room("the pairs have", count, each, device_of(rows), "a smaller window, or fewer walks")

@@ -1,4 +1,4 @@
-"""`walk`: run a walk program on a graph.
+"""Run walk programs on a graph: random walks with user-defined rules (`walk`).
 
 Each draw is a function of the seed, the walker's number, the step and the draw's number: `semirings.hash(seed, walker,
 step, draw)`. So walks are the same on both engines and on any number of threads. A uniform draw takes the upper bits of
@@ -112,21 +112,24 @@ def walk(
     require_room("the walks have", count, starts.itemsize, graph.device, "fewer steps, or fewer starts")
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
-    # Ranks that walk cannot ask each other for the blocks of an array.
+    # A rank that walks can't ask other ranks for their blocks of an array, so each rank gets the whole array.
     values = {name: given.compute() if hasattr(given, "compute") else given for name, given in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
-    return graph.map_shares(partial(_walks, form), starts)  # ranks share the walkers
+    return graph.map_shares(partial(_walks, form), starts)  # ranks divide the walkers among each other
 
 
 def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
-    """Return the walks of walkers numbered from `first` on."""
+    """Return the walks that start at some vertices.
+
+    Walkers are numbered from `first`, which determines their draws.
+    """
     program, steps, key, weighted, values = form
     check_lists(graph)
     if program.edge_fields:
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
-    starts = here(starts, graph.device)  # another GPU of this process may have them
+    starts = here(starts, graph.device)  # the array may be on another GPU of this process
     values = {name: here(x, graph.device) if np.ndim(x) and hasattr(x, "dtype") else x for name, x in values.items()}
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
 

@@ -397,7 +397,7 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-# --- checks of sizes: items of tuples and of vectors ------------------------------------------------------------------
+# --- checks of sizes: items of tuples and of vectors -----------------------------------------------------------------
 
 
 def check_length(what: str, kind: Any) -> None:
@@ -430,7 +430,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
             )
 
 
-# --- checks of reads at other vertices, by self.at --------------------------------------------------------------------
+# --- checks of reads at other vertices, by self.at -------------------------------------------------------------------
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
