@@ -93,7 +93,7 @@ class Functions:
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
 
-    # --- buckets and wake ---------------------------------------------------------------------------------------------
+    # --- deciding which vertices are active: buckets, wake, idle -----------------------------------------------------
 
     def has(self, function: str) -> bool:
         """Return whether the program has a function whose results matter."""
@@ -134,7 +134,7 @@ class Functions:
         """Return the buckets of the vertices `ids`."""
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
-    # --- any vertex ---------------------------------------------------------------------------------------------------
+    # --- reading fields of any vertex by its id ----------------------------------------------------------------------
 
     def places(self, index: Any) -> np.ndarray:
         """Return the local vertex of each id, or -1 for an id out of range."""

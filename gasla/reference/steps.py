@@ -106,7 +106,7 @@ class Steps(Functions):
         self.waiting[self.active] = False
         return True
 
-    # --- an iteration ------------------------------------------------------------------------------------------------
+    # --- the steps of one iteration ----------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
         """Run one iteration. Return the number of active vertices before it, and of edges visited."""

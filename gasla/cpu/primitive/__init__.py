@@ -1,4 +1,7 @@
-"""Primitives on the CPU, as `gasla.engines.Primitives` lists them: forests, neighbor lists, walks and samples."""
+"""Primitives of the CPU engine: functions such as spanning forests, neighbor lists, walks and samples.
+
+`gasla.engines.Primitives` describes each of them, for all engines.
+"""
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.cpu.primitive.acyclic_order import acyclic_order

@@ -1,7 +1,7 @@
-"""The levels of an acyclic graph, and its vertices in the order of levels, on one thread.
+"""Order an acyclic graph by levels, on one thread: the level of a vertex is the length of the longest path to it.
 
-A vertex enters a queue when it waits for no in-neighbor any more. So levels enter one after another, without barriers:
-meshes have thousands of levels with little work each.
+A vertex enters a queue once all its in-neighbors have been taken from the queue. So the levels follow one another in
+the queue without barriers between them, which suits meshes with thousands of levels of little work each.
 
 A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).
 """
@@ -19,11 +19,14 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
 
 def acyclic_order(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return an order, levels, and how many in-edges each vertex still waits for (`primitives.acyclic_order`)."""
+    """Return the vertices by level, their levels, and how many in-edges each vertex still waits for.
+
+    Vertices on a cycle, or after one, wait for in-edges at the end. See `primitives.acyclic_order`.
+    """
     waiting, levels = graph.in_degrees.copy(), np.full(graph.n, -1, np.int32)
     order, queue, places = (np.empty(size, graph.id_dtype) for size in (graph.n, graph.n, graph.n + 1))
     lists = graph.out.indptr, graph.out.indices
@@ -33,7 +36,10 @@ def acyclic_order(graph: Graph) -> tuple[Array, Array, Array]:
 
 @compiled
 def _order(thread, threads, control, lists, vertices, queue, places):
-    """Find the levels by a queue, then sort the vertices by level: `places` says where the next one of a level goes."""
+    """Compute the level of each vertex with a queue, then sort the vertices by level into `order`.
+
+    ``places[level]`` is the position in `order` for the next vertex of a level.
+    """
     indptr, indices = lists
     waiting, levels, order = vertices
     n, top = np.uint64(len(waiting)), _ZERO

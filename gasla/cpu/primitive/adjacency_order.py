@@ -1,4 +1,4 @@
-"""Maximum adjacency order on one thread: next comes the vertex with most weight of edges to those before it.
+"""Compute a maximum adjacency order on one thread: the next vertex has the largest weight of edges to earlier vertices.
 
 H. Nagamochi, T. Ono, T. Ibaraki: Implementing an efficient minimum capacity cut algorithm. Mathematical Programming 67
 (1994).
@@ -8,17 +8,19 @@ M. Henzinger, A. Noe, C. Schulz, D. Strash: Practical Minimum Cut Algorithms. AC
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices, weights :
-    (n + 1,), (m,) and (m,) int64 adjacency lists with the weight of each entry
+    (n + 1,) int64 offsets of the adjacency lists, (m,) ids of neighbors, and (m,) int64 weights of edges
 bound :
-    (1,) int64, the largest key: heavier vertices are all alike
+    (1,) int64, the largest key on the heap; larger weights count as this one, so vertices beyond it come in any order
 order, sums :
-    (n,) ids and (n,) int64 that are written: the order, and the weight of edges to vertices before each vertex
+    (n,) ids, the order, which is written; (n,) int64, the weight of edges from each vertex to earlier ones, written too
 keys, heap, place :
-    (n,) int64, ids and int64: the key of each vertex, the heap, and the position of each vertex on the heap
+    (n,) int64, the key of each vertex; (n,) ids, a binary heap of vertices; (n,) int64, the position of each vertex on
+    the heap
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -35,11 +37,14 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_UNSEEN, _TAKEN = -1, -2  # stand for a position on the heap
+_UNSEEN, _TAKEN = -1, -2  # in place of a position on the heap: not reached yet; already taken into the order
 
 
 def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array, Array]:
-    """Return an order, and the weight of edges from each vertex to those before it (`primitives.adjacency_order`)."""
+    """Return a maximum adjacency order, and the weight of edges from each vertex to earlier ones.
+
+    See `primitives.adjacency_order`.
+    """
     n, starts = len(lists.indptr) - 1, lists.indptr.astype(np.int64, copy=False)
     order, sums = np.empty(n, lists.indices.dtype), np.zeros(n, np.int64)
     heap, place, bound = np.empty_like(order), np.full(n, _UNSEEN), np.array([most])
@@ -50,9 +55,11 @@ def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array,
 
 @compiled
 def _order(thread, threads, control, indptr, indices, weights, bound, order, sums, keys, heap, place):
-    """Take the vertex of the largest key from a heap, and raise the keys of its neighbors, but none that is `bound`.
+    """Take the vertex with the largest key from a heap, add edge weights to the keys of its neighbors, and repeat.
 
-    `place[v]` is v's position on the heap, _UNSEEN before it, and _TAKEN after it.
+    Keys grow no further than ``bound[0]``. ``place[v]`` is the position of v on the heap, or `_UNSEEN` before v is
+    pushed,
+    or `_TAKEN` after it is in the order.
     """
     n, size, first, most = np.uint64(len(order)), _ZERO, _ZERO, bound[0]
     for i in range(n):

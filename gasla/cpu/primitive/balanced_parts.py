@@ -1,18 +1,21 @@
-"""Balanced parts with a small cut: vertices are grouped, the graph of groups is divided, and each level is improved.
+"""Partition a graph into k parts of nearly equal weight with a small cut, by multilevel partitioning.
 
-Vertices join a neighboring group, level by level, until few groups are left. Their graph is halved again and again:
-each half grows around a vertex, from several of which the best is taken. Then the parts are carried back to each
-level, and vertices on the boundary move to the part that gains most, and on for a while if none gains; the best state
-on the way is kept.
+Coarsening: vertices join a neighboring group, level by level, until few groups are left. The coarsest graph is halved
+recursively: one half grows around a start vertex, and the best of several starts is taken. Refinement: the parts are
+carried back from each level to the finer one, where vertices on the boundary move to the part that lowers the cut most.
+A search goes on for a while when no move lowers the cut, and ends by going back to the best state that it has seen.
 
-In skewed graphs a dense core has most edges, and groups hide it. There the finest levels are also peeled: one half
-loses vertices, those first that lose least, until it has its share.
+In skewed graphs most edges are in a dense core, which groups hide. Therefore the finest levels of such graphs are also
+*peeled*: starting with nearly all vertices in one half, vertices leave this half, those first that raise the cut least,
+until it has its share of the weight.
 
-Of two attempts, with two seeds, the better is taken; of a skewed graph the second attempt halves the graph itself. If
-parts may weigh much more than the mean, many divisions are allowed, and halves tell little of the parts that they
-become: there a third attempt makes even parts, and those are improved within the limits at last. Each attempt
-moves vertices on a thread of its own, and contracts on all. Sums of weights are exact if the weights are multiples of
-one number and their sum is at most 2**53 times as large: then results do not depend on the number of threads.
+Two attempts with different seeds are made, and the better one is taken. In a skewed graph, the second attempt halves
+the graph itself instead of the coarsest one. If parts may weigh much more than the mean, the halves hardly constrain
+the parts that are made of them. Then a third attempt, called even, makes parts of nearly equal weight, which are
+improved within the wide limits at the end. Each attempt moves vertices on a thread of its own, and contracts graphs on
+all threads. Sums of weights are exact if the weights are multiples of one number and their sum is at most 2**53 times
+as
+large. Then results do not depend on the number of threads.
 
 G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
 Scientific Computing 20 (1998).
@@ -22,41 +25,49 @@ C. M. Fiduccia, R. M. Mattheyses: A linear-time heuristic for improving network 
 Parameters of the kernels
 -------------------------
 starts, ends, indices, values :
-    (n,), (n,), (m,) and (m,) adjacency lists; without `values` each edge weighs 1
+    (n,) and (n,) int64, where the adjacency list of each vertex starts and ends in the other two arrays; (m,) ids of
+    neighbors; (m,) weights of edges, or None if each edge weighs 1
 weights :
     (n,) float64, the weight of each vertex
 part, side :
-    (n,) ids, the part of each vertex; with two parts, its side
+    (n,) ids, the part of each vertex from 0 to k - 1; where there are two parts, its side, 0 or 1
 loads, limits :
-    (k,) float64, what each part weighs, and what it may weigh
+    (k,) float64, the current weight of each part, and the largest weight that it may have
 sizes :
-    (n,) ids, how many vertices of the graph each vertex stands for
+    (n,) ids, the number of vertices of the original graph that each vertex of a coarser graph stands for
 needs, members :
-    (k,) int64, how many vertices each part needs, and how many it has
+    (k,) int64, the smallest number of original vertices that each part must have, and the number that it has now
 own, total :
-    (n,) float64, the weight of each vertex's edges within its part, and of all of them
+    (n,) float64, the summed weight of each vertex's edges within its part, and of all its edges
 sums, near :
-    (k,) float64 and (k + 1,) ids, working memory: weights by neighboring part, 0 elsewhere, and these parts
+    scratch: (k,) float64, the weight of edges to each neighboring part, 0 between two uses; (k + 1,) ids, the parts
+    whose sum is not 0
 heap, place, keys :
-    (n,) a heap of vertices by `keys`, and the place of each vertex in it, or `_NONE` or `_LOCKED`
+    (n,) ids, a binary heap of vertices, the largest key first; (n,) ids, the position of each vertex on the heap, or
+    `_NONE` or `_LOCKED`; (n,) float64, the key of each vertex
 moved, came :
-    (n,) ids, the vertices that a search has moved, and the parts that they left
+    (n,) ids, the vertices that a search has moved, in order, and the part that each of them left
 size, patience :
-    vertices on the heap, and moves without a new best state after which a search ends
+    number of vertices on the heap; number of moves without a new best state after which a search ends
 v, to :
     a vertex, and the part that it moves to
 share, queue, best, state :
-    weight that side 0 shall have; (n,) ids; (n,) ids, the best sides; seed of random numbers
+    float, the weight that side 0 should have; (n,) ids, the queue of a breadth-first search; (n,) ids, the best sides
+    so
+    far; uint64, the seed of random numbers
 most, label, loads, favorite :
-    in `_join`, what a group may weigh; (n,) ids and weights of groups; (n,) the group wanted
+    in `_join`, the largest weight of a group; (n,) ids, the group of each vertex; (n,) float64, the weight of each
+    group;
+    (n,) ids, the group that each vertex would have joined if it were not full
 first, step, runs :
-    the order of the vertices, as `louvain.visits` takes it
+    the order in which vertices are visited, as `louvain.visits` takes it
 which, number :
-    in `_select`, the side to copy, and (n,) the new number of each vertex of it
+    in `_select`, the side to copy, and (n,) int64, the new number of each vertex on that side
 to_starts, to_ends, to_indices, to_values :
-    the lists that are written
+    adjacency lists that are written, in the form of `starts`, `ends`, `indices` and `values`
 more, seen, met, most_looks :
-    in `_send_less`, (k,) and (k,) int64, (n,) ids, and the edges to look at for one vertex
+    in `_send_less`, (k,) int64, for each part the number of neighbors that would see it for the first time; (k,) int64
+    and (n,) ids, marks of parts and of neighbors that were counted; the largest number of edges to read for one vertex
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -75,24 +86,25 @@ from gasla.cpu.runtime.blocks import inlined
 
 Array = np.ndarray[Any, Any]
 
-SIDE_BY_SIDE = 1 << 15  # edges from which two attempts run in threads of their own
-FEW = 15  # groups per part at which grouping ends
-FEWEST = 120  # groups at which it ends in any case
-GROWTH = 4.0  # most vertices, of average weight, that one level groups
-SHRINKS = 0.95  # grouping ends with a level that has more than this share of the vertices of the level before
-SKEWED = 10  # a graph is skewed if the largest degree is this many times the mean
-STARTS = 12  # vertices from which a half grows
-TIGHT = 0.1  # greatest tolerance of the even attempt
-HEAVY = 2.0  # most that a vertex weighs in the even attempt, in multiples of the median
-EVEN = 2  # number of the even attempt
-PASSES = 6  # passes over the boundary of a level
-ROUNDS = 3  # rounds of searches from each vertex on the boundary of a level
-SHORT = 12  # moves without a new best cut after which such a search ends
-MOST_SHORT = 2  # edges that these searches look at, in multiples of the edges of the level
-PEELS = 3  # finest levels on which a skewed graph is peeled as well
-PATIENCE = 150  # moves without a new best cut after which a pass ends
-MOST_LOOKS = 1 << 14  # edges of the neighbors of a vertex that may move to lessen the volume
-_NONE, _LOCKED = np.int64(-1), np.int64(-2)  # stand for a position in the heap
+SIDE_BY_SIDE = 1 << 15  # adjacency entries above which each attempt runs in its own thread
+FEW = 15  # coarsening ends when there are at most this many groups per part
+FEWEST = 120  # coarsening ends at this number of groups, however few parts are wanted
+GROWTH = 4.0  # largest weight of a group on the next level, in multiples of the average weight of a vertex
+SHRINKS = 0.95  # coarsening ends if a level has more than this fraction of the vertices of the finer level before it
+SKEWED = 10  # a graph is called skewed if its largest degree is more than this many times the mean degree
+STARTS = 12  # number of start vertices from which a half is grown; the best half is taken
+TIGHT = 0.1  # the even attempt allows a part at most this fraction more than the mean weight
+HEAVY = 2.0  # the even attempt treats heavier vertices as if they weighed this many times the median
+EVEN = 2  # index of the even attempt, which makes parts of nearly equal weight, among the attempts
+PASSES = 6  # largest number of passes that move boundary vertices of a level
+ROUNDS = 3  # largest number of rounds in which a search starts from each boundary vertex alone
+SHORT = 12  # such a search from one vertex ends after this many moves without a new best cut
+MOST_SHORT = 2  # the searches from single vertices read at most this many times the edges of the level
+PEELS = 3  # number of the finest levels on which a skewed graph is also peeled
+PATIENCE = 150  # a pass over all boundary vertices ends after this many moves without a new best cut
+MOST_LOOKS = 1 << 14  # a vertex whose neighbors have more edges than this stays in its part when the volume is lessened
+# in place of a position on the heap: not on it; already moved in this search
+_NONE, _LOCKED = np.int64(-1), np.int64(-2)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
@@ -105,7 +117,9 @@ def balanced_parts(
     by_volume: bool,
     seed: int,
 ) -> tuple[Array, float, int]:
-    """Return a part for each vertex, the cut and the communication volume. See `gasla.engines.HostOnly`."""
+    """Return the part of each vertex, the weight of the cut, and the communication volume. See
+    `gasla.engines.HostOnly`.
+    """
     indptr, indices, values = lists
     n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
     part = np.arange(n, dtype=indices.dtype)
@@ -148,7 +162,12 @@ def _divide(
     cuts: dict[int, tuple[float, Array]],
     number: int,
 ) -> Iterator[None]:
-    """Put the cut and the part of each vertex into `cuts`, under the number of this attempt. Yield between steps.
+    """Make one attempt to divide the graph, and store its cut and the part of each vertex in ``cuts[number]``.
+
+    This is a generator that yields between its steps, so that it can be stopped there. If `peels` is not 0, the graph
+    itself is halved, and not the graph of its groups. The even attempt limits the weight of heavy vertices to `HEAVY`
+    times
+    the median.
 
     With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
 
@@ -182,20 +201,29 @@ def _divide(
 
 
 def _improve_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
-    """Improve all parts, none of which becomes empty, in place. Return the cut."""
+    """Move vertices between all k parts to lower the cut, in place, and return the weight of the cut. No part becomes
+    empty.
+    """
     sizes, needs = np.ones(len(part), part.dtype), np.ones(k, np.int64)
     return _improve(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
 
 
 def _equal_limits(weights: Array, k: int, most: float) -> Array:
-    """Return what each part may weigh: `most`, or so much that a part that weighs more has room in another."""
+    """Return a (k,) array with the largest weight that each part may have.
+
+    It is `most`, or as much more as ensures that any vertex of a part beyond its limit fits into some other part.
+    """
     return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
 def _group(
     levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int, least: int = 1
 ) -> Iterator[None]:
-    """Append coarser levels, and the groups of each, until one has few vertices, but not fewer than `least`."""
+    """Append coarser graphs to `levels`, and the group of each vertex to `groups`, until a graph has at most `enough`
+    vertices.
+
+    It ends earlier if a coarser graph would have fewer than `least` vertices, or hardly fewer than the graph before.
+    """
     total = float(levels[0][1].sum())
     while (n := len(levels[-1][1])) > enough:
         yield
@@ -213,7 +241,10 @@ def _group(
 
 
 def _sums(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
-    """Return the sum of a number of each vertex over each group, of all levels."""
+    """Add up a number of each vertex over the groups of all levels. Return a list with an array for each level.
+
+    The first array is `each`, the numbers of the vertices of the finest graph.
+    """
     sums = [each]
     for group, (_, above) in zip(groups, levels[1:], strict=True):
         sums.append(np.bincount(group, sums[-1], len(above)))
@@ -221,7 +252,7 @@ def _sums(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -
 
 
 def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
-    """Return the group of each vertex, and how many there are."""
+    """Return the group of each vertex, numbered from 0, and the number of groups. A group weighs at most `most`."""
     n, ids = len(weights), level.indices.dtype
     label, loads, favorite = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
     _join(*level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_order(n, seed))
@@ -230,7 +261,7 @@ def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Arra
 
 
 def _order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Return the arguments of `visits` for an order of the vertices that a seed determines."""
+    """Return the arguments `first`, `step` and `runs` of `louvain.visits` for a pseudorandom order of n vertices."""
     runs = max(-(-n // 64), 1)
     first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
     step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
@@ -248,7 +279,8 @@ def _halve(
     seed: int,
     peels: int,
 ) -> None:
-    """Divide some vertices, whose graph is given, into the parts from `first` to ``first + k - 1``, by halves.
+    """Divide the vertices of a subgraph into the k parts from number `first` on, by recursive halving. Write their
+    parts.
 
     Parameters
     ----------
@@ -279,7 +311,10 @@ def _halve(
 
 
 def _supply(level: Level, side: Array, needs: Array) -> None:
-    """Fill a side that has fewer vertices than it needs, in place, with vertices of the other side that lose least."""
+    """Move vertices, in place, to a side that has fewer than it needs to become that many parts of at least one vertex.
+
+    The vertices that raise the cut least are moved first.
+    """
     lacks = needs - np.bincount(side, minlength=2)
     if (lacks > 0).any():
         to = int(lacks.argmax())
@@ -290,7 +325,7 @@ def _supply(level: Level, side: Array, needs: Array) -> None:
 
 
 def _selected(level: Level, side: Array, which: int, count: int) -> Level:
-    """Return the graph of the vertices on one side."""
+    """Return the subgraph of the vertices on side `which`, of which there are `count`."""
     number = np.cumsum(side == which) - 1
     m = int((level.ends - level.starts).sum())
     ids = level.indices.dtype
@@ -301,9 +336,10 @@ def _selected(level: Level, side: Array, which: int, count: int) -> Level:
 
 
 def _two_sides(level: Level, weights: Array, share: Array, slack: float, needs: Array, seed: int, peels: int) -> Array:
-    """Return the side, 0 or 1, of each vertex, by grouping and growing one side.
+    """Return the side, 0 or 1, of each vertex: coarsen the graph, halve the coarsest graph, and refine the halves.
 
-    On the finest levels, `peels` of them, the graph is also peeled, and the better sides are taken.
+    On the finest levels, `peels` of them, halves that are made by peeling the graph are tried as well, and the better
+    halves are taken.
     """
     levels, groups = [(level, weights)], list[Array]()
     for _ in _group(levels, groups, FEWEST, seed):
@@ -319,16 +355,16 @@ def _two_sides(level: Level, weights: Array, share: Array, slack: float, needs: 
         cut = _improve(level, weights, part, limits, each, needs)
         if len(levels) <= peels:
             other = np.ones_like(part)
-            other[seed % len(other)] = 0  # the other side is too heavy then
+            other[seed % len(other)] = 0  # side 1 is too heavy now, so vertices move to side 0
             if _improve(level, weights, other, limits, each, needs) < cut:
                 part = other
     return part
 
 
 def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int) -> Array:
-    """Return the sides with the smallest cut. Sides grow from several vertices in two ways, and are improved.
+    """Return the sides with the smallest cut, of halves that are grown from several start vertices and then improved.
 
-    Side 0 grows to a share of the weight.
+    Side 0 grows until it has the weight `share`.
     """
     n = len(weights)
     best = np.zeros(n, level.indices.dtype)
@@ -340,24 +376,25 @@ def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Arr
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """Return what each of two sides may weigh: a vertex of a side that weighs more has room on the other.
+    """Return the largest weights of the two sides, so that any vertex of a side beyond its limit fits into the other
+    side.
 
-    Neither falls below an eighth of its share, unless a heavy vertex needs that room.
+    A limit also leaves the other side at least an eighth of its share, unless a heavy vertex needs more room.
     """
     return np.maximum(np.minimum(slack * share, share + share[::-1] * 7 / 8), share + weights.max() / 2)
 
 
 def _improve(level: Level, weights: Array, part: Array, limits: Array, sizes: Array, needs: Array) -> float:
-    """Bring all parts within their limits, and lessen the cut, in place. Return the cut.
+    """Bring all parts within their limits, then move vertices to lower the cut, in place. Return the weight of the cut.
 
-    No part loses vertices if their sizes then sum to less than it needs.
+    A vertex does not leave a part that would then have fewer original vertices than `needs` says.
     """
     cut: float = _better(*level, weights, part, limits, sizes, needs, *_room(part, len(limits)))
     return cut
 
 
 def _room(part: Array, k: int) -> tuple[Array, ...]:
-    """Return arrays in which `_better` works."""
+    """Return the scratch arrays that the kernel `_better` works in, for n vertices and k parts."""
     n, ids = len(part), part.dtype
     loads, members, sums, near = np.empty(k), np.empty(k, np.int64), np.zeros(k), np.empty(k + 1, ids)
     own, total, keys = np.empty(n), np.empty(n), np.empty(n)
@@ -366,7 +403,7 @@ def _room(part: Array, k: int) -> tuple[Array, ...]:
 
 
 def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> None:
-    """Move single vertices while that lessens the communication volume, in place."""
+    """Move single vertices to other parts, in place, as long as this lowers the communication volume."""
     k, ids = len(limits), part.dtype
     loads, members = np.bincount(part, weights, k), np.bincount(part, minlength=k)
     more, seen, met, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(len(part), ids), np.empty(k, ids)
@@ -378,12 +415,15 @@ def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> 
             break
 
 
-# --- kernels ---------------------------------------------------------------------------------------------------------
+# --- compiled kernels that coarsen, divide and refine ----------------------------------------------------------------
 
 
 @compiled
 def _join(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
-    """Let each vertex that is alone join the group to which its edges weigh most, compared with the group."""
+    """Let each vertex that is the only one of its group join a neighboring group.
+
+    It chooses the group with the largest ratio of the weight of its edges there to the weight of the group.
+    """
     n, one = np.uint64(len(label)), 1.0
     for v in visits(n, first, step, runs):
         favorite[v] = n
@@ -416,7 +456,10 @@ def _join(starts, ends, indices, values, weights, most, label, loads, favorite, 
 
 @compiled
 def _join_twins(weights, most, label, loads, favorite, waiting):
-    """Let vertices join that are alone and would have joined the same full group, or have no neighbors."""
+    """Let vertices that are still alone form groups with each other: those that wanted to join the same full group.
+
+    Vertices without neighbors are grouped in the same way. ``waiting[f]`` is the last vertex that wanted group f.
+    """
     for v in range(np.uint64(len(label))):
         if np.uint64(label[v]) == v and loads[v] == weights[v]:
             f = np.uint64(favorite[v])
@@ -431,7 +474,9 @@ def _join_twins(weights, most, label, loads, favorite, waiting):
 
 @compiled
 def _select(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
-    """Copy the adjacency lists of the vertices on one side, without neighbors on the other side."""
+    """Copy the adjacency lists of the vertices on side `which`, without their neighbors on the other side and without
+    loops.
+    """
     end = _ZERO
     for v in range(np.uint64(len(side))):
         if side[v] == which:
@@ -451,7 +496,10 @@ def _grow_best(
     starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came, share, state, queue, best,
 ):  # fmt: skip
-    """Grow side 0 from several vertices, by turns in two ways, and keep the sides with the smallest cut."""
+    """Make two sides from each of `STARTS` start vertices, and keep the sides with the smallest cut in `best`.
+
+    By turns, side 0 grows breadth-first from the start vertex, or starts with this vertex alone and is filled by moves.
+    """
     n, least = np.uint64(len(side)), 0.0
     for number in range(STARTS):
         for v in range(n):
@@ -460,7 +508,7 @@ def _grow_best(
         if number % 2 == 1:
             _grow(starts, ends, indices, weights, side, share, first, queue)
         else:
-            side[first] = 0  # the other side is too heavy then
+            side[first] = 0  # side 1 is too heavy now, so vertices move to side 0
         cut = _better(
             starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near,
             heap, place, keys, moved, came,
@@ -473,7 +521,10 @@ def _grow_best(
 
 @compiled
 def _grow(starts, ends, indices, weights, side, share, first, queue):
-    """Move vertices to side 0, breadth-first from one, until it has its share. `side` is 1 everywhere."""
+    """Move vertices from side 1 to side 0, breadth-first from `first`, until side 0 weighs about `share`.
+
+    All vertices are on side 1 at the start. The search goes on at another vertex if a component is used up.
+    """
     n, head, tail, load, next_one = np.uint64(len(side)), _ZERO, _ZERO, 0.0, first
     for _ in range(n):
         if head == tail:
@@ -499,7 +550,10 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
 @compiled
 def _weigh_parts(starts, ends, indices, values, part, own, total):
-    """Add up the weights of each vertex's edges, and of its edges within its part, without loops."""
+    """Store the summed weight of each vertex's edges within its part in `own`, and of all its edges in `total`.
+
+    Self-loops do not count.
+    """
     for v in range(np.uint64(len(part))):
         inside, all_of_it = 0.0, 0.0
         for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
@@ -515,11 +569,10 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
 def _best_part(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, v,
 ):  # fmt: skip
-    """Return the neighboring part with room that gains most from a vertex, and the gain.
+    """Return the neighboring part to which moving vertex v lowers the cut most, and by how much.
 
-    Without one, return its own part.
-
-    A vertex may not leave a part that needs it.
+    Only parts with room for v are considered. The result is v's own part if there is no such part, or if v's part would
+    have fewer vertices than it needs.
     """
     mine, count, weight = np.uint64(part[v]), _ZERO, weights[v]
     if members[mine] - np.int64(sizes[v]) < needs[mine]:
@@ -546,7 +599,9 @@ def _best_part(
 
 @inlined
 def _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
-    """Move a vertex to another part. Its neighbors keep the weight of their edges within their parts."""
+    """Move vertex v to part `to`. Update the loads, and the weights of edges within parts for v and for its
+    neighbors.
+    """
     mine, inside = np.uint64(part[v]), 0.0
     loads[mine] -= weights[v]
     loads[to] += weights[v]
@@ -571,7 +626,7 @@ def _better(
     starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Bring all parts within their limits, and lessen the cut. Return the cut."""
+    """Bring all parts within their limits, then move vertices to lower the cut. Return the weight of the cut."""
     n, parts = np.uint64(len(part)), np.uint64(len(limits))
     for p in range(parts):
         loads[p] = 0.0
@@ -604,10 +659,12 @@ def _climb(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Lessen the cut by searches that start at all vertices of the boundary at once, and then by others at each alone.
+    """Lower the cut by searches that start with all boundary vertices at once, then by searches from each of them
+    alone.
 
-    A search ends at the best state that it has seen. Searches from one vertex leave a local minimum where others would
-    make up for what they gain.
+    A search ends by going back to the best state that it has seen. A search from one vertex can leave a local minimum
+    that
+    a search from all vertices does not leave, because moves elsewhere would make up for its gain.
     """
     n = np.uint64(len(part))
     edges, looks = 0, 0
@@ -647,10 +704,12 @@ def _search(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came, size, patience,
 ):  # fmt: skip
-    """Move vertices, the one of the largest gain first, each once, and go back to the best state.
+    """Move vertices to other parts, the one with the largest gain first and each at most once. Go back to the best
+    state.
 
-    Returns what it gains, and how many edges were looked at. Keys on the heap are upper bounds of gains: the gain is
-    computed again when a vertex comes first.
+    Returns by how much the cut is lower, and how many edges were read. Keys on the heap are upper bounds of gains, so
+    the
+    gain of a vertex is computed again when the vertex comes first.
     """
     gained, best, count, kept, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
     while size > _ZERO and count - kept < patience:
@@ -671,7 +730,8 @@ def _search(
             moved[np.uint64(count)], came[np.uint64(count)] = v, mine
             count += 1
             gained += gain
-            looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))  # to move it, to tell its neighbors, and back
+            # to move the vertex, to update its neighbors, and perhaps to move it back
+            looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))
             _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
             if gained > best:
                 best, kept = gained, count
@@ -705,9 +765,10 @@ def _relieve(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys,
 ):  # fmt: skip
-    """Move vertices out of the parts that are too heavy, those first that lose least.
+    """Move vertices out of the parts that exceed their limits, those first that raise the cut least.
 
-    It ends well: if a part is too heavy, the one that is farthest below its limit has room for any of its vertices.
+    This always succeeds: if a part is too heavy, the part that is farthest below its limit has room for any of its
+    vertices.
     """
     n, parts, size = np.uint64(len(part)), np.uint64(len(loads)), _ZERO
     for v in range(n):
@@ -745,11 +806,12 @@ def _relieve(
 
 @compiled
 def _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, most_looks):
-    """Move each vertex to the neighboring part with room that lessens the volume most. Return how many have moved.
+    """Move each vertex to the neighboring part with room that lowers the communication volume most.
 
-    If a vertex moves to a part, `more` neighbors see that part for the first time. `seen` tells which parts the
-    neighbor at hand sees besides this vertex, by a number of its own. `met` tells which neighbors were counted: each is
-    once, whatever its parallel edges.
+    Returns the number of vertices that moved. For a vertex at hand, ``more[p]`` counts the neighbors that would see
+    part p
+    for the first time if the vertex moved there. ``seen[p]`` holds the number of the neighbor that sees part p through
+    another vertex. ``met[u]`` is the vertex for which neighbor u was counted last, so that parallel edges count once.
     """
     count, number = 0, np.int64(0)
     for i in range(np.uint64(len(seen))):
@@ -803,7 +865,12 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
 
 @compiled
 def _measure(starts, ends, indices, values, part, mark, cut):
-    """Set the cut, and return the communication volume. `mark` has no vertex yet for each part."""
+    """Set ``cut[0]`` to the weight of the edges between parts, and return the communication volume.
+
+    The volume is the number of other parts that each vertex has neighbors in, summed over vertices. ``mark[p]``, which
+    is
+    -1 at the start, is the last vertex for which part p was counted.
+    """
     twice, volume = 0.0, 0
     for v in range(np.uint64(len(part))):
         for k in range(np.uint64(starts[v]), np.uint64(ends[v])):

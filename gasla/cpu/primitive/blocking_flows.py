@@ -1,12 +1,13 @@
-"""Maximum flows on one thread: blocking flows in layers between two searches, one from each end.
+"""Compute maximum flows on one thread: each phase finds the shortest residual paths and sends a blocking flow along
+them.
 
-Each phase searches from the source and from the target, always on the side whose next layer has fewer edges, until an
-edge of positive residual capacity leads from one search to the other. The layers hold all shortest residual paths; a
-depth-first search saturates an edge of each. So the length of a shortest path grows from phase to phase, as in Dinitz's
-algorithm. A phase reads only what the two searches reach, which is little where the distance is short, and where a cut
-is next to one of the ends.
+Each phase runs two breadth-first searches, from the source and from the target. It continues the search whose next
+layer has fewer edges, until an edge of positive residual capacity leads from one search to the other. The layers then
+hold all shortest residual paths, and a depth-first search saturates an edge of each. So the length of a shortest path
+grows from phase to phase, as in Dinitz's algorithm. A phase only reads what the two searches reach, which is little if
+the ends are close to each other, or if the cut is next to one of them.
 
-The flow of an edge is minus the flow of its partner. Its residual capacity is its capacity minus its flow.
+The flow of an edge is minus the flow of its reverse edge. Its residual capacity is its capacity minus its flow.
 
 Y. Dinitz: Algorithm for solution of a problem of maximum flow in networks with power estimation. Soviet Mathematics
 Doklady 11 (1970).
@@ -14,29 +15,31 @@ Doklady 11 (1970).
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) int64 and (m,) ids, adjacency lists
+    (n + 1,) int64 offsets of the adjacency lists, and (m,) ids of neighbors
 numbers, back :
-    (m,) the number of each list entry's edge, and of each edge's reverse edge
+    (m,) int64, the number of the edge of each entry in `indices`; (m,) int64, the number of each edge's reverse edge
 capacity, flow :
-    (m,) int64, by number of the edge
+    (m,) int64, by the number of the edge
 level, marks :
-    (n,) int64, the layer of each vertex; (n,) uint8, 1 where it was reached
+    (n,) int64, the layer of each vertex; (n,) uint8, 1 for vertices that were reached
 at, arc :
-    (n,) int64, where to go on in each list; the places of the path's edges
+    (n,) int64, the position in `indices` at which the search of each vertex's list goes on; (n,) int64, the positions
+    of the edges of the current path
 ahead, behind, queue :
-    (n,) ids, queues of the searches
+    (n,) ids, the queue of the search from the source, of that from the target, and of either one
 path :
     (n,) ids, the vertices of a path from the source
 state :
-    (3,) int64, source, target, and the flow that was sent
+    (3,) int64, the source, the target, and the amount of flow that was sent so far
 first, end, side :
-    the part of the queue that is the last layer; 1 from the source, -1 from the target
+    the range of the queue that is the last layer; 1 for the search from the source, -1 for that from the target
 near, far :
-    the last layer from the source, and the first one from the target
+    the number of the last layer from the source, and of the outermost layer from the target
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -55,7 +58,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 def send_flow(network: Graph, source: int, target: int) -> tuple[int, Array]:
-    """Return the value of a maximum flow, and the net flow of each edge (`primitives.send_flow`)."""
+    """Return the amount of a maximum flow, and the net flow of each edge (`primitives.send_flow`)."""
     flow, state = np.zeros(network.m, np.int64), np.array([source, target, 0])
     level, ids = np.zeros(network.n, np.int64), [np.empty(network.n, network.id_dtype) for _ in range(3)]
     arcs = [np.empty(network.n, np.int64) for _ in range(2)]
@@ -64,14 +67,16 @@ def send_flow(network: Graph, source: int, target: int) -> tuple[int, Array]:
 
 
 def residual_sources(network: Graph, flow: Array, target: int) -> Array:
-    """Mark the vertices from which residual edges lead to the target (`primitives.residual_sources`)."""
+    """Return a mask of the vertices from which the target is reached by residual edges
+    (`primitives.residual_sources`).
+    """
     marks, state = np.zeros(network.n, bool), np.array([target])
     _alone(_mark, network, flow, marks.view(np.uint8), np.empty(network.n, network.id_dtype), state)
     return marks
 
 
 def _alone(kernel: Any, network: Graph, *args: Array) -> None:
-    """Call a kernel on one thread, such that Ctrl-C ends it."""
+    """Run a kernel on the network with one thread. The calling thread watches, so that Ctrl-C ends the run."""
     lists, ids, capacity = network.out, network.out.numbers(), np.asarray(network.values)
     starts = lists.indptr.astype(np.int64, copy=False)
     run(kernel, 0, starts, lists.indices, ids, network.reverse_edge_ids, capacity, *args, most=1 << 62)
@@ -81,10 +86,10 @@ def _alone(kernel: Any, network: Graph, *args: Array) -> None:
 def _send(
     thread, threads, control, indptr, indices, numbers, back, capacity, flow, level, at, arc, ahead, behind, path, state
 ):
-    """Send flow along shortest paths until none is left. `state` has source, target, and what has been sent.
+    """Send flow along shortest residual paths until none is left, and add its amount to ``state[2]``.
 
-    `level` is 1 at the source and counts up, -1 at the target and counts down, and 0 at vertices out of reach. `ahead`
-    and `behind` are the queues of the searches, `path` and `arc` a path from the source and the places of its edges.
+    `level` is 1 at the source and counts up from there. It is -1 at the target and counts down from there, and 0 at
+    vertices that neither search has reached.
     """
     s, t = np.uint64(state[0]), np.uint64(state[1])
     while not is_stopped(control):
@@ -119,9 +124,9 @@ def _send(
 
 @compiled
 def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, queue, first, end, side):
-    """Add the next layer of a search to its queue, from the source with side 1, from the target with -1.
+    """Add the next layer of a breadth-first search to its queue. `side` is 1 from the source, and -1 from the target.
 
-    Returns the end of the queue, the number of edges in the layer, and whether an edge leads to the other search.
+    Returns the end of the queue, the number of edges of the new layer, and whether an edge leads to the other search.
     """
     last, work = end, 0
     for i in range(first, end):
@@ -147,7 +152,8 @@ def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, 
 def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far):
     """Search depth-first from the source through the layers, and saturate an edge of each path to the target.
 
-    Layers count up to `near`, and then from `far` to -1. `at[v]` is where to go on in v's list.
+    Layers count up to `near` on the side of the source, and then from `far` up to -1 at the target. ``at[v]`` is the
+    position in v's list at which the search goes on.
     """
     s, t, depth = np.uint64(state[0]), np.uint64(state[1]), _ZERO
     u = s
@@ -180,7 +186,9 @@ def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, a
 
 @compiled
 def _augment(numbers, back, capacity, flow, arc, depth, state):
-    """Send what a path can carry, and return the depth of its first saturated edge."""
+    """Send as much flow along a path of `depth` edges as it can carry. Return the position of its first saturated
+    edge.
+    """
     place, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
     least = capacity[e] - flow[e]
     for i in range(_ONE, depth):
@@ -197,7 +205,11 @@ def _augment(numbers, back, capacity, flow, arc, depth, state):
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
-    """Search from the target against the edges, from the vertices found last, or from all vertices not found yet."""
+    """Mark all vertices from which the target is reached, by a search against the direction of residual edges.
+
+    Each step either extends from the vertices that were reached last, or tests all vertices that were not reached yet,
+    whichever reads fewer edges.
+    """
     n, t = np.uint64(len(marks)), np.uint64(state[0])
     marks[t], queue[_ZERO] = 1, t
     first, last = _ZERO, _ONE

@@ -1,40 +1,41 @@
-"""The lightest spanning forest, by Borůvka's method: each tree hooks to the tree at the other end of its lightest edge.
+"""Compute the lightest spanning forest by Borůvka's method: every tree takes its lightest edge to another tree.
 
-Trees are united in a forest of parents, as in `forest`. In each round a thread finds the trees of the ends of its
-edges. It drops edges within one tree, and offers each other edge to both trees, which keep the lightest edge offered.
-Each tree then hooks to the tree at the other end of that edge. If two trees choose the same edge, the one with the
-smaller root does not hook. There is no other cycle, as edges are totally ordered.
+Trees are kept in an array of parents, as in `forest`. In each round a thread finds the trees at both ends of its edges.
+It drops edges within one tree, and offers each other edge to both trees, which keep the lightest edge offered. Each
+tree then becomes a child of the tree at the other end of that edge. If two trees choose the same edge, the tree with
+the smaller root stays a root. There is no other cycle, as edges are totally ordered.
 
-If there are many more edges than vertices, the lightest edges are tried first. Then most heavier edges are within a
-tree, and are read only once (V. Osipov, P. Sanders, J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm.
-ALENEX 2009).
+If there are many more edges than vertices, the lightest edges are tried first. Afterwards most heavier edges are within
+a tree, so they are read only once (V. Osipov, P. Sanders, J. Singler: The Filter-Kruskal Minimum Spanning Tree
+Algorithm. ALENEX 2009).
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices, weights :
-    (n + 1,), (m,) and (m,) adjacency lists; without `weights` all edges are equal
+    (n + 1,) offsets of the adjacency lists, (m,) ids of neighbors, and (m,) weights, or None if all edges are equal
 limit :
-    largest weight of the edges that are tried first, or None
+    largest weight of the edges that are tried first, or None to try all edges at once
 parents, roots :
-    (n,) ids, the forest, and the roots of each thread
+    (n,) ids, the parent of each vertex; (n,) ids, the roots of trees, a range of them for each thread
 best :
     (n,) int64, the position in `left` of the lightest edge that each tree was offered, or -1
 left :
-    (m,) int64, positions in `indices` of the edges that may still join trees
+    (m,) int64, the positions in `indices` of the edges that may still join two trees
 ends, others :
-    (m,) ids, the trees at both ends of these edges
+    (m,) ids, the roots of the trees at both ends of the edges in `left`
 counts :
-    (8 * threads,) int64, the edges left to each thread, each in a cache line of its own
+    (8 * threads,) int64, how many edges each thread has in `left`, each number in a cache line of its own
 taken :
-    (n,) int64, the edge by which each former root was hooked
+    (n,) int64, the position of the edge by which each former root became a child, or -1
 a, b, e, kept :
-    both ends of an edge, its position in `indices`, and the end of `left`
+    both ends of an edge; its position in `indices`; the end of this thread's edges in `left`
 first, last :
-    the range of this thread's roots
+    the range of this thread's roots in `roots`
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -57,16 +58,18 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
-_LINE = np.uint64(8)  # words of a cache line
-_SAMPLES = 4096  # weights that are sorted to find out which edges are light
-_LIGHT, _MANY = 4, 8  # list entries per vertex that are tried first, if there are more than `_MANY` per vertex
-_ROUNDS = 16  # rough number of passes over the edges
+_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
+_SAMPLES = 4096  # number of weights in the sample by which the limit of light edges is estimated
+# if there are more than `_MANY` entries per vertex, the lightest `_LIGHT` per vertex are tried first
+_LIGHT, _MANY = 4, 8
+_ROUNDS = 16  # estimated number of passes over the edges
 
 
 def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
-    """Return the positions of the forest's edges in the adjacency lists, in no order.
+    """Return the positions of the forest's edges in the adjacency lists, in no particular order.
 
-    Only entries from a smaller to a larger vertex are read. Of edges of equal weight, the earlier is lighter.
+    Only entries from a smaller to a larger vertex are read. Of two edges of equal weight, the earlier entry counts as
+    lighter.
     """
     n, m, id_type = len(lists.indptr) - 1, len(lists.indices), lists.indices.dtype
     team = threads_for(n + m)
@@ -79,7 +82,9 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
 
 
 def _limit(n: int, weights: Array | None) -> Any:
-    """Return the largest weight of the edges that are tried first, or None if all edges are."""
+    """Return the largest weight of the edges that are tried first, estimated from a sample, or None to try all at
+    once.
+    """
     if weights is None or len(weights) <= _MANY * n:
         return None
     sample = np.sort(weights[:: -(-len(weights) // _SAMPLES)])
@@ -90,9 +95,9 @@ def _limit(n: int, weights: Array | None) -> Any:
 def _grow(
     thread, threads, control, indptr, indices, weights, limit, parents, roots, best, left, ends, others, counts, taken
 ):
-    """Unite trees by light edges first, then by all, until no edge joins two trees.
+    """Unite trees along their lightest edges, first the light edges and then all others, until no edge joins two trees.
 
-    `taken` has the edge by which each former root was hooked.
+    ``taken[r]`` is the position of the edge by which the former root r became a child.
     """
     n, m, team, own = np.uint64(len(parents)), np.uint64(len(indices)), np.uint64(threads), np.uint64(thread)
     begin, end = m * own // team, m * (own + _ONE) // team
@@ -114,7 +119,7 @@ def _grow(
             for other in range(team):
                 total += counts[_LINE * other]
             if total == 0:
-                barrier(control, threads)  # all have read the counts
+                barrier(control, threads)  # wait until all threads have read the counts, which the next pass overwrites
                 break
             _hook(roots, first, last, parents, best, left, ends, others, taken)
             barrier(control, threads)
@@ -128,7 +133,7 @@ def _grow(
 
 @inlined
 def _keep(parents, a, b, e, weights, best, left, ends, others, kept):
-    """Append an edge between two trees to `left`, and offer it to both. Return the new end of `left`."""
+    """Append an edge to `left` if it joins two trees, and offer it to both. Return the new end of `left`."""
     x, y = find(parents, a), find(parents, b)
     if x == y:
         return kept
@@ -140,9 +145,9 @@ def _keep(parents, a, b, e, weights, best, left, ends, others, kept):
 
 @inlined
 def _offer(best, root, k, e, left, weights):
-    """Make an edge the best of a tree if it precedes the best so far.
+    """Make an edge the best edge of a tree if it precedes the best edge so far.
 
-    `k` is its position in `left`, and `e` its position in the adjacency lists.
+    `k` is the position of the edge in `left`, and `e` its position in the adjacency lists.
     """
     old = load_acquire(best, root)
     while old < 0 or _precedes(e, np.uint64(left[np.uint64(old)]), weights):
@@ -160,7 +165,11 @@ def _precedes(e, other, weights):
 
 @compiled
 def _hook(roots, first, last, parents, best, left, ends, others, taken):
-    """Hook each tree to the one at the other end of its best edge."""
+    """Make each root of this thread a child of the tree at the other end of its best edge, unless both chose the same
+    edge.
+
+    Of two trees with the same best edge, the one with the smaller root stays a root.
+    """
     for i in range(first, last):
         root = np.uint64(roots[i])
         if best[root] >= 0:
@@ -172,7 +181,9 @@ def _hook(roots, first, last, parents, best, left, ends, others, taken):
 
 @compiled
 def _settle(roots, first, last, parents, best):
-    """Find the roots of the new trees, and reset the best edges. Return the new end of the thread's roots."""
+    """Keep those of this thread's roots that are still roots, and reset their best edges. Return the new end of the
+    roots.
+    """
     kept = first
     for i in range(first, last):
         v = np.uint64(roots[i])

@@ -1,40 +1,48 @@
-"""Lists and counts maximal cliques, by Bron's and Kerbosch's search with pivots, from each vertex in degeneracy order.
+"""List or count maximal cliques by the search of Bron and Kerbosch with pivots, from each vertex in degeneracy order.
 
-A search from a vertex extends it by neighbors that follow it, of which there are few. Candidates are bits of words, and
-so is the adjacency of each. Vertices that could extend a clique, but whose cliques are searched elsewhere, exclude it:
-those that were tried before are bits, too; neighbors that precede the first vertex are numbers of rows. Rows without a
-candidate are dropped on the way, and a row with all candidates ends a branch.
+The search from a vertex extends cliques by neighbors that follow it in the order, of which there are few. The
+candidates
+are the bits of some words, and so are the neighbors of each candidate among them. Some vertices could extend a clique
+although cliques with them are found elsewhere, which means that the clique is not maximal here: vertices that this
+search has tried before, which are bits, too; and neighbors that precede the first vertex, which are indices of rows. A
+row without a candidate is dropped during the search. A row with all candidates ends a branch, since no clique of the
+branch is maximal.
 
 D. Eppstein, M. Löffler, D. Strash: Listing All Maximal Cliques in Large Sparse Real-World Graphs. JEA 18 (2013).
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 tally, block_starts, total, limit, writers, entries, row_lengths :
-    the rows that are written, as `row_lists` has them
+    the arrays into which cliques are counted or written, as `row_lists` describes them
 writing :
-    this thread's writer, `entries` and `row_lengths`
+    a tuple of this thread's row of `writers`, `entries` and `row_lengths`
 indptr, middles, heads :
-    (n + 1,) int64, (n,) int64 and (m,) ids; entries before `middles[v]` precede v
+    (n + 1,) int64 offsets of sorted adjacency lists; (n,) int64, the position of the first neighbor that follows each
+    vertex; (m,) ids of neighbors
 least :
-    fewest vertices of a clique
+    smallest number of vertices of a clique
 all_places, places :
-    (threads, n) and this thread's row: the number of each candidate
+    (threads, n) ids and this thread's row: the number of each candidate, from 1, or 0
 all_rows :
-    (threads, rows, words) uint64, adjacency of candidates and of preceding vertices, as bits
+    (threads, rows, words) uint64, bits that tell which candidates are neighbors of each candidate and of each preceding
+    vertex
 all_sets :
-    (threads, depth, 3, words) uint64, the sets `_CANDIDATES`, `_TRIED` and `_LEFT` at each depth
+    (threads, depth, 3, words) uint64, the sets `_CANDIDATES`, `_TRIED` and `_LEFT` at each depth of the search, as bits
 all_counts, all_numbers :
-    (threads, depth) and (threads, rows) int64, how many preceding vertices exclude, and their rows
+    (threads, depth) int64, how many preceding vertices could extend the clique at each depth; (threads, rows) int64,
+    the
+    rows of these vertices
 bits :
-    a tuple of this thread's part of the four arrays before
+    a tuple of this thread's parts of the four arrays before
 all_paths, path :
-    (threads, depth) ids and this thread's row: the clique so far
+    (threads, depth) ids and this thread's row: the vertices of the clique so far
 v, first, count, words :
-    a vertex, the position and the number of its candidates, and the words of a row
+    a vertex, the position and the number of the neighbors that follow it, and the number of words of a row of bits
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -56,14 +64,15 @@ Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.int64(-1)
 _ALL = np.uint64(2**64 - 1)
-_GRAIN = 8  # vertices that a thread takes at once; one vertex may be much work
-_ROWS = 256  # rows of a block, when vertices get their original ids
-_LOOKS = 64  # work per vertex and edge, roughly, in units of one edge that is read
-_CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)  # sets of bits at each depth
+_GRAIN = 8  # vertices that a thread takes at once; few, because one vertex may be much work
+_ROWS = 256  # cliques that a thread converts to original vertex ids at once
+_LOOKS = 64  # estimated work for each vertex and edge, in units of the time to read one edge
+# sets of vertices at each depth of the search: possible extensions, those already tried, those still to try
+_CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bool) -> tuple[Array, Array] | int:
-    """Return the offsets and vertices of the maximal cliques of `least` vertices or more, or their number."""
+    """Return the offsets and the vertices of all maximal cliques of at least `least` vertices, or only their number."""
     _, order = peel_one_by_one(graph)
     lists = graph.subgraph(order).sorted_out
     starts, heads = lists.indptr.astype(np.int64, copy=False), lists.indices
@@ -75,7 +84,8 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     places = np.zeros((threads, graph.n), heads.dtype)
     rows = np.zeros((threads, most + earlier, words), np.uint64)
     sets = np.empty((threads, most + 2, 3, words), np.uint64)
-    counts = np.empty((threads, most + 2), np.int64)  # at each depth, number of earlier vertices that exclude a clique
+    # at each depth of the search, how many earlier vertices could extend the clique
+    counts = np.empty((threads, most + 2), np.int64)
     numbers = np.empty((threads, earlier), np.int64)
     path = np.empty((threads, most + 2), heads.dtype)
     inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path
@@ -118,7 +128,7 @@ def _search(
 
 @compiled
 def _name(thread, threads, control, indptr, order, vertices):
-    """Replace places in the order by vertices, ascending in each row."""
+    """Replace positions in the degeneracy order by vertex ids, and sort the ids of each clique."""
     for start, end in blocks(control, np.uint64(len(indptr) - 1), np.uint64(_ROWS)):
         for row in range(start, end):
             first = np.uint64(indptr[row])
@@ -132,7 +142,10 @@ def _name(thread, threads, control, indptr, order, vertices):
 
 @compiled
 def _fill(indptr, middles, heads, v, first, count, words, places, bits):
-    """Set the rows of the following neighbors, then those of preceding ones with some of them, and the first sets."""
+    """Set up the search from vertex v: rows of bits for its neighbors, and the candidates at depth 0.
+
+    Neighbors that follow v come first. Then come those that precede v and have an edge to a following neighbor.
+    """
     rows, sets, counts, numbers = bits
     number(heads, first, count, places)
     for i in range(count):
@@ -154,7 +167,7 @@ def _fill(indptr, middles, heads, v, first, count, words, places, bits):
 
 @compiled
 def _extend(control, heads, first, words, least, bits, path, writing):
-    """Write the maximal cliques of path[0] and of candidates."""
+    """Write the maximal cliques that consist of ``path[0]`` and some of the candidates."""
     rows, sets = bits[0], bits[1]
     depth = _ZERO
     _choose(words, depth, bits)
@@ -189,7 +202,7 @@ def _extend(control, heads, first, words, least, bits, path, writing):
 
 @compiled
 def _none_has(i, depth, bits):
-    """Return whether no preceding vertex that excludes cliques at this depth is adjacent to candidate i."""
+    """Return whether candidate i is adjacent to no preceding vertex that could extend the cliques at this depth."""
     rows, _, counts, numbers = bits
     for k in range(np.uint64(counts[depth])):
         if (rows[np.uint64(numbers[k]), i >> _SIX] >> (i & _LAST)) & _ONE:
@@ -199,7 +212,10 @@ def _none_has(i, depth, bits):
 
 @compiled
 def _keep(i, words, depth, bits):
-    """Bring the numbers of preceding vertices that are adjacent to candidate i and to others to the front."""
+    """Select the preceding vertices that could extend cliques at the next depth, and move their rows to the front.
+
+    These are adjacent to candidate i, and to some candidate of the next depth.
+    """
     rows, sets, counts, numbers = bits
     below, kept = sets[depth + _ONE], _ZERO
     for k in range(np.uint64(counts[depth])):
@@ -217,9 +233,9 @@ def _keep(i, words, depth, bits):
 
 @compiled
 def _choose(words, depth, bits):
-    """Choose a pivot, and leave its non-neighbors to be tried.
+    """Choose a pivot at this depth, and mark the candidates that are not adjacent to it as still to try.
 
-    Leave none if a vertex that excludes cliques has all candidates.
+    None is marked if a vertex outside the candidates is adjacent to all of them, as then no clique here is maximal.
     """
     rows, sets, counts, numbers = bits
     here, pivot, most, size = sets[depth], _ZERO, np.int64(-1), 0
@@ -234,7 +250,7 @@ def _choose(words, depth, bits):
         if near > most:
             pivot, most = number, near
     for which in range(_TRIED + _ONE):
-        of = _TRIED - which  # first the vertices that were tried, then the candidates
+        of = _TRIED - which  # pivots are sought among the vertices that were tried before, then among the candidates
         for word in range(words):
             left = here[of, word]
             while left and (of == _TRIED or most < size - 1):
@@ -251,7 +267,7 @@ def _choose(words, depth, bits):
 
 @compiled
 def _near(rows, number, words, here):
-    """Return the number of candidates that are adjacent to the vertex of a row."""
+    """Return how many candidates are adjacent to the vertex of row `number`."""
     near = 0
     for w in range(words):
         near += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))

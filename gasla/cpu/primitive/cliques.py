@@ -1,35 +1,38 @@
-"""Counts cliques of k vertices: for each vertex, those among its neighbors that follow it in the order of `orient`.
+"""Count cliques of k vertices: for each vertex, the cliques among its neighbors that follow it in the order of
+`orient`.
 
-In the order of degrees, at most sqrt(2m) neighbors follow a vertex. Their adjacency matrix is one of bits: the common
-neighbors of the vertices chosen so far and one more vertex are an `and` of two rows. Cliques of four are counted bits
-of these rows, with one `and` for each triangle and 64 vertices.
+In the order of degrees, at most sqrt(2m) neighbors follow a vertex. Their adjacency matrix is stored as bits. An `and`
+of two rows gives the common neighbors of the vertices chosen so far and of one more vertex. Cliques of four vertices
+are bits of such rows, and are counted with one `and` for each triangle and 64 vertices.
 
 Larger cliques are counted by pivoting, not one by one. The pivot is the candidate with the most neighbors among the
 candidates. Each clique either contains a vertex that is not adjacent to the pivot (the search tries these in turn), or
 can be extended by the pivot. So p pivots, which are all adjacent, stand for all subsets of them. The search counts its
-leaves by their number of pivots and of vertices still missing; binomial coefficients of Python integers give the sum.
+leaves by their number of pivots and of vertices that are still missing. Sums of binomial coefficients, in Python's
+integers, then give the number of cliques.
 
 S. Jain, C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, heads :
-    (n + 1,) int64 and (m,) ids, the neighbors of each vertex that follow it in the order
+    (n + 1,) int64 offsets and (m,) ids, the neighbors of each vertex that follow it in the order
 k :
     number of vertices of a clique
 all_places :
-    (threads, n) ids, the place of each neighbor among the neighbors of the vertex at hand
+    (threads, n) ids, the number of each neighbor among the neighbors of the vertex at hand, from 1, or 0
 all_rows :
-    (threads, longest list, words) uint64, bits of the adjacency matrix of these neighbors
+    (threads, longest list, words) uint64, the adjacency matrix of these neighbors, as bits
 all_sets, all_states :
-    (threads, 2, depths, words) uint64, at each depth of the search bits of the candidates and of those to be tried;
-    (threads, depths, 3) int64, at each depth the number of missing vertices, of pivots, and the pivot
+    (threads, 2, depths, words) uint64, the candidates at each depth of the search, and the candidates still to try, as
+    bits; (threads, depths, 3) int64, the number of missing vertices, the number of pivots, and the pivot at each depth
 all_leaves :
-    (threads, k + 1, longest list + 2) int64, the number of leaves by missing vertices and pivots
+    (threads, k + 1, longest list + 2) int64, the number of leaves by the number of missing vertices and of pivots
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -49,13 +52,13 @@ from gasla.graph.graph import Graph
 
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
-_GRAIN = np.uint64(8)  # vertices that a thread takes at once; one vertex may be much work
-_LOOKS = 16  # work per edge, roughly, in units of one edge that is read
-_LACK = 3  # a search ends when this many vertices are missing, as `_tell` counts the cliques directly
+_GRAIN = np.uint64(8)  # vertices that a thread takes at once; few, because one vertex may be much work
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge
+_LACK = 3  # a search ends when this many vertices are missing, because `_tell` counts such cliques directly
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
-    """Return the number of cliques of k vertices, four or more, of a simple graph."""
+    """Return the number of cliques of k vertices in a simple graph, for k of at least 4."""
     n, m, most = graph.n, graph.m, int(np.diff(lists.indptr).max(initial=0))
     if most < k - 1:
         return 0
@@ -64,11 +67,13 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     places = np.zeros((team, n), lists.indices.dtype)
     rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    sets = np.empty((team, 2, deep, words), np.uint64)  # the candidates, and the candidates still to be tried
+    # at each depth, the candidates and those of them that are still to be tried
+    sets = np.empty((team, 2, deep, words), np.uint64)
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
-    starts = lists.indptr.astype(np.int64, copy=False)  # one type of offsets: compiling for two takes far longer
+    # one type of offsets, because compiling the kernel for two types takes far longer
+    starts = lists.indptr.astype(np.int64, copy=False)
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True, team=team)
     counts = leaves.sum(axis=0)
     with_pivots = ((int(counts[lack, p]), lack, p) for lack, p in np.argwhere(counts).tolist())
@@ -79,17 +84,19 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, which take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            while low < high and np.uint64(heads[low]) <= v:  # lists that are not oriented also hold lower neighbors
+            # lists that are not oriented also hold lower neighbors, which are skipped
+            while low < high and np.uint64(heads[low]) <= v:
                 low += _ONE
             count = high - low
             if np.int64(count) < k - 1:
                 continue
             words = (count + _LAST) >> _SIX
             number(heads, low, count, places)
-            for i in range(count):  # for j < i, bit j of row i may not be set, though the two are adjacent
+            # if j < i, bit j of row i may be 0 although vertices i and j are adjacent, as only `mirror` sets it
+            for i in range(count):
                 u = np.uint64(heads[low + i])
                 fill_row(heads, np.uint64(indptr[u]), np.uint64(indptr[u + _ONE]), words, places, rows, i)
             forget(heads, low, count, places)
@@ -105,7 +112,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
 
 @compiled
 def _search(control, rows, words, lack, sets, states, leaves):
-    """Count the cliques of `lack` vertices among the candidates in sets[0, 0], without recursion."""
+    """Count the cliques of `lack` vertices among the candidates in ``sets[0, 0]``, depth-first without recursion."""
     members, untried = sets[0], sets[1]
     states[0, 0], states[0, 1] = lack, 0
     states[0, 2] = _choose(rows, words, members[0], untried[0])
@@ -141,7 +148,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
 
 @compiled
 def _next(words, untried, state):
-    """Return the vertex to try next, the pivot first, or -1 if none is left."""
+    """Return the number of the candidate to try next, the pivot first, or -1 if none is left."""
     if state[2] >= 0:
         return state[2]
     for word in range(words):
@@ -152,7 +159,10 @@ def _next(words, untried, state):
 
 @compiled
 def _choose(rows, words, members, untried):
-    """Choose the member with the most neighbors among the members. It and its non-neighbors are to be tried."""
+    """Return the pivot: the candidate in `members` with the most neighbors among them.
+
+    Marks the pivot, and the candidates that are not adjacent to it, as still to be tried.
+    """
     best, most = _NONE, np.int64(-1)
     for word in range(words):
         left = members[word]
@@ -171,7 +181,10 @@ def _choose(rows, words, members, untried):
 
 @compiled
 def _tell(rows, words, members, after, leaves, pivots):
-    """Count the cliques of up to three members. A clique of i members is a leaf that lacks 3 - i vertices."""
+    """Count the cliques of 0, 1, 2 and 3 vertices among `members` as leaves of the search.
+
+    A clique of i vertices is a leaf with 3 - i vertices missing.
+    """
     size = edges = triangles = _NONE
     for word in range(words):
         left = members[word]

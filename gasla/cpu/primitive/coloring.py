@@ -1,7 +1,7 @@
-"""Greedy coloring in a given order, vertex by vertex on one thread.
+"""Color a graph greedily in a given order, vertex by vertex on one thread.
 
-Each list is read once. Threads that color vertices at once would wait for each other, or meet after each of hundreds of
-rounds: on two cores, a skewed graph takes them several times as long.
+Each adjacency list is read once. Several threads would have to wait for each other's colors, or meet at a barrier in
+each of hundreds of rounds: on a skewed graph, two cores take several times as long as one.
 
 D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
 problems. The Computer Journal 10 (1967).
@@ -21,13 +21,14 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_NEAR, _FAR = np.uint64(8), np.uint64(24)  # lists are prefetched _NEAR vertices ahead, and their offsets _FAR vertices
-_LINE = np.uint64(16)  # ids in a cache line
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+# adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
+_NEAR, _FAR = np.uint64(8), np.uint64(24)
+_LINE = np.uint64(16)  # vertex ids of 4 bytes in a cache line
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
 
 def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
-    """Color the vertices of color -1 in place, those first in the order first (`primitives.color_in_order`)."""
+    """Give colors, in place, to the vertices whose color is -1, in the given order (`primitives.color_in_order`)."""
     n, m = len(order), len(lists.indices)
     taken = np.zeros(n + 2, lists.indices.dtype)
     run(_color, 0, (lists.indptr, lists.indices), order, colors, taken, most=_LOOKS * (n + m))
@@ -35,7 +36,10 @@ def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
 
 @compiled
 def _color(thread, threads, control, lists, order, colors, taken):
-    """Give each vertex the smallest color of no neighbor. `taken[c + 1]` is 1 + the last vertex beside color c."""
+    """Give each vertex the smallest color that no neighbor has.
+
+    ``taken[c + 1]`` is 1 + the vertex for which color c was last seen at a neighbor.
+    """
     indptr, indices = lists
     most, n = np.int64(len(order)), np.uint64(len(order))
     for i in range(n):
@@ -46,7 +50,8 @@ def _color(thread, threads, control, lists, order, colors, taken):
         prefetch(indices, start + _LINE)
         if colors[v] < 0:
             for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-                color = min(np.int64(colors[np.uint64(indices[k])]), most)  # larger ones leave enough others
+                # colors of n and more are taken for n: smaller colors suffice
+                color = min(np.int64(colors[np.uint64(indices[k])]), most)
                 taken[np.uint64(color + 1)] = v + _ONE
             least = _ZERO
             while np.uint64(taken[least + _ONE]) == v + _ONE:

@@ -1,12 +1,13 @@
-"""A maximal matching without weights: edges in the order of the smaller degree of their ends, then of u ^ v.
+"""Compute a maximal matching without weights: edges in the order of the smaller degree of their ends, then of u ^ v.
 
-Vertices are sorted by degree. In the order of degrees, the edges from the free vertices of a degree to free vertices of
-no smaller degree are sorted by u ^ v, and matched one by one. Most lists are never read, since few vertices are still
-free when it is the turn of their degree. Where many vertices have one degree, a share of their edges, those of the
-smallest u ^ v, is matched first. The others are then collected from the vertices that are left.
+Vertices are sorted by degree. For one degree after another, the edges from its free vertices to free vertices of no
+smaller degree are sorted by u ^ v, the bitwise exclusive or of their ends, and matched one by one. Most adjacency lists
+are never read, since few vertices are still free when their degree is reached. If many vertices have the same degree, a
+fraction of their edges, with the smallest u ^ v, is matched first. Their other edges are then collected only from the
+vertices that are still free.
 
-Two edges of equal degree and u ^ v have no end in common, so their order does not matter. One thread is enough: a pass
-reads one byte for each entry of a list.
+Two edges of equal degree and equal u ^ v have no end in common, so their order does not matter. One thread is enough,
+because a pass reads one byte for each entry of a list.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -23,22 +24,29 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)  # u ^ v is above, v below
-_DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # bits of a digit of the numbers that are sorted, and its values
-_SAMPLES, _SHARE = np.uint64(256), np.uint64(8)  # the share of a large degree's edges that is matched first
-_LARGE = np.uint64(1 << 10)  # number of vertices of one degree from which their edges are matched in two steps
-_NEAR, _FAR = np.uint64(8), np.uint64(24)  # lists are prefetched _NEAR vertices ahead, and their offsets _FAR vertices
-_NONE_ABOVE = np.uint64(2**63)  # exceeds all u ^ v
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+# a sort key is u ^ v in the upper half of 64 bits and v in the lower half
+_HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)
+_DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # bits of a digit in the radix sort, and the number of its values
+# size of a sample of edges; one of _SHARE edges of a frequent degree is matched first
+_SAMPLES, _SHARE = np.uint64(256), np.uint64(8)
+_LARGE = np.uint64(1 << 10)  # if this many vertices have one degree, their edges are matched in two steps
+# adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
+_NEAR, _FAR = np.uint64(8), np.uint64(24)
+_NONE_ABOVE = np.uint64(2**63)  # larger than u ^ v of any two vertices
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
 
 def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Array) -> Array:
-    """Return the mate of each vertex, or -1. Each edge is in one of the lists at both of its ends."""
+    """Return the vertex that each vertex is matched with, or -1.
+
+    Each edge has to be in one of the two sets of lists, at both of its ends.
+    """
     n, m = len(lists.indptr) - 1, len(lists.indices)
     mates, order = np.full(n, -1, lists.indices.dtype), np.empty(n, lists.indices.dtype)
     outgoing = lists.indptr, lists.indices
     incoming = (lists.indptr[:1], lists.indices[:0]) if in_lists is None else (in_lists.indptr, in_lists.indices)
-    keys = np.empty((2, m + len(incoming[1])), np.uint64)  # memory that is not written is not taken
+    # the system provides memory only for the part that is written
+    keys = np.empty((2, m + len(incoming[1])), np.uint64)
     ends, places = np.zeros(int(_DIGITS) + 1, np.uint64), np.empty(int(_DIGITS), np.uint64)
     run(_match, 0, outgoing, incoming, (degrees.copy(), order, mates), (ends, places, keys), most=_LOOKS * (n + m))
     return mates
@@ -46,7 +54,7 @@ def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Arra
 
 @compiled
 def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
-    """Match the edges of each degree. `degrees[v]` is 0 once v has a mate."""
+    """Match the edges of one degree after another. A vertex gets degree 0 in `degrees` once it is matched."""
     degrees, order, mates = vertices
     ends, places, keys = sorting
     _sort_vertices(degrees, order, ends)
@@ -82,7 +90,7 @@ def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
 
 @inlined
 def _sort_vertices(degrees, order, ends):
-    """Sort the vertices by degree. Those of degree d end at `ends[d]`."""
+    """Sort the vertices by degree into `order`, by counting. ``ends[d]`` is the end of the vertices of degree d."""
     n = np.uint64(len(degrees))
     for v in range(n):
         ends[np.uint64(degrees[v]) + _ONE] += _ONE
@@ -96,7 +104,9 @@ def _sort_vertices(degrees, order, ends):
 
 @compiled
 def _limit(lists, order, first, last, keys):
-    """Return a bound of u ^ v below which a share of the edges is, by a sample. Writes over `keys`."""
+    """Estimate by a sample a power of two, so that about one in `_SHARE` edges has a smaller u ^ v. Overwrites
+    `keys`.
+    """
     indptr, indices = lists
     count = _ZERO
     for s in range(min(_SAMPLES, np.uint64(keys.shape[1]))):
@@ -117,7 +127,10 @@ def _limit(lists, order, first, last, keys):
 
 @inlined
 def _collect(lists, degrees, v, begin, limit, keys, count):
-    """Append v's edges to free vertices of no smaller degree, with `begin` <= u ^ v < `limit`. Return the new count."""
+    """Append the edges of v to free vertices of no smaller degree to `keys`, if ``begin <= u ^ v < limit``.
+
+    Returns the new number of edges.
+    """
     indptr, indices = lists
     degree = degrees[v]
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
@@ -132,7 +145,9 @@ def _collect(lists, degrees, v, begin, limit, keys, count):
 
 @compiled
 def _sort(keys, count, places):
-    """Sort the first numbers of row 0 by their upper halves, digit by digit. Return the row that has them."""
+    """Sort the first `count` keys of row 0 by their upper halves, with a radix sort. Return the row with the sorted
+    keys.
+    """
     row, widest = _ZERO, _ZERO
     for i in range(count):
         widest |= keys[0, i]
@@ -156,7 +171,7 @@ def _sort(keys, count, places):
 
 @inlined
 def _match_sorted(degrees, mates, keys, row, count):
-    """Match edges one by one, if both ends are free."""
+    """Match the ends of each edge in the order of the sorted keys, if both ends are still free."""
     for i in range(count):
         v = keys[row, i] & _ID
         u = keys[row, i] >> _HALF ^ v

@@ -1,4 +1,4 @@
-"""Sequential kernels, on one thread: depth-first searches, strong components, dominators, and core numbers.
+"""Sequential algorithms, on one thread: depth-first searches, strong components, dominators, and core numbers.
 
 R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
 T. Lengauer, R. E. Tarjan: A fast algorithm for finding dominators in a flowgraph. ACM TOPLAS 1 (1979).
@@ -7,25 +7,27 @@ V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) int64 and (m,) ids, adjacency lists
+    (n + 1,) int64 offsets of the adjacency lists, and (m,) ids of neighbors
 parents, numbers, low :
-    (n,) ids, the parent of each vertex in the search, its number, and its low point
+    (n,) ids: the parent of each vertex in the search, its number in preorder, and its low point
 at :
-    (n,) int64, where to go on in each vertex's list
+    (n,) int64, the position in `indices` at which the search of each vertex's list goes on
 starts, before, after :
-    ids of vertices to begin at; (n,) the vertices in preorder and in postorder
+    ids of vertices to start from; (n,) ids, the vertices in preorder and in postorder
 labels, stack :
-    (n,) ids, the smallest vertex of each component, and the vertices of components that are still open
+    (n,) ids: the smallest vertex of each component, and the vertices of components that are not complete yet
 order, place :
-    (n,) ids, the vertices by number or by degree, and the place of each in this order
+    (n,) ids: the vertices by number or by degree, and the position of each vertex in this order
 up, label, over, head, idom :
-    (n,) numbers in the search: parents, and the forest of `_dominate`
+    (n,) numbers in preorder: the parents in the search tree, and the arrays of the forest that `_dominate` describes
 degree, first :
-    (n,) remaining degrees, and (largest degree + 2,) where each degree begins in `order`
+    (n,) ids, the remaining degree of each vertex, and (largest degree + 2,) ids, the position in `order` at which the
+    vertices of each degree begin
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,18 +44,23 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LOOKS = 16  # work per vertex and edge of a search, which waits for memory, in units of one edge that is read
+# estimated work for each vertex and edge, since a search waits for memory, in units of the time to read one edge
+_LOOKS = 16
 
 
 def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the parent, the number and the low point of every vertex of a simple graph (`primitives.depth_first`)."""
+    """Return the parent, the preorder number and the low point of every vertex of a simple graph
+    (`primitives.depth_first`).
+    """
     parents, numbers, low = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
     _alone(_search, graph.out, parents, numbers, low, np.empty(graph.n, np.int64))
     return parents, numbers, low
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return parents, numbers and sizes of the subtrees of a spanning forest (`primitives.number_trees`)."""
+    """Return the parents, preorder numbers and subtree sizes of a depth-first spanning forest
+    (`primitives.number_trees`).
+    """
     parents, numbers, _ = depth_first(graph)
     sizes = np.ones(graph.n, graph.id_dtype)
     run(_sum_up, 0, parents, np.argsort(numbers), sizes)
@@ -61,7 +68,7 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the smallest of `low` and the largest of `high` in each subtree (`primitives.extremes_of_subtrees`)."""
+    """Return the minimum of `low` and the maximum of `high` over each subtree (`primitives.extremes_of_subtrees`)."""
     parents, numbers, _ = trees
     low, high = low.copy(), high.copy()
     run(_pass_up, 0, parents, np.argsort(numbers), low, high)
@@ -69,7 +76,10 @@ def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Ar
 
 
 def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]:
-    """Return the vertices in both orders of a search, and the parents of all (`primitives.depth_first_order`)."""
+    """Return the vertices that `starts` reach in preorder and in postorder, and the parents of all vertices.
+
+    See `primitives.depth_first_order`.
+    """
     before, after, parents = np.empty(graph.n, graph.id_dtype), np.empty(graph.n, graph.id_dtype), _none(graph)
     _alone(_visit, graph.out, starts, before, after, parents, np.empty(graph.n, np.int64))
     count = int((parents >= 0).sum())
@@ -93,7 +103,7 @@ def _none(graph: Graph) -> Array:
 
 
 def peel_one_by_one(graph: Graph) -> tuple[Array, Array]:
-    """Return core numbers, and an order of the vertices: each has at most its core number of later neighbors."""
+    """Return the core numbers, and an order in which each vertex has at most its core number of later neighbors."""
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
     _alone(_peel, graph.out, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
     return degree, order
@@ -107,14 +117,17 @@ def strong_components(graph: Graph) -> Array:
 
 
 def _alone(kernel: Any, lists: Adjacency, *args: Array) -> None:
-    """Call a kernel on one thread, such that Ctrl-C ends it."""
+    """Run a kernel on adjacency lists with one thread. Ctrl-C ends the run if the graph is large."""
     starts = lists.indptr.astype(np.int64, copy=False)
     run(kernel, 0, starts, lists.indices, *args, most=_LOOKS * (len(starts) + len(lists.indices)))
 
 
 @compiled
 def _search(thread, threads, control, indptr, indices, parents, numbers, low, at):
-    """Visit every vertex from its parent. `at[v]` is where to go on in v's list, and `parents` serves as stack."""
+    """Run a depth-first search over all vertices, and set parents, preorder numbers and low points.
+
+    ``at[v]`` is the position in v's list at which the search goes on. The chain of parents serves as the stack.
+    """
     n, count = np.uint64(len(numbers)), 0
     for v in range(n):
         numbers[v] = -1
@@ -149,7 +162,7 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
 
 @compiled
 def _sum_up(thread, threads, control, parents, order, sizes):
-    """Add the size of each subtree to that of its parent, children first."""
+    """Add the size of each subtree to the size of its parent's subtree, children before parents."""
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
         parent = np.uint64(parents[v])
@@ -159,7 +172,7 @@ def _sum_up(thread, threads, control, parents, order, sizes):
 
 @compiled
 def _pass_up(thread, threads, control, parents, order, low, high):
-    """Improve the extremes at each parent by the extremes of its children, children first."""
+    """Update the minimum and maximum at each parent by those of its children, children before parents."""
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
         parent = np.uint64(parents[v])
@@ -169,7 +182,10 @@ def _pass_up(thread, threads, control, parents, order, low, high):
 
 @compiled
 def _visit(thread, threads, control, indptr, indices, starts, before, after, parents, at):
-    """Visit what each of `starts` reaches, in the order of the adjacency lists. A vertex not reached has parent -1."""
+    """Run a depth-first search from each vertex in `starts`, and write the preorder and the postorder.
+
+    Neighbors are visited in the order of the adjacency lists. A vertex that was not reached has parent -1.
+    """
     count, done = _ZERO, _ZERO
     for s in range(np.uint64(len(starts))):
         v = np.uint64(starts[s])
@@ -198,10 +214,14 @@ def _visit(thread, threads, control, indptr, indices, starts, before, after, par
 
 @compiled
 def _dominate(thread, threads, control, indptr, indices, order, place, up, low, label, over, head, after, idom, stack):
-    """Find the immediate dominator of each vertex. All vertices are numbered in the order of a search.
+    """Compute the immediate dominator of each vertex, with the algorithm of Lengauer and Tarjan. Vertices are preorder
+    numbers.
 
-    `low[i]` is the semidominator. `over` is a forest of those that are done: above each, `label` has the vertex of the
-    smallest semidominator. `head` and `after` list the vertices of each semidominator.
+    ``low[i]`` is the semidominator of i. `over` holds the parents in a forest of the vertices whose semidominator is
+    known.
+    ``label[i]`` is the vertex with the smallest semidominator on the path from i toward its root. `head` and `after`
+    are
+    linked lists of the vertices that have the same semidominator.
     """
     n = np.uint64(len(order))
     for k in range(_ONE, n):
@@ -234,7 +254,7 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
 
 @compiled
 def _lowest(v, low, label, over, stack):
-    """Return the vertex of the smallest semidominator on the way up from v, and shorten the way."""
+    """Return the vertex with the smallest semidominator on the path from v to its root, and compress the path."""
     if over[v] < 0:
         return v
     top, x = _ZERO, v
@@ -254,7 +274,10 @@ def _lowest(v, low, label, over, stack):
 
 @compiled
 def _peel(thread, threads, control, indptr, indices, degree, order, place, first):
-    """Remove vertices in the order of their remaining degrees. Those of degree d begin at `first[d]` in `order`."""
+    """Remove vertices in the order of their remaining degrees, so that `degree` becomes the core numbers.
+
+    ``first[d]`` is the position in `order` of the first vertex of degree d.
+    """
     n = np.uint64(len(degree))
     for v in range(n):
         degree[v] = indptr[v + _ONE] - indptr[v]
@@ -288,7 +311,10 @@ def _peel(thread, threads, control, indptr, indices, degree, order, place, first
 
 @compiled
 def _components(thread, threads, control, indptr, indices, parents, numbers, low, labels, stack, at):
-    """Visit every vertex. A vertex whose low point is its own number closes a component: the top of the stack."""
+    """Run a depth-first search over all vertices, and label strong components by Tarjan's algorithm.
+
+    A vertex whose low point is its own number closes a component: all vertices above it on the stack, and itself.
+    """
     n, count, top = np.uint64(len(numbers)), 0, np.uint64(0)
     for v in range(n):
         numbers[v] = labels[v] = -1
@@ -322,7 +348,9 @@ def _components(thread, threads, control, indptr, indices, parents, numbers, low
 
 @compiled
 def _close(labels, stack, top, v):
-    """Label the vertices on the stack down to v with the smallest of them, and return the new top."""
+    """Take the vertices down to v from the stack, label them with the smallest one, and return the new top of the
+    stack.
+    """
     smallest, first = v, top
     while True:
         first -= _ONE

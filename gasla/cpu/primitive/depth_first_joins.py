@@ -1,4 +1,7 @@
-"""Matches of patterns by joins of neighbor lists: their number, or the matches, as `kernels/join.py` finds them."""
+"""Find matches of a pattern in a graph by joins of neighbor lists: their number, or the matches themselves.
+
+The kernel is `gasla/cpu/kernels/join.py`.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -18,22 +21,25 @@ from gasla.program.join_plan import JoinPlan
 Array = np.ndarray[Any, Any]
 
 NO_LIMIT = np.uint64(2**64 - 1)
-_LOOKS = 64  # work per edge, roughly, in units of one edge that is read
-_GRAIN, _BLOCKS = 256, 64  # most edges in a block; number of blocks for each thread, about
+_LOOKS = 64  # estimated work for each edge, in units of the time to read one edge
+_GRAIN, _BLOCKS = 256, 64  # largest number of edges in a block; approximate number of blocks for each thread
 
 
 @once()
 def kernel(plan: JoinPlan, way: str) -> Compiled:
-    """Return the compiled `join` of a plan."""
+    """Return the compiled `join` kernel for a plan. `way` is "count", "tally" or "write"."""
     compiled: Compiled = join.join.of(Decisions(plan, way))
     return compiled
 
 
 class Joined:
-    """A join on a graph, as `gasla.engines.JoinRun` describes it: each thread takes one block of edges after another.
+    """A join on a graph, as `gasla.engines.JoinRun` describes it. Each thread takes one block of edges after another.
 
-    A thread has marks of two bytes per vertex, or up to eight if many lists are marked; 4 bytes per vertex for each
-    vertex that is counted ahead, and a buffer of the longest list for each vertex that is matched.
+    Scratch memory of each thread: 2 to 8 bytes per vertex for marks, depending on how many lists are marked, 4 bytes
+    per
+    vertex for each pattern vertex that is counted ahead, and for each pattern vertex that is matched a buffer as long
+    as
+    the longest adjacency list.
     """
 
     def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
@@ -42,7 +48,8 @@ class Joined:
         first = self.n * slot(plan, plan.joins[1].within[0])
         self.edges = int(lists.indptr[first + self.n] - lists.indptr[first])
         self.work = _LOOKS * (self.n + self.edges)
-        self.team = threads_for(self.work)  # kept for all runs, even if another thread sets the number meanwhile
+        # all runs use this number of threads, even if another thread sets a new number meanwhile
+        self.team = threads_for(self.work)
         self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * self.team)))
         self.blocks = -(-self.edges // self.grain)
 
@@ -51,7 +58,9 @@ class Joined:
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of some blocks, by default in all."""
+        """Return the number of matches that begin in each of `number` blocks from block `first` on, by default in all
+        blocks.
+        """
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
         wanted[:, 1] = NO_LIMIT if most is None else most
         return [low + (high << 64) for low, high in self._run("count", first, wanted).tolist()]
@@ -64,14 +73,16 @@ class Joined:
         return sums
 
     def write(self, first: int, wanted: Array, rows: Array) -> list[int]:
-        """Write matches of some blocks into rows. Return how many there were."""
+        """Write the wanted matches of some blocks into `rows`. Return the number of matches of each block."""
         written: list[int] = self._run("write", first, wanted, rows)[:, 0].tolist()
         return written
 
     def _run(
         self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the kernel on one block for each row of `wanted`. Return the count of each block, in two words."""
+        """Run the kernel on one block for each row of `wanted`. Return the number of matches of each block, in two
+        words.
+        """
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))
         skips, takes, places = (np.ascontiguousarray(wanted[:, k], np.uint64) for k in range(3))

@@ -1,28 +1,31 @@
-"""Core numbers of flat graphs: each thread removes its vertices of the lowest degree, and all that thereby fall to it.
+"""Compute core numbers of graphs with small degrees: each thread removes its vertices of the lowest remaining degree.
 
-Threads meet only when a level is done, so a level of many steps, as on a grid, costs no more than its edges. Graphs
-with hubs have many levels, and threads would change the same degrees: there one thread removes vertices one by one.
+A level is the removal of all vertices of the lowest degree, and of all vertices whose degree thereby falls to it.
+Threads wait for each other only at the end of a level. So a level of many steps, as on a grid, costs no more than
+reading its edges. Graphs with vertices of large degree have many levels, and their threads would update the same
+degrees. There one thread removes vertices one by one instead.
 
 H. Kabir, K. Madduri: Parallel k-core decomposition on multicore platforms. IPDPS Workshops 2017.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (m,) adjacency lists
+    (n + 1,) offsets of the adjacency lists, and (m,) ids of neighbors
 degrees :
-    (n,) ids, the remaining degree of each vertex, in the end its core number
+    (n,) ids, the remaining degree of each vertex, and in the end its core number
 stay :
-    (n,) ids, the vertices above the level, in a part for each thread
+    (n,) ids, the vertices whose degree is above the level, in a range for each thread
 stacks, stack, top :
-    (threads, n) ids, this thread's row, and its end: vertices to remove
+    (threads, n) ids, a stack of vertices to remove for each thread; this thread's row of it; the height of this stack
 words :
-    (8 * threads,) int64, the lowest degree that each thread has left, each in a cache line of its own
+    (8 * threads,) int64, the lowest remaining degree of each thread's vertices, each in a cache line of its own
 level :
-    the degree at which vertices are removed
+    the degree of the vertices that are removed now
 shared :
     whether several threads lower degrees, which then needs atomic operations
 """
@@ -41,10 +44,10 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_FLAT = 16  # most neighbors of a vertex in a flat graph, which therefore has at most this many levels
+_FLAT = 16  # largest degree of a graph that several threads peel; it also bounds the number of levels
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_LINE = np.uint64(8)  # words of a cache line
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 _ALL = np.iinfo(np.int64).max
 
 
@@ -62,7 +65,10 @@ def peel(graph: Graph) -> Array:
 
 @compiled
 def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, words):
-    """Remove all vertices, those with the lowest degree first. `stay` has the vertices that are left, by thread."""
+    """Remove all vertices, those with the lowest remaining degree first, so that `degrees` becomes the core numbers.
+
+    `stay` holds the vertices that are left, in a range for each thread.
+    """
     n, stack, own = np.uint64(len(degrees)), stacks[thread], _LINE * np.uint64(thread)
     begin, end = n * np.uint64(thread) // np.uint64(threads), n * np.uint64(thread + 1) // np.uint64(threads)
     for v in range(begin, end):
@@ -82,7 +88,7 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
                 if degrees[np.uint64(stay[i])] == level:
                     stack[top] = stay[i]
                     top += _ONE
-        barrier(control, threads)  # from here on, a vertex that falls to the level is pushed by whoever lowers it
+        barrier(control, threads)  # after this barrier, the thread that lowers a degree to the level pushes the vertex
         _drain(control, indptr, indices, degrees, stack, top, level, threads > 1)
         if not go_on(thread, threads, control, True):
             return
@@ -90,7 +96,9 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
 
 @inlined
 def _left(stay, begin, end, degrees, level):
-    """Keep the vertices above a level. Return their new end, and the lowest degree of them."""
+    """Keep the vertices of one thread whose degree is above the level. Return their new end, and their lowest
+    degree.
+    """
     kept, lowest = begin, np.int64(_ALL)
     for i in range(begin, end):
         degree = np.int64(degrees[np.uint64(stay[i])])
@@ -103,7 +111,7 @@ def _left(stay, begin, end, degrees, level):
 
 @compiled
 def _drain(control, indptr, indices, degrees, stack, top, level, shared):
-    """Remove the vertices on the stack, and the vertices whose degree thereby falls to the level."""
+    """Remove the vertices on the stack, and then all vertices whose degree thereby falls to the level."""
     while top > _NONE:
         if is_stopped(control):
             return

@@ -1,30 +1,34 @@
-"""Random samples of neighbors, and the prefix sums of weights by which weighted random walks choose edges.
+"""Draw random samples of neighbors, and prepare the prefix sums of weights by which weighted walks choose edges.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices, edge_ids :
-    (n + 1,), (m,) and (m,) adjacency lists with the number of each entry's edge
+    (n + 1,) offsets of the adjacency lists, (m,) ids of neighbors, and (m,) the number of each entry's edge
 weights :
-    (m,) float64 prefix sums of each list's weights, and (m,) guide tables, or None
+    a tuple of (m,) float64, the prefix sums of the weights in each list, and (m,) uint32, the guide table of each list,
+    or None
 ids :
-    (rows,) the vertices to draw for, or to number
+    (rows,) the vertices whose neighbors are drawn, or the vertices to number
 firsts, k :
-    (rows + 1,) where each row begins, or None if each has `k` entries
+    (rows + 1,) int64, where each row of the result begins, or None if each row has `k` entries
 row, key, replace :
-    number of the first row, hash of the seed, and whether an edge may be drawn twice
+    number of the first row; hash of the seed; whether an edge may be drawn twice
 neighbors, edges :
-    (entries,) what is drawn: first positions, then ids; the numbers of the edges, or None
+    (entries,) ids, first the positions that are drawn, then the neighbors there; (entries,) int64, the numbers of the
+    edges that are drawn, or None
 values, marks, after, places :
-    (m,) ascending values of each list; (rows,) what to look for; whether equal values are skipped; (rows,) int64
-    results
+    (m,) values that ascend in each list; (rows,) the value to search for in each list; whether to search for the
+    position after equal values; (rows,) int64, the positions found
 count, known, total :
-    number of distinct vertices so far; (most,) these vertices; (1,) uint64, how many there are in the end
+    the number of distinct vertices so far; (most,) ids, these vertices; (1,) uint64, their number in the end
 table, at :
-    (2 * slots,) pairs of a vertex and its index, -1 where empty; (rows,) int64, the index of each vertex
+    (2 * slots,) a hash table, pairs of a vertex and its index, -1 in empty slots; (rows,) int64, the index of each
+    vertex
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -44,13 +48,14 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ROWS = np.uint64(64)  # samples that a thread takes at once
-_MISSES = 16  # work per draw, which misses the cache several times, in units of one edge that is read
+# estimated work for each draw, which waits for memory several times, in units of the time to read one edge
+_MISSES = 16
 _PAIR = np.uint64(2)
-_AHEAD = np.uint64(8)  # slots of the hash table are prefetched this many entries ahead
+_AHEAD = np.uint64(8)  # number of entries ahead for which slots of the hash table are prefetched
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """Return the prefix sums of each list's weights, added in order."""
+    """Return the prefix sums of the weights in each adjacency list, added in order."""
     sums, n = np.empty(len(lists.indices)), len(lists.indptr) - 1
     work = n + len(lists.indices)
     run(_sum, work, lists.indptr, weights, sums, block_size(n, threads_for(work)), loose=True)
@@ -58,7 +63,10 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """Return for each list of d entries and each j < d the first position whose sum exceeds j / d of the total."""
+    """Return a guide table for each list, by which a draw finds its position in the prefix sums in few steps.
+
+    For a list of d entries, entry j of its table is the first position whose prefix sum exceeds j / d of the total.
+    """
     guides, n = np.empty(len(sums), np.uint32), len(lists.indptr) - 1
     work = n + len(sums)
     run(_guide, work, lists.indptr, sums, guides, block_size(n, threads_for(work)), loose=True)
@@ -66,14 +74,18 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex, one row per vertex. It has -1 where a vertex has fewer."""
+    """Draw `k` neighbors of each vertex. Return an array with a row for each vertex, filled with -1 if there are
+    fewer.
+    """
     neighbors = np.empty((len(ids), k), ids.dtype)
     _draw_rows(lists, ids, None, k, 0, draws, neighbors.reshape(-1), None)
     return neighbors
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
-    """Sample neighbors of each vertex, up to `k`: the neighbors, the numbers of their edges, and their rows."""
+    """Draw up to `k` neighbors of each vertex. Return the neighbors, the numbers of their edges, and the row of
+    each.
+    """
     degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
     lengths = np.where(degrees > 0, k, 0) if draws.replace else np.minimum(degrees, k)
     firsts = running_sums(lengths)
@@ -92,13 +104,15 @@ def _draw_rows(
     neighbors: Array,
     edges: Array | None,
 ) -> None:
-    """Draw the rows of a sample.
+    """Draw neighbors of each vertex in `ids`, and write them to `neighbors`, and their edges to `edges` unless that is
+    None.
 
     Parameters
     ----------
     lists, draws :
-        adjacency lists; the hash of the seed, whether an edge may be drawn twice, and sums of weights, or None. All
-        others are as for the kernels.
+        adjacency lists; the hash of the seed, whether an edge may be drawn twice, and the prefix sums of weights or
+        None.
+        All other parameters are those of the kernels.
     """
     key, replace, weights = draws
     longest = len(neighbors) // max(len(ids), 1) + 1
@@ -114,16 +128,23 @@ def _draw_rows(
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Find the position in each vertex's list of ascending values before which all are below a mark, or at it too."""
+    """Search a mark in the ascending values of each vertex's list. Return the position before which all values are
+    smaller.
+
+    With `after`, return the position before which all values are smaller than the mark or equal to it.
+    """
     places = np.empty(len(ids), np.int64)
     run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, places, loose=True)
     return places
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
+    """Append the ids that `vertices` lacks, each once, by first appearance. Return the result, and each id's index
+    in it.
+    """
     total = len(vertices) + len(ids)
-    table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)  # pairs of a vertex and its index
+    # a hash table with linear probing: pairs of a vertex and its index
+    table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)
     known, at = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
     known[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
@@ -160,7 +181,10 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
 def _sample(
     thread, threads, control, indptr, indices, edge_ids, weights, ids, firsts, k, row, key, replace, neighbors, edges
 ):
-    """Draw positions within the lists of a block of vertices, then read the neighbors and edge numbers there."""
+    """Draw positions in the lists of a block of vertices, then read the neighbors and the numbers of the edges there.
+
+    All positions are drawn first, so that the entries can be prefetched.
+    """
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
         for w in range(start, end):
@@ -190,7 +214,7 @@ def _sample(
 
 @compiled
 def _search(thread, threads, control, indptr, values, ids, marks, after, places):
-    """Bisect the lists of a block of vertices."""
+    """Search the mark of each vertex in its list by bisection, block by block."""
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
         for w in range(start, end):
@@ -208,7 +232,7 @@ def _search(thread, threads, control, indptr, values, ids, marks, after, places)
 
 @compiled
 def _edge_at(edge_ids, place):
-    """Return the number of the edge at a position."""
+    """Return the number of the edge at a position of the lists, which is the position itself if `edge_ids` is None."""
     if edge_ids is None:
         return np.int64(place)
     return np.int64(edge_ids[place])
@@ -216,7 +240,7 @@ def _edge_at(edge_ids, place):
 
 @compiled
 def _bounds(firsts, k, w):
-    """Return the first entry of a row of samples, and its end."""
+    """Return where row w of the samples begins, and where it ends."""
     if firsts is None:
         return w * k, w * k + k
     return np.uint64(firsts[w]), np.uint64(firsts[w + ONE])
@@ -224,7 +248,9 @@ def _bounds(firsts, k, w):
 
 @compiled
 def _draw(drawn, first, last, weights, replace, state):
-    """Fill `drawn` with positions within a list. Return how many there are."""
+    """Draw positions within the list from `first` to `last`, without weights unless given. Return how many were
+    drawn.
+    """
     degree, k = last - first, np.uint64(len(drawn))
     if degree == ZERO:
         return ZERO
@@ -235,7 +261,7 @@ def _draw(drawn, first, last, weights, replace, state):
             drawn[j] = share(mixed(state, j), degree)
         return k
     count = min(k, degree)
-    if count == degree:  # a shortcut: Floyd's algorithm below would choose all of them, too
+    if count == degree:  # take all entries, as Floyd's algorithm below would do
         for j in range(count):
             drawn[j] = j
         return count
@@ -248,7 +274,12 @@ def _draw(drawn, first, last, weights, replace, state):
 
 @compiled
 def _draw_by_weight(drawn, first, last, weights, replace, state):
-    """Draw as `_draw` does, by weight. Without replacement each draw is among the edges not drawn yet."""
+    """Draw positions within a list with probabilities proportional to the weights. Return how many were drawn.
+
+    Without replacement, an edge that was drawn before is drawn again, up to `TRIES` times. Then the draw is made among
+    the
+    other edges alone.
+    """
     sums, guides = weights
     k, count = np.uint64(len(drawn)), ZERO
     if sums[last - ONE] == 0:
@@ -278,7 +309,10 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
 
 @compiled
 def _draw_of_rest(drawn, count, first, last, weights, part):
-    """Draw among the edges not drawn yet by adding their weights. If all weigh 0, return the length of the list."""
+    """Draw one of the edges that are not in `drawn` by adding up their weights. `part` is a random number from 0 to 1.
+
+    Returns a position, or the length of the list if all these edges weigh 0.
+    """
     total = 0.0
     for place in range(first, last):
         if weight(weights, first, place) > 0 and not _has(drawn, count, place - first):
@@ -294,7 +328,7 @@ def _draw_of_rest(drawn, count, first, last, weights, part):
 
 @compiled
 def _has(drawn, count, place):
-    """Return whether a position is among the first `count`."""
+    """Return whether a position is among the first `count` positions in `drawn`."""
     is_drawn = False
     for i in range(count):
         is_drawn |= np.uint64(drawn[i]) == place
@@ -303,7 +337,7 @@ def _has(drawn, count, place):
 
 @compiled
 def _number(thread, threads, control, count, ids, table, known, at, total):
-    """Number vertices by first appearance, in a hash table with linear probing."""
+    """Number the vertices in `ids` by first appearance, on one thread, with a hash table and linear probing."""
     if thread == 0:
         for v in range(count):
             slot = _slot(table, np.uint64(known[v]))
@@ -323,13 +357,13 @@ def _number(thread, threads, control, count, ids, table, known, at, total):
 
 @compiled
 def _home(table, v):
-    """Return the slot where the search for a vertex begins."""
+    """Return the slot of the hash table at which the search for vertex v begins."""
     return mixed(ZERO, v) & (np.uint64(len(table)) - _PAIR)
 
 
 @compiled
 def _slot(table, v):
-    """Return the slot of a vertex, or the empty slot where it belongs."""
+    """Return the slot of the hash table that holds vertex v, or the empty slot where v belongs."""
     slot = _home(table, v)
     while table[slot] >= 0 and np.uint64(table[slot]) != v:
         slot = (slot + _PAIR) & (np.uint64(len(table)) - _PAIR)

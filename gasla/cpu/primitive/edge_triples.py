@@ -1,37 +1,38 @@
-"""Counts triples of edges among at most three vertices, by their order in time within a window.
+"""Count triples of edges among at most three vertices, by their order in time and within a time window.
 
-The first two edges are visited, from the first one to all later ones within the window at either of its ends. They fix
-the vertices, unless both join the same two. The third edge is counted: edges between two vertices are in order of time,
-so that a short search from one of the two gives the number within the rest of the window.
+A loop visits the first two edges: from each first edge, all later edges within the window at either of its ends. These
+two edges determine the three vertices, unless both join the same two. The third edges are counted, not visited: edges
+between two vertices are sorted by time, so two short searches give their number within the rest of the window.
 
 A. Paranjape, A. R. Benson, J. Leskovec: Motifs in Temporal Networks. WSDM 2017.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 src, dst, times, ends :
-    (m,) int64, both ends of each edge, its time, and the last time of a third edge after it
+    (m,) int64: the source, the target and the time of each edge, and the last time of a third edge after it
 places, place :
-    (m,) int64, the position of each edge in the lists of pairs, and that of one edge, or -1
+    (m,) int64, the position of each edge in the arrays of `Events.pairs`; the position of one edge, or -1
 indptr, pair_times, larger, forward, pairs :
-    the arrays of `Events.pairs`, and a tuple of them
+    the arrays of `Events.pairs`, and a tuple of the four
 leaving_indptr, leaving, left :
-    the arrays of `Events.leaving`, and a tuple of them
+    the arrays of `Events.leaving`, and a tuple of both
 arriving_indptr, arriving, arrived :
-    the arrays of `Events.arriving`, and a tuple of them
+    the arrays of `Events.arriving`, and a tuple of both
 all_indptr, all_times, others, backward, all_places :
     the arrays of `Events.all`
 totals, total :
-    (threads, 36, 2) uint64, two words of a count for each pair of kinds, and this thread's part
+    (threads, 36, 2) uint64, the number of triples of each kind in two words; this thread's (36, 2) part
 x, y, u, v :
     vertices
 first, second, last :
-    times; edges after `first` (or `second`) and up to `last` count
+    times: edges count that are later than `first` (or `second`), and no later than `last`
 k, base :
-    the entry of `total` to add to
+    the row of `total` to add to, and the first one of six such rows
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -46,25 +47,31 @@ from gasla.cpu.runtime.threads import is_stopped
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
-_GRAIN = np.uint64(64)  # edges that a thread takes at once
-_LOOKS = 256  # work per edge, roughly, in units of one edge that is read
+_GRAIN = np.uint64(64)  # first edges that a thread takes at once
+_LOOKS = 256  # estimated work for each edge, in units of the time to read one edge
 
 
 class Events(NamedTuple):
-    """The edges in several orders. `indptr` has the first position of each vertex."""
+    """The edges, sorted in several ways. The first array of each tuple is the offset of each vertex in the other
+    arrays.
+    """
 
-    pairs: tuple[Array, Array, Array, Array]  # by smaller and larger end, then time; how many before lead to the larger
-    leaving: tuple[Array, Array]  # the times of the edges from each vertex, ascending
-    arriving: tuple[Array, Array]  # times and other ends of the edges to the vertex
-    all: tuple[Array, Array, Array, Array, Array]  # of all: time, other end, whether it leads here, position in `pairs`
+    # edges sorted by smaller end, larger end and time: offsets, times, larger ends, and how many edges before each one
+    # lead to the larger end
+    pairs: tuple[Array, Array, Array, Array]
+    leaving: tuple[Array, Array]  # offsets, and the times of the edges from each vertex, ascending
+    arriving: tuple[Array, Array]  # offsets, and the times of the edges to each vertex, ascending
+    # edges at each vertex by time: offsets, times, other ends, whether each leads to the vertex, and its position in
+    # `pairs`
+    all: tuple[Array, Array, Array, Array, Array]
 
 
 def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> list[int]:
-    """Count the triples of ascending times by second and third edge. The third time is at most the end of the first.
+    """Count the triples of edges with ascending times, by the kinds of the second and the third edge.
 
-    The first edge leads from vertex 0 to 1. The kinds of others are 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1; entry
-    6 i + j has the number of those whose second edge is of kind i, and whose third of kind j. Edges are no loops, and
-    times are ranks of 0 or more.
+    The first edge leads from vertex 0 to vertex 1. The other edges are of kind 0>1, 1>0, 0>2, 2>0, 1>2 or 2>1. Entry
+    6 i + j of the result is the number of triples whose second edge is of kind i and whose third edge is of kind j. The
+    third edge is no later than the end of the first edge in `ends`. No edge is a self-loop, and times are ranks from 0.
     """
     work, m = _LOOKS * len(src), len(src)
     totals = np.zeros((threads_for(work), 36, 2), np.uint64)
@@ -76,13 +83,14 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
 
 
 def _events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
-    """Return the edges in all orders, and the position of each edge in `pairs`."""
+    """Return the edges in all the orders of `Events`, and the position of each edge in `Events.pairs`."""
 
     def starts(owners: Array) -> Array:
         return np.append(0, np.bincount(owners, minlength=n).cumsum()).astype(np.int64)
 
     def order(owners: Array, times: Array) -> Array:
-        return np.argsort(owners * last + times)  # faster than by two keys, and of equal edges any is first
+        # one combined key is sorted faster than two keys; edges of equal keys may come in any order
+        return np.argsort(owners * last + times)
 
     last = int(times.max(initial=0)) + 1
     smaller, larger, places = np.minimum(src, dst), np.maximum(src, dst), np.empty(len(src), np.int64)
@@ -107,7 +115,10 @@ def _count(
     thread, threads, control, src, dst, times, ends, places, indptr, pair_times, larger, forward,
     leaving_indptr, leaving, arriving_indptr, arriving, all_indptr, all_times, others, backward, all_places, totals,
 ):  # fmt: skip
-    """Visit the second edges of each first one: at its source, then those at its target that do not join both."""
+    """Count the triples of each first edge: visit the second edges at its source, then at its target.
+
+    Second edges that join both ends of the first edge are visited at the source only.
+    """
     total = totals[thread]
     pairs, left, arrived = (indptr, pair_times, larger, forward), (leaving_indptr, leaving), (arriving_indptr, arriving)
     for start, end in blocks(control, np.uint64(len(src)), _GRAIN):
@@ -134,7 +145,11 @@ def _count(
 
 @compiled
 def _add_pair(pairs, x, y, place, first, last, total, k):
-    """Add the edges from x to y after `first` and up to `last` to `total[k]`, and from y to x to `total[k + 1]`."""
+    """Add the edges from x to y that are later than `first` and no later than `last` to ``total[k]``, y to x to
+    `total[k + 1]`.
+
+    `place` is the position of an edge between x and y at which the search begins, or -1.
+    """
     from_x, from_y = _between(pairs, x, y, place, first, last)
     _add(total, k, from_x)
     _add(total, k + _ONE, from_y)
@@ -142,7 +157,10 @@ def _add_pair(pairs, x, y, place, first, last, total, k):
 
 @compiled
 def _add_others(pairs, left, arrived, u, v, place, second, last, total, base):
-    """Count the edges between u or v and all other vertices."""
+    """Count the edges in the time window between u or v and all other vertices, as third edges of four kinds.
+
+    These are all edges at u or v, minus the edges between u and v.
+    """
     from_u, from_v = _between(pairs, u, v, place, second, last)
     _add(total, base + _TWO, _of(left, u, second, last) - from_u)
     _add(total, base + np.uint64(3), _of(arrived, u, second, last) - from_v)
@@ -158,7 +176,9 @@ def _add(total, k, count):
 
 @compiled
 def _of(events, v, first, last):
-    """Return the number of times of a vertex after `first` and up to `last`."""
+    """Return how many edges at vertex v are later than `first` and no later than `last`. `events` has offsets and
+    times.
+    """
     indptr, times = events
     high = np.uint64(indptr[v + _ONE])
     low = _after(times, np.uint64(indptr[v]), high, first)
@@ -167,9 +187,10 @@ def _of(events, v, first, last):
 
 @compiled
 def _between(pairs, x, y, place, first, last):
-    """Return the numbers of edges from x to y and from y to x after `first` and up to `last`.
+    """Return the numbers of edges from x to y and from y to x that are later than `first` and no later than `last`.
 
-    The search begins at the place of an edge between the two, or else (-1) at the first edge of the smaller one.
+    The search begins at `place`, the position of an edge between the two, or if that is -1, at the first edge of the
+    smaller vertex.
     """
     indptr, times, larger, forward = pairs
     a, b = min(x, y), max(x, y)
@@ -185,7 +206,7 @@ def _between(pairs, x, y, place, first, last):
 
 @compiled
 def _after(times, low, high, time):
-    """Return the first position of a later time."""
+    """Return the first position between `low` and `high` with a time later than `time`, by bisection."""
     while low < high:
         middle = (low + high) >> _ONE
         if times[middle] <= time:
@@ -197,7 +218,10 @@ def _after(times, low, high, time):
 
 @compiled
 def _advance(times, larger, low, high, b, time):
-    """Return the first position from `low` on of a pair after b, or of b at a later time, in strides that double."""
+    """Return the first position from `low` on with a larger end than b, or with end b and a time later than `time`.
+
+    The search takes strides that double, as the position is likely to be near.
+    """
     stride = _ONE
     while low + stride < high and _is_before(times, larger, low + stride, b, time):
         low += stride

@@ -1,35 +1,36 @@
-"""Primitives on a forest of vertices (union-find): unite the trees at both ends of edges, flatten and number trees.
+"""Union-find on a forest of vertices: unite the trees at both ends of edges, flatten trees, and number them.
 
-A forest is an array: `parents[v]` is the parent of v, and a root is its own parent. A parent is never larger than its
-child, so a root is the smallest vertex of its tree. Many threads may run `link`: a root changes by compare-and-swap
-only. Paths are shortened by plain writes, which are safe in any order, since they always store an ancestor.
+A forest is an array: ``parents[v]`` is the parent of v, and a root is its own parent. A parent is never larger than its
+child, so a root is the smallest vertex of its tree. Many threads may run `link` at once: a root gets a parent only by
+compare-and-swap. Paths are shortened by plain writes, which are safe in any order, since they always store an ancestor.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (m,) adjacency lists
+    (n + 1,) offsets of the adjacency lists, and (m,) ids of neighbors
 indptr2, indices2 :
     the same for the other direction, if `both` and not `symmetric`
 parents :
-    (n,) ids, the forest
+    (n,) ids, the parent of each vertex in the forest
 first, last :
-    positions within each list between which edges are linked
+    positions within each adjacency list: only the edges between them are linked
 known, largest :
-    root of the tree whose edges need not be read, or -1; (1,) where `_label` writes it
+    root of the tree whose vertices' edges need not be read, or -1; (1,) int64, to which `_label` writes that root
 joins :
-    whether the edges of a vertex are linked only until it has joined the known tree
+    whether the edges of a vertex are linked only until the vertex is in the tree of root `known`
 numbers, sizes :
-    (n,) the number of each vertex in a numbered forest, and the size of its subtree
+    (n,) ids, the preorder number of each vertex in another rooted forest, and the size of its subtree there
 groups :
-    (n,) ids, the vertex of the forest that each vertex stands for
+    (n,) ids, the vertex of the forest that stands for each vertex of the graph
 symmetric, both :
-    whether the lists have both directions of each edge; whether the other lists are given
+    whether the lists have both directions of each edge; whether `indptr2` and `indices2` have the other direction
 counts :
-    (threads,) int64, roots in each thread's part
+    (threads,) int64, the number of roots in each thread's range of vertices
 grain :
     number of vertices in a block
 """
@@ -50,15 +51,14 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_AHEAD = np.uint64(24)  # neighbors are prefetched this many vertices ahead
+_AHEAD = np.uint64(24)  # number of vertices ahead for which neighbors are prefetched
 _SAMPLES = 1024
 _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """Return a first forest.
-
-    The parent of a vertex is its first out-neighbor if that is smaller, else the vertex itself.
+    """Return a first forest, in which each vertex is a child of its first out-neighbor if that is smaller, or else a
+    root.
     """
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
@@ -73,7 +73,11 @@ def link(
     known: int | None,
     across: tuple[Array, Array] | None,
 ) -> None:
-    """Unite the trees at both ends of every edge, in place. `across` has numbers and sizes of subtrees."""
+    """Unite the trees at both ends of every edge, in place.
+
+    Only positions `first` to `last` of each list are read. `known` is the root of a tree whose vertices are skipped, or
+    None. `across` has preorder numbers and sizes of subtrees; then only edges between disjoint subtrees count.
+    """
     lists = graph.out
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
@@ -88,19 +92,21 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the groups at both ends of every edge in a forest of groups, in place."""
+    """Unite the trees of the groups at both ends of every edge, in place, in a forest whose vertices are groups."""
     n, m, group = len(lists.indptr) - 1, len(lists.indices), -1 if known is None else known
     run(_link_groups, n + m, lists.indptr, lists.indices, groups, parents, group, _grain(n), loose=True)
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at the root of its tree, in place."""
+    """Make the root of its tree the parent of every vertex, in place."""
     with _packed(parents) as flat:
         run(_compress, len(flat), flat, _grain(len(flat)), loose=True)
 
 
 def number(parents: Array) -> int:
-    """Replace parents by numbers of trees, in place and in the order of roots. Return the number of trees."""
+    """Replace each parent by the number of its tree, in place. Trees are numbered in the order of roots. Return their
+    number.
+    """
     counts = np.zeros(threads_for(len(parents)), np.int64)
     with _packed(parents) as flat:
         run(_number, len(flat), flat, counts, team=len(counts))
@@ -108,14 +114,17 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the root of most vertices in a sample: that of the largest tree, if it has over half of all vertices."""
+    """Return the root that most vertices of a sample have. It is the largest tree's, if that has over half of all
+    vertices.
+    """
     return int(_majority(np.ascontiguousarray(parents)))
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
-    """Return the number of connected components, and that of each vertex, by Afforest in one run.
+    """Return the number of connected components, and the component of each vertex, by the Afforest algorithm.
 
-    Lists of either direction serve. If both are available, the edges of the large tree need not be read.
+    The adjacency lists of one direction suffice. If both directions are available, the edges of vertices in the largest
+    tree need not be read.
     """
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
     counts, sides = np.zeros(threads_for(work), np.int64), graph.lists.available
@@ -138,7 +147,7 @@ def _grain(n: int) -> np.uint64:
     return block_size(n, threads_for(n))
 
 
-# --- kernels ---------------------------------------------------------------------------------------------------------
+# --- compiled kernels that unite, flatten and number trees -----------------------------------------------------------
 
 
 @compiled
@@ -155,7 +164,9 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 @inlined
 def find(parents, v):
-    """Return the root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
+    """Return the root of v's tree. This halves the path to the root: every other vertex gets its grandparent as
+    parent.
+    """
     parent = np.uint64(load_unordered(parents, v))
     grandparent = np.uint64(load_unordered(parents, parent))
     while parent != grandparent:
@@ -168,19 +179,23 @@ def find(parents, v):
 
 @inlined
 def _unite(parents, root, v):
-    """Make the smaller of `root` and the root of v the parent of the larger. Return the smaller."""
+    """Make the smaller one of `root` and the root of v the parent of the larger one. Return the smaller one."""
     other = find(parents, v)
     while root != other:
         large, small = max(root, other), min(root, other)
         if compare_and_swap_relaxed(parents, large, large, small):
             return small
-        root, other = find(parents, large), find(parents, small)  # another thread has changed the larger one
+        # another thread has given the larger root a parent, so find both roots again
+        root, other = find(parents, large), find(parents, small)
     return root
 
 
 @inlined
 def _link_list(parents, v, indices, low, high, last_root):
-    """Unite the tree of v with those of the neighbors at positions low to high, or until its root is `last_root`."""
+    """Unite the tree of v with the trees of its neighbors at positions `low` to `high`.
+
+    Stops as soon as the root of v's tree is `last_root`.
+    """
     if low < high:
         root = find(parents, v)
         for k in range(low, high):
@@ -191,11 +206,11 @@ def _link_list(parents, v, indices, low, high, last_root):
 
 @compiled
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, joins, grain):
-    """Link the edges of vertices outside the known tree.
+    """Unite trees along the edges of all vertices that are not in the tree of root `known`.
 
-    With `joins`, stop at an edge that joins the vertex to that tree.
-
-    An edge that this skips must be read from its other end, too: then either end links it, or both are in the tree.
+    With `joins`, the edges of a vertex are read only until the vertex joins that tree. The edges that are skipped must
+    also
+    be in the list of their other end: then either that end links them, or both ends are in the tree.
     """
     n, last_root = np.uint64(len(parents)), known if joins else np.int64(-1)
     for start, end in blocks(control, n, grain):
@@ -207,7 +222,9 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    """Link the edges of vertices outside the known tree, and the edges that lead out of the known tree."""
+    """Unite trees along the edges of vertices outside the tree of root `known`, and along the edges that leave that
+    tree.
+    """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -223,7 +240,9 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
-    """Link the edges of vertices outside the known tree, from one subtree to another that neither contains."""
+    """Unite trees along edges between disjoint subtrees of another forest, from vertices outside the tree of root
+    `known`.
+    """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -237,7 +256,7 @@ def _link_across(thread, threads, control, indptr, indices, parents, first, last
 
 @inlined
 def _are_apart(first, size, other, size_of_other):
-    """Return whether two ranges of numbers are disjoint."""
+    """Return whether two subtrees, given by their first preorder number and size, are disjoint."""
     return first + size <= other or other + size_of_other <= first
 
 
@@ -254,7 +273,9 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
 
 @compiled
 def _flatten(parents, v):
-    """Make v's root its parent, and return it. Changes no other parent: other threads may have flattened them."""
+    """Make v's root its parent, and return the root. No other parent changes, as other threads may have flattened
+    them.
+    """
     parent = np.uint64(load_unordered(parents, v))
     root = np.uint64(load_unordered(parents, parent))
     if parent != root:
@@ -275,7 +296,10 @@ def _compress(thread, threads, control, parents, grain):
 
 @compiled
 def _number(thread, threads, control, parents, counts):
-    """Number the trees in four passes and in place: a root holds ~(its number) until all its vertices have read it."""
+    """Replace each parent by the number of its tree, in place and in four passes.
+
+    A root holds ~number, which is negative, until all vertices of its tree have read it.
+    """
     n, team = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // team, n * np.uint64(thread + 1) // team
     roots = np.uint64(0)
@@ -302,7 +326,9 @@ def _number(thread, threads, control, parents, counts):
 def _label(
     thread, threads, control, indptr, indices, indptr2, indices2, parents, symmetric, both, largest, counts, grain
 ):
-    """Link the first two edges of each vertex, then all edges of vertices outside the largest tree so far."""
+    """Label connected components: link the first two edges of each vertex, then the edges outside the largest tree
+    so far.
+    """
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return
@@ -330,7 +356,9 @@ def _label(
 
 @compiled
 def _majority(parents):
-    """Return the root that over half of a sample of vertices have as parent, if any (Boyer and Moore's vote)."""
+    """Return the parent that over half of the vertices in a sample have, or some parent (Boyer and Moore's majority
+    vote).
+    """
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
         label = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])

@@ -1,7 +1,7 @@
-"""A binary heap of vertices, the one of the largest key first, in which each vertex knows its position.
+"""A binary heap of vertices, the one with the largest key first, which knows the position of each vertex.
 
-`heap` holds the vertices, `place` the position of each vertex that is on the heap, and `keys` the key of each. Where
-vertices are not on the heap, callers keep negative numbers in `place`.
+`heap` holds the vertices, ``place[v]`` is the position of v on the heap, and ``keys[v]`` is its key. For a vertex that
+is not on the heap, callers store a negative number in `place`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -14,7 +14,7 @@ _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 @compiled
 def rise(heap, place, keys, at):
-    """Move the entry at a place of the heap up until none above it is less."""
+    """Move the vertex at position `at` of the heap up until the key above it is at least as large."""
     v = np.uint64(heap[at])
     while at > _ZERO:
         above = (at - _ONE) // _TWO
@@ -30,7 +30,7 @@ def rise(heap, place, keys, at):
 
 @compiled
 def sink(heap, place, keys, at, size):
-    """Move the entry at a place of the heap down until none below it is greater."""
+    """Move the vertex at position `at` of the heap down until no key below it is larger."""
     v = np.uint64(heap[at])
     while _TWO * at + _ONE < size:
         below = _TWO * at + _ONE
@@ -48,7 +48,7 @@ def sink(heap, place, keys, at, size):
 
 @compiled
 def push(heap, place, keys, size, v, key):
-    """Put a vertex on the heap. Return the new size."""
+    """Put vertex v on the heap with a key. Return the new number of vertices on the heap."""
     keys[v] = key
     heap[size] = v
     rise(heap, place, keys, size)
@@ -57,7 +57,9 @@ def push(heap, place, keys, size, v, key):
 
 @compiled
 def pop(heap, place, keys, size, mark):
-    """Take the first vertex from the heap, and put a mark in its place. Return the new size."""
+    """Remove the vertex with the largest key from the heap, and store `mark` as its position. Return the new heap
+    size.
+    """
     place[np.uint64(heap[_ZERO])] = mark
     size -= _ONE
     if size > _ZERO:

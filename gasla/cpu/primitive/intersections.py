@@ -1,31 +1,32 @@
-"""Common neighbors of given pairs of vertices: their number, or the sum of their weights.
+"""Count the common neighbors of given pairs of vertices, or add up their weights.
 
-Where all lists are short, the two lists of each pair are merged. Otherwise the pairs are grouped by their longer list.
-It is marked in an array once for the group, and the entries of each shorter list are looked up there. Where a group
-has few entries to look up, they are searched in the long list instead.
+If all adjacency lists are short, the two lists of each pair are merged. Otherwise pairs are grouped by the vertex with
+the longer list. This list is marked in an array once for the group, and the entries of each shorter list are looked up
+there. If a group has few entries to look up, they are searched in the sorted long list instead.
 
 N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14(1), 1985.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (m,) sorted adjacency lists
+    (n + 1,) offsets of sorted adjacency lists, and (m,) ids of neighbors
 sources, targets :
-    (pairs,) ids
+    (pairs,) ids, both vertices of each pair
 longer, shorter :
-    (pairs,) ids, of each pair the vertex with the longer list, and the other one
+    (pairs,) ids, the vertex with the longer list and the other vertex of each pair
 order :
     positions of pairs, grouped by `longer`
 weights :
-    (n,) float64, the weight of each common neighbor, or None to count them
+    (n,) float64, the weight of each vertex as a common neighbor, or None to count
 totals :
-    (pairs,) int64 or float64, the result
+    (pairs,) int64 or float64, the number or the summed weight of common neighbors, which is written
 marks :
-    (threads, n), how often the list at hand has each vertex; all 0 between two groups
+    (threads, n), how often each vertex occurs in the list that is marked; all 0 between two groups
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -40,17 +41,19 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-SHORT = 16  # most neighbors of a vertex for which lists are merged
+SHORT = 16  # if no vertex has more neighbors, lists are merged
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(1024)  # pairs that a thread takes at once
-_LOOKS = 16  # work per pair, roughly, in units of one edge that is read
-_SPARSE = np.uint64(8)  # if the longer list is this many times as long, the shorter's entries are searched in it
+_LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
+# if the longer list is over this many times as long as the shorter lists of its group, it is searched, not marked
+_SPARSE = np.uint64(8)
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
     """Return for each i the number of common out-neighbors of sources[i] and targets[i], or the sum of their weights.
 
-    Weights are added in ascending order of vertices. A neighbor by parallel edges counts as often as in both.
+    Weights are added in ascending order of vertices. A neighbor by parallel edges counts as often as it is in both
+    lists.
     """
     lists, count = graph.sorted_out, len(sources)
     sources, targets = (np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets))
@@ -66,7 +69,7 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     order = np.argsort(keys)
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[:count]
-    once = order[is_first]  # one of equal pairs, as a pair of hubs takes a pass over a long list
+    once = order[is_first]  # each distinct pair once, as a pair of vertices with long lists takes long
     args = lists.indptr, lists.indices, longer, shorter, once, weights, totals, marks
     run(_mark, work, *args, most=most, loose=True, team=len(marks))
     if len(once) < count:
@@ -81,7 +84,7 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            total = totals[e]  # 0, of the type of sums
+            total = totals[e]  # 0, in the type of the sums
             while i < i_end and j < j_end:
                 a, b = indices[i], indices[j]
                 total += a == b if weights is None else select(a == b, weights[np.uint64(a)], 0.0)
@@ -92,7 +95,10 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, totals, marks):
-    """Mark each entry of the longer list with how often it occurs there. All marks are 0 between two groups."""
+    """Count the common neighbors of pairs, group by group: mark the longer list, and look up the shorter lists.
+
+    A mark says how often a vertex occurs in the longer list. All marks are 0 again between two groups.
+    """
     mine = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:
@@ -119,7 +125,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
 
 @compiled
 def _look_up(indptr, indices, v, marks, weights, total):
-    """Add the common entries of v's list and the marked list to `total`."""
+    """Return `total` plus the number, or the weights, of the entries in v's list that are marked."""
     count, before = 0, np.int64(-1)
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w = np.int64(indices[k])
@@ -132,7 +138,10 @@ def _look_up(indptr, indices, v, marks, weights, total):
 
 @compiled
 def _search(indptr, indices, v, low, high, weights, total):
-    """Count common entries by binary searches in [low, high) of the longer list, each from where the last ended."""
+    """Return `total` plus the number, or the weights, of the entries of v's list that are in the longer list.
+
+    The longer list is at positions `low` to `high`. Each binary search begins where the last one ended.
+    """
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w, last = indices[k], high
         while low < last:

@@ -1,4 +1,6 @@
-"""What `gasla/cpu/kernels/join.py` asks about the plan of a join."""
+"""Answers the questions about the plan of a join that its kernel, `gasla/cpu/kernels/join.py`, asks while it is
+compiled.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,16 @@ from gasla.compiler.function import Compiled
 from gasla.cpu.program.fingerprint import described
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
 
-_KINDS = 8  # bits that tell where in a pattern a vertex may be
+_KINDS = 8  # the lowest bits of a mark tell which vertices of the pattern a vertex may be matched to
 
 
 class Decisions:
-    """What `kernels/join.py` asks about a plan. With `writes` and `tallies` all vertices are matched."""
+    """What the kernel template `kernels/join.py` reads about a plan: which lists to search, and which bits of marks to
+    test.
+
+    `way` is "count", "write" or "tally". For the last two, all vertices of the pattern are matched, and none only
+    counted.
+    """
 
     printed: Mapping[str, Compiled] = {}
 
@@ -30,14 +37,16 @@ class Decisions:
 
     @property
     def checks_of_start(self) -> list[tuple[Reach, bool]]:
-        """The lists of the first vertex that the second one has to be in, or not."""
+        """The lists of the pattern's first vertex that the second vertex must be in (True), or must not be in
+        (False).
+        """
         return self.pending(self.joins[1], 1)[1:]
 
     def marked_of(self, place: int) -> list[Reach]:
         return [reach for reach in self.marked if reach.place == place]
 
     def ready_at(self, count: int) -> list[int]:
-        """Return the vertices of the pattern that can be counted once `count` vertices are matched."""
+        """Return the numbers of the pattern vertices that can be counted as soon as `count` vertices are matched."""
         return [k for k in self.numbers if max(self.free[k].ready, 2 if self.is_tabled(k) else 0) == count]
 
     def is_tabled(self, number: int) -> bool:
@@ -48,26 +57,30 @@ class Decisions:
         return len(join.within) == 1 and not join.outside and not join.has_label
 
     def apart(self, join: Join, place: int) -> list[int]:
-        """Return the matched vertices that a vertex is compared with."""
+        """Return the places of the vertices matched so far that the next vertex must differ from."""
         return [i for i in join.apart if i < place]
 
     def latest(self, join: Join, place: int) -> list[Reach]:
-        """Return the lists of the vertex that was matched last which have all that fits."""
+        """Return the lists of the last matched vertex that contain every vertex that fits next."""
         return [reach for reach in join.within if reach.place == place - 1]
 
     def earlier(self, join: Join, place: int) -> list[Reach]:
-        """Return the lists of other vertices which have all that fits."""
+        """Return the lists of earlier matched vertices, before the last one, that contain every vertex that fits
+        next.
+        """
         return [reach for reach in join.within if reach.place < place - 1]
 
     def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of the vertex that was matched last, and whether they have what fits, or nothing of it."""
+        """Return the lists of the last matched vertex, with True if they must contain the next vertex, or False if they
+        must not.
+        """
         outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
     def _tested(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists that are tested by marks.
+        """Return the lists of earlier matched vertices in which the next vertex is tested by marks.
 
-        These are all of vertices before the last one, except a single one that is read.
+        A list is left out if it is the only one that must contain the vertex: then the list itself is read.
         """
         within = self.earlier(join, place)
         if len(within) == 1 and not self.latest(join, place):
@@ -83,11 +96,11 @@ class Decisions:
         return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
 
     def kind(self, join: Join) -> int:
-        """Return the bit of the vertices that may be in the place of a vertex of the pattern."""
+        """Return the bit of a mark that is set at vertices which may be matched to the pattern vertex of this join."""
         return 1 << join.vertex
 
     def bit(self, reach: Reach) -> int:
-        """Return the bit of the vertices in a list."""
+        """Return the bit of a mark that is set at the vertices in an adjacency list of a matched vertex."""
         return 1 << (_KINDS + self.marked.index(reach))
 
     def all_but(self, reach: Reach) -> int:
@@ -97,18 +110,18 @@ class Decisions:
         return slot(self.plan, reach)
 
     def crossed(self, reach: Reach) -> Reach:
-        """Return the list of a vertex that has the vertices in whose list, of the given sort, it is."""
+        """Return the reversed list: if u is in the given list of v, then v is in the returned list of u."""
         return reach._replace(backward=self.plan.directed and not reach.backward)
 
     def name(self, reach: Reach) -> str:
         return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
-        """Return how many matched vertices have been or will be counted for certain."""
+        """Return how many matched vertices certainly were, or will be, counted as fits for a pattern vertex."""
         return sum(map(functools.partial(self._is_certain, self.free[number]), self._met(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
-        """Return the matched vertices that may have been counted, with the tests that tell."""
+        """Return the matched vertices that may have been counted for a pattern vertex, and the tests that decide it."""
         return [met for met in self._met(number) if not self._is_certain(self.free[number], met)]
 
     def _met(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
@@ -119,14 +132,14 @@ class Decisions:
         return not met[1] and not free.join.has_label and not free.join.above
 
     def factors(self, first: int) -> list[int]:
-        """Return the numbers of two vertices that are counted, or of those that are left."""
+        """Return at most two numbers of counted pattern vertices, from number `first` on."""
         return self.numbers[first : first + 2]
 
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:
         return items[1:]
 
     def _marked(self) -> list[Reach]:
-        """Return the lists whose entries are marked while their vertex is matched."""
+        """Return the lists whose entries are marked for as long as the vertex that they belong to is matched."""
         steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
         steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
         reaches = {reach for join, place in steps for reach, _ in self._tested(join, place)}
@@ -135,11 +148,15 @@ class Decisions:
 
 
 def slot(plan: JoinPlan, reach: Reach) -> int:
-    """Return the place of a list among those of its vertex: two of each relation if the plan is directed."""
+    """Return the index of a list among the lists of its vertex, which has two for each relation if the plan is
+    directed.
+    """
     return reach.relation * (1 + plan.directed) + reach.backward
 
 
 @functools.cache
 def mark_type(plan: JoinPlan) -> np.dtype[Any]:
-    """Return the smallest type with the bits of kinds, and one for each list that is marked: at most 56."""
+    """Return the smallest unsigned type with 8 bits for pattern vertices and a bit for each list that is marked, at
+    most 56.
+    """
     return np.dtype(f"u{max(2, 1 << ((_KINDS + len(Decisions(plan).marked) - 1) // 8).bit_length())}")

@@ -1,30 +1,32 @@
-"""Lists the common neighbors of pairs of vertices, and finds out which pairs are edges.
+"""List the common neighbors of pairs of vertices, and find out which pairs are edges.
 
-Two lists are merged from the first neighbor above a bound; where one list is far longer, the entries of the short one
-are searched in it. A first pass counts the common neighbors, a second pass writes them.
+The two sorted lists of a pair are merged from the first neighbor above a bound. If one list is far longer, the entries
+of the short list are searched in it. A first pass counts the common neighbors, and a second pass writes them.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (m,) sorted adjacency lists
+    (n + 1,) offsets of sorted adjacency lists, and (m,) ids of neighbors
 sources, targets :
-    (pairs,) ids
+    (pairs,) ids, both vertices of each pair
 above :
-    (pairs,) ids, which the common neighbors must exceed, or empty
+    (pairs,) ids that the common neighbors must exceed, or empty
 counts, places, place :
-    (pairs,) int64, how many there are, and where the first of each pair goes; that of one pair
+    (pairs,) int64, the number of common neighbors; (pairs,) int64, where the first one of each pair is written; the
+    place of one pair
 vertices :
-    ids, the common neighbors of all pairs
+    ids, the common neighbors of all pairs, which are written
 is_writing :
-    whether they are written, and not only counted
+    whether common neighbors are written, and not only counted
 are_edges :
     (pairs,) bool, the result of `has_edges`
 i, i_end, j, j_end :
-    the ranges of two lists
+    the ranges of two lists in `indices`
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,14 +44,15 @@ Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(512)  # pairs that a thread takes at once
-_LOOKS = 16  # work per pair, roughly, in units of one edge that is read
-_LOPSIDED = np.uint64(16)  # if one list is this many times as long, the other's entries are searched in it
+_LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
+# if one list is more than this many times as long, the entries of the other list are searched in it
+_LOPSIDED = np.uint64(16)
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Return the common out-neighbors of sources[i] and targets[i], as pairs of i and vertex.
+    """Return the common out-neighbors of sources[i] and targets[i], as two arrays: the index i and the vertex.
 
-    Each is larger than above[i], if given.
+    If `above` is given, only vertices larger than above[i] are returned.
     """
     lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
@@ -89,7 +92,9 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
-    """Count the common entries of two ascending lists, the shorter first. `is_writing` stores them from `place` on."""
+    """Count the common entries of two ascending lists, the shorter one first. With `is_writing`, write them from
+    `place` on.
+    """
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:
         w = indices[i]

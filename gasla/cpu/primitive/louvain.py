@@ -1,9 +1,11 @@
-"""Louvain's and Leiden's methods without barriers: vertices move one after another, and communities are contracted.
+"""Find communities by the methods of Louvain and Leiden: vertices move one after another, then communities are
+contracted.
 
-A vertex moves to the community of the largest gain, and sees all earlier moves: no move lowers the quality. A sweep
-visits the vertices that are due: those of which enough neighbors in other communities have moved since their last
-visit. The weights of the edges to neighboring communities are added up in `totals`, an array with one entry per label,
-which is 0 if not in use; `near` lists those in use. Moves run on one thread, contraction on all.
+A vertex moves to the community with the largest gain, and sees all earlier moves, so no move lowers the quality. A
+sweep visits the vertices of which enough neighbors in other communities have moved since their last visit. The weights
+of the edges to neighboring communities are added up in `totals`, an array with one entry for each label, which is 0
+between two uses; `near` has the labels whose entry is not 0. Vertices move on one thread, and contraction uses all
+threads.
 
 Sums of weights are exact if the weights are multiples of one number and their sum is at most 2**53 times as large. Then
 results depend neither on the order of adjacency lists nor on the number of threads.
@@ -16,40 +18,46 @@ Reports 9 (2019).
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 starts, ends, indices, values :
-    (n,), (n,), (m,) and (m,) adjacency lists; without `values` each edge weighs 1
+    (n,) and (n,) int64, where the adjacency list of each vertex starts and ends in the other two arrays; (m,) ids of
+    neighbors; (m,) weights of edges, or None if each edge weighs 1
 a, b :
-    (n,) float64, numbers of each vertex; its penalty in a community is `share` times `a` times the sum of `b`
-    there, and the other way round; without `b`, `share` times `a` times the sum of `a`
+    (n,) float64 numbers of each vertex. The penalty for vertex v in a community is `share` times a[v] times the sum of
+    `b` there, plus `share` times b[v] times the sum of `a` there. If `b` is None, it is `share` times a[v] times the
+    sum of `a`.
 sizes, most_size :
-    (n,) float64 sizes, or None, and what a community may have
+    (n,) float64, the size of each vertex, or None; the largest summed size of a community
 fixed :
-    (n,) bool, vertices that stay, or None
+    (n,) bool, whether each vertex must stay in its community, or None
 label, within :
-    (n,) ids, the community of each vertex; the communities that it may not leave, or None
+    (n,) ids, the community of each vertex; (n,) ids, the larger communities that vertices may not leave, or None
 share :
     factor of the penalty
 first, step, runs :
-    the order of the vertices, as `visits` takes it
+    the order in which vertices are visited, as `visits` takes it
 due :
     (n,) int32, how many neighbors of each vertex have moved since its last visit
 totals, near :
-    (n,) weights by community, 0 if not in use, and (n,) ids of those in use; in `_contract` a row per thread
+    scratch: (n,) weights by community, 0 between two uses; (n,) ids of the communities that are not 0. In `_contract`,
+    each thread has a row of both.
 empty, members :
-    (n + 1,) labels that no vertex has, and (n,) how many vertices each label has
+    (n + 1,) ids, the labels that no vertex has; (n,) ids, how many vertices have each label
 sum_a, sum_b, sum_sizes :
-    (n,) float64, sums over each community
+    (n,) float64, the sums of `a`, `b` and `sizes` over each community
 v, low, high :
-    a vertex, and the positions of its list
+    a vertex, and the range of its adjacency list
 group, community, above :
-    (n,) ids, the group of each vertex, its community, and (groups,) the community of each group
+    (n,) ids, the group of each vertex; (n,) ids, the community of each vertex; (groups,) ids, the community of each
+    group
 order, bounds, places :
-    (n,) vertices by group; (groups + 1,) where each group begins there, and where its edges begin
+    (n,) ids, the vertices by group; (groups + 1,) int64, where each group begins in `order`; (groups + 1,) int64, where
+    the edges of each group begin in the new lists
 to_ends, to_ids, to_values :
-    the lists of the groups that are written
+    ends, neighbors and weights of the new lists, whose vertices are groups; they are written
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -66,17 +74,21 @@ from gasla.cpu.runtime.blocks import blocks, inlined, run, threads_for
 
 Array = np.ndarray[Any, Any]
 
-APART = 1 << 20  # number of edges from which Ctrl-C should end the wait at once
-MOST_SWEEPS = 32  # per level
-_FEW = np.uint64(100)  # a level ends when at most one vertex in _FEW has moved in a sweep
-_PART = np.uint64(32)  # a vertex is due again if one neighbor in _PART has moved
-_RUN = np.uint64(64)  # vertices with adjacent lists that are visited one after another
-_BLOCK = np.uint64(16)  # vertices that a thread contracts before it looks for more
+# with more list entries than this, the search runs in another thread, so that Ctrl-C ends the wait at once
+APART = 1 << 20
+MOST_SWEEPS = 32  # largest number of sweeps on a level
+_FEW = np.uint64(100)  # a level ends after a sweep in which at most one in _FEW vertices has moved
+_PART = np.uint64(32)  # a vertex is visited again once at least one in _PART of its neighbors has moved
+# vertices with consecutive ids that are visited one after another, as their lists are next to each other in memory
+_RUN = np.uint64(64)
+_BLOCK = np.uint64(16)  # groups that a thread contracts before it takes the next block
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Level(NamedTuple):
-    """The adjacency lists of a level: vertex v's are the entries from ``starts[v]`` to ``ends[v]``."""
+    """The adjacency lists of the graph at one level. The list of vertex v is at positions ``starts[v]`` to
+    ``ends[v]``.
+    """
 
     starts: Array
     ends: Array
@@ -85,19 +97,21 @@ class Level(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """What a level knows of its vertices. A vertex v gains w - share * (a[v] * B + b[v] * A) if it joins a community.
+    """The numbers of each vertex that the gain depends on. Joining a community gains w - share * (a[v] * B + b[v] * A).
 
-    A and B are the sums of `a` and `b` in that community, and w is the weight of v's edges to it; without `b` the gain
-    is w - share * a[v] * A.
+    w is the weight of v's edges to the community, and A and B are the sums of `a` and `b` over its vertices. If `b` is
+    None, the gain is w - share * a[v] * A.
     """
 
     a: Array
     b: Array | None
-    sizes: Array | None  # None if communities have no maximum size
-    fixed: Array | None  # whether each vertex stays in its community; None if none has to
+    sizes: Array | None  # size of each vertex; None if communities have no largest size
+    fixed: Array | None  # whether each vertex must stay in its community; None if all may move
 
     def contracted(self, groups: Array, count: int) -> "Vertices":
-        """Return what the next level knows, whose vertices are groups."""
+        """Return the numbers of the next level, each of whose `count` vertices is a group: sums over the group's
+        vertices.
+        """
 
         def sums(each: Array | None) -> Array | None:
             return None if each is None else np.bincount(groups, each, count)
@@ -116,7 +130,10 @@ def louvain_levels(
     refine: bool,
     iterations: int,
 ) -> list[Array]:
-    """Return the community of every vertex after each level, from given communities. See `gasla.engines.Primitives`."""
+    """Return the community of every vertex after each level. The search starts from the given communities.
+
+    See `gasla.engines.Primitives`.
+    """
     indptr, indices, values = lists
     level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
     known, each_start = Vertices(*vertices), list[list[Array]]()
@@ -140,7 +157,7 @@ def louvain_levels(
 
 
 def degrees(indptr: Array, weights: Array | None) -> Array:
-    """Return the sum of the weights at each vertex, or the number of edges."""
+    """Return the sum of the weights of each vertex's edges, or the number of its edges if there are no weights."""
     if weights is None:
         return np.diff(indptr).astype(np.float64)
     sums = np.empty(len(indptr) - 1)
@@ -157,11 +174,13 @@ def _find_levels(
     refine: bool,
     levels: list[Array],
 ) -> Iterator[None]:
-    """Append the communities after each level to `levels`. Yield between levels.
+    """Append an array with the community of each vertex to `levels` after each level. Yield between steps.
 
-    All arrays are the generator's own, or held by it: it may go on in its thread after its caller was interrupted.
+    This generator holds references to all arrays that it reads and writes. So it may go on in its own thread after
+    Ctrl-C
+    has interrupted its caller.
     """
-    while True:  # ends, since each level has fewer vertices than the one before
+    while True:  # this ends, since each level has fewer vertices than the level before
         yield
         _move_vertices(level, community, None, known, limits, seed)
         groups = community
@@ -180,7 +199,9 @@ def _find_levels(
 
 
 def _single_parts(community: Array, fixed: Array | None) -> Array:
-    """Return each vertex as a part of its own, but the fixed vertices of a community as one."""
+    """Return labels that put each vertex into a part of its own, except that the fixed vertices of a community share a
+    part.
+    """
     parts = np.arange(len(community), dtype=community.dtype)
     if fixed is not None:
         vertices = np.flatnonzero(fixed)
@@ -192,7 +213,11 @@ def _single_parts(community: Array, fixed: Array | None) -> Array:
 def _move_vertices(
     level: Level, label: Array, within: Array | None, known: Vertices, limits: tuple[float, float], seed: int
 ) -> None:
-    """Move vertices to better communities, in place. Within given communities, only vertices that are alone move."""
+    """Move vertices to communities with a larger gain, in place.
+
+    If `within` is given, vertices stay within these larger communities, and only vertices that are alone in theirs
+    move.
+    """
     n, ids = len(label), label.dtype
     due = np.maximum((level.ends - level.starts).astype(np.int32), 1)
     if known.fixed is not None:
@@ -208,7 +233,7 @@ def _move_vertices(
 
 
 def contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
-    """Return the next level, whose vertices are groups, and the community of each."""
+    """Return the graph whose `count` vertices are the groups, and the community of each group."""
     n, m, ids = len(groups), len(level.indices), groups.dtype
     team = threads_for(n + m)
     above, order, bounds = np.empty(count, ids), np.empty(n, ids), np.zeros(count + 1, np.int64)
@@ -222,12 +247,12 @@ def contracted(level: Level, groups: Array, community: Array, count: int) -> tup
     return Level(places[:-1], ends, indices, values), above
 
 
-# --- kernels ---------------------------------------------------------------------------------------------------------
+# --- compiled kernels that move vertices and contract communities ----------------------------------------------------
 
 
 @compiled
 def _add_weights(indptr, values, sums):
-    """Add up the weights at each vertex."""
+    """Store the summed weight of each vertex's edges in `sums`."""
     for v in range(np.uint64(len(sums))):
         total = 0.0
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
@@ -237,7 +262,7 @@ def _add_weights(indptr, values, sums):
 
 @inlined
 def _penalty(share, a, b, v, sum_a, sum_b, c):
-    """Return what the sums of a community c cost vertex v outside it."""
+    """Return the penalty in the gain of vertex v for joining community c."""
     if b is None:
         return share * a[v] * sum_a[c]
     return share * (a[v] * sum_b[c] + b[v] * sum_a[c])
@@ -245,7 +270,7 @@ def _penalty(share, a, b, v, sum_a, sum_b, c):
 
 @inlined
 def _sum(each, community, sums):
-    """Add up one number of each vertex in its community."""
+    """Set ``sums[c]`` to the sum of a number of each vertex over the vertices of community c."""
     if each is not None:
         n = np.uint64(len(each))
         for v in range(n):
@@ -256,7 +281,7 @@ def _sum(each, community, sums):
 
 @inlined
 def _carry(each, sums, v, old, new):
-    """Move one number of a vertex from one sum to another."""
+    """Subtract a number of vertex v from the sum of its old community, and add it to the sum of the new one."""
     if each is not None:
         sums[old] -= each[v]
         sums[new] += each[v]
@@ -264,7 +289,12 @@ def _carry(each, sums, v, old, new):
 
 @compiled
 def visits(n, first, step, runs):
-    """Yield the vertices by runs of adjacent ones. The runs are scattered, since hubs often have the smallest ids."""
+    """Yield all vertices, in runs of 64 consecutive ids.
+
+    The order of the runs is scattered, since vertices of large degree often have the smallest ids. Run number `first`
+    comes
+    first, and each next run is `step` runs further on, modulo `runs`.
+    """
     run = first
     for _ in range(runs):
         for v in range(run * _RUN, min(run * _RUN + _RUN, n)):  # noqa: UP028 - the language has no `yield from`
@@ -277,9 +307,9 @@ def _move(
     starts, ends, indices, values, a, b, sizes, fixed, label, within, share, most_size, first, step, runs, due, totals,
     near, empty, members, sum_a, sum_b, sum_sizes,
 ):  # fmt: skip
-    """Sweep over the vertices until few still move. If they stay within communities, sweep once.
+    """Sweep over the vertices until few of them still move, or once if `within` is given.
 
-    `due` counts a vertex's neighbors that have moved. `empty` has the labels that no vertex has, `spare` of them.
+    ``due[v]`` counts the neighbors of v that have moved. The first `spare` entries of `empty` are the unused labels.
     """
     n = np.uint64(len(label))
     _sum(a, label, sum_a)
@@ -319,7 +349,7 @@ def _move(
 
 @inlined
 def _count(label, members, empty):
-    """Count the vertices of each label, and list the labels without any. Return how many there are."""
+    """Count the vertices of each label in `members`, and store the unused labels in `empty`. Return their number."""
     n, spare = np.uint64(len(label)), _ZERO
     for v in range(n):
         members[np.uint64(label[v])] += 1
@@ -331,9 +361,9 @@ def _count(label, members, empty):
 
 @inlined
 def _recount(members, empty, spare, old, new):
-    """Count the members of the labels after a vertex has moved from one to another.
+    """Update `members` and the unused labels in `empty` after a vertex has moved from label `old` to `new`.
 
-    Return how many labels are empty.
+    Returns the new number of unused labels.
     """
     spare -= np.uint64(members[new] == 0)
     members[old] -= 1
@@ -344,7 +374,10 @@ def _recount(members, empty, spare, old, new):
 
 @inlined
 def _weigh(indices, values, label, within, v, low, high, totals, near):
-    """Add up the weights of a vertex's edges by the label at their other end. Return how many labels there are."""
+    """Add up the weights of vertex v's edges by the community at their other end, in `totals`.
+
+    Returns the number of these communities, whose labels are in `near`.
+    """
     count, one = _ZERO, totals.dtype.type(1)
     for k in range(low, high):
         u = np.uint64(indices[k])
@@ -359,7 +392,10 @@ def _weigh(indices, values, label, within, v, low, high, totals, near):
 
 @inlined
 def _notify(indices, label, fixed, low, high, best, due):
-    """Mark the neighbors of a vertex that has moved as due, except those in its new community."""
+    """Count one more moved neighbor in ``due[u]`` for the neighbors u of a vertex that has moved to community `best`.
+
+    Neighbors in that community, and fixed ones, do not count it.
+    """
     for k in range(low, high):
         u = np.uint64(indices[k])
         if fixed is None or not fixed[u]:
@@ -368,7 +404,7 @@ def _notify(indices, label, fixed, low, high, best, due):
 
 @compiled
 def renumber(label, number):
-    """Number labels from 0 in the order of the smallest vertex of each. Return how many there are."""
+    """Renumber labels from 0, in the order of the smallest vertex of each, in place. Return the number of labels."""
     n, count = np.uint64(len(label)), 0
     for v in range(n):
         number[v] = -1
@@ -383,10 +419,11 @@ def renumber(label, number):
 
 @compiled
 def _sort(starts, ends, group, community, above, order, bounds, places):
-    """Sort the vertices by group.
+    """Sort the vertices by group into `order`.
 
-    Those of group g are at ``bounds[g]`` to ``bounds[g + 1]`` in `order`. There is room for its edges from
-    ``places[g]`` on.
+    The vertices of group g are at positions ``bounds[g]`` to ``bounds[g + 1]``. The list of group g in the contracted
+    graph
+    begins at ``places[g]``, with room for all edges of the group's vertices.
     """
     n, count = np.uint64(len(group)), np.uint64(len(above))
     for v in range(n):
@@ -413,7 +450,7 @@ def _contract(
     thread, threads, control, starts, ends, indices, values, group, order, bounds, places, totals, near, to_ends,
     to_ids, to_values,
 ):  # fmt: skip
-    """Make each group a vertex, and add up parallel edges."""
+    """Write the adjacency lists of the graph whose vertices are groups, with the weights of parallel edges added up."""
     count, mine, one = np.uint64(len(to_ends)), np.uint64(thread), totals.dtype.type(1)
     for first, last in blocks(control, count, _BLOCK):
         for g in range(first, last):

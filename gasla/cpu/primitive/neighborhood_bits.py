@@ -1,4 +1,4 @@
-"""Bits that tell which neighbors of a vertex are adjacent: a row of words for each of several vertices."""
+"""Rows of bits that tell which of a vertex's neighbors are adjacent to each other."""
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
@@ -12,21 +12,23 @@ SIX, LAST = np.uint64(6), np.uint64(63)
 
 @compiled
 def number(heads, first, count, places):
-    """Set the place of each of the `count` entries from `first` on to its number, from 1."""
+    """Number `count` vertices, those in `heads` from position `first` on, by 1, 2, … in `places`."""
     for i in range(count):
         places[np.uint64(heads[first + i])] = i + ONE
 
 
 @compiled
 def forget(heads, first, count, places):
-    """Set the places of entries back to 0."""
+    """Set the numbers of `count` vertices in `places` back to 0."""
     for i in range(count):
         places[np.uint64(heads[first + i])] = 0
 
 
 @inlined
 def fill_row(heads, begin, end, words, places, rows, row):
-    """Set bit j of a row if the entries in [begin, end) have the one numbered j + 1. Return whether any bit is set."""
+    """Set bit j of a row if the list from `begin` to `end` has the vertex with number j + 1. Return whether any bit is
+    set.
+    """
     any_ = False
     for word in range(words):
         rows[row, word] = ZERO
@@ -41,7 +43,7 @@ def fill_row(heads, begin, end, words, places, rows, row):
 
 @compiled
 def mirror(rows, count, words):
-    """Make the matrix of bits symmetric."""
+    """Make the square matrix of bits symmetric: set bit i of row j wherever bit j of row i is set."""
     for i in range(count):
         for word in range(words):
             left = rows[i, word]

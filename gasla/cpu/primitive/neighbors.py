@@ -1,44 +1,46 @@
-"""Triangles of a simple undirected graph: the common neighbors of both ends of all edges.
+"""Count the triangles of a simple undirected graph: the common neighbors of both ends of all edges.
 
-Each triangle is found once. Vertices are ordered, and each edge u -> v is paired with the edges u -> w with u < v < w:
-is there an edge v -> w? Two methods give the same result:
-
-- where all lists are short, vertices are ordered by their ids, and lists are merged;
-- else they are ordered by degree, so that no vertex has many higher neighbors (`ByDegree`). The higher neighbors of v
-  are marked in an array of bytes. For each lower neighbor u, the remainder of u's list behind v is looked up there.
+Each triangle is found once. Vertices are ordered, and for each edge u -> v and each edge u -> w with u < v < w, the
+question is whether there is an edge v -> w. Two methods give the same result:
+- If all adjacency lists are short, vertices are ordered by their ids, and lists are merged.
+- Otherwise vertices are ordered by degree, so that no vertex has many higher neighbors (`ByDegree`). The higher
+  neighbors of v are marked in an array of bytes. For each lower neighbor u, the entries of u's list after v are looked
+  up there.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (2m,) sorted adjacency lists; in `_probe` (n + 1,) and (m,), the lists of a `ByDegree`
+    (n + 1,) offsets and (2m,) ids, sorted adjacency lists; in `_probe` (n + 1,) and (m,), the lists of a `ByDegree`
 totals :
-    (threads,) int64, the triangles that each thread has counted
+    (threads,) int64, the number of triangles that each thread has counted
 counts :
-    (threads, n) int64, those at each vertex, or None
+    (threads, n) int64, the number of triangles at each vertex that each thread has counted, or None
 grain :
     number of vertices in a block
 share, shares :
     this process counts the blocks whose number is `share` modulo `shares`
 by_degree :
-    (largest degree + 2,) int64, first counts of degrees, then the next rank of each
+    (largest degree + 2,) int64, first the number of vertices of each degree, then the next rank for each degree
 ranks, vertices :
     (n,) ids, the rank of each vertex by degree, and the vertex of each rank
 places :
-    (parts, n) uint64, counts of higher neighbors by part of the ranks, then where each part of a list begins
+    (parts, n) uint64, how many higher neighbors each rank has in each range of ranks, then where this part of the list
+    begins, and how many entries follow
 bounds :
-    (parts + 1,) int64, the first rank of each part
+    (parts + 1,) int64, the first rank of each range of ranks
 starts, heads, rest_starts, rests :
-    the other fields of the `ByDegree` that is filled; `ByDegree` describes them
+    the other fields of the `ByDegree` that is filled: `indptr`, `indices`, `rest_starts` and `rests`
 first, last :
-    the ranks of this part
+    the first rank of this range, and its end
 all_marks :
-    (threads, n) uint8, 1 at the entries of the list at hand
+    (threads, n) uint8, 1 for the vertices in the list at hand
 closed :
-    (m,) int32, the triangles that each edge closes, or None
+    (m,) int32, the number of triangles that each edge closes, or None
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -56,22 +58,26 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-SHORT = 16  # most neighbors of a vertex for which merging is faster than ordering by degree
+SHORT = 16  # if no vertex has more neighbors, merging lists is faster than ordering vertices by degree
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
-_PARTS = 8  # at most this many threads fill the lists by degree; each needs 8 bytes per vertex
-_LEFT_BITS = np.uint64(24)  # a list's remainder is one word: its first position, and its length in the low bits
+_PARTS = 8  # largest number of threads that fill the lists by degree, as each needs 8 bytes per vertex
+# the end of a list is one uint64: the position where it begins, and its length in the low 24 bits
+_LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # entries are prefetched this many list remainders ahead
+_AHEAD = np.uint64(8)  # number of list ends ahead for which entries are prefetched
 _STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
-_LOOKS = 4  # work per edge, roughly, in units of one edge that is read
+_LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
 
 class ByDegree(NamedTuple):
-    """The edges of a simple graph from the lower to the higher vertex. Vertices are ranked by degree.
+    """The edges of a simple graph, each from its lower to its higher end, where vertices are ranked by degree.
 
-    `vertices[r]` has rank r. The higher neighbors of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
-    lower neighbor u, `rests[rest_starts[r]:rest_starts[r + 1]]` has the remainder of u's list behind r.
+    ``vertices[r]`` is the vertex of rank r. The higher neighbors of r are ``indices[indptr[r]:indptr[r + 1]]``,
+    ascending.
+    ``rests[rest_starts[r]:rest_starts[r + 1]]`` has an entry for each lower neighbor u of r: the position and the
+    length of
+    the rest of u's list after r.
     """
 
     vertices: Array
@@ -82,7 +88,9 @@ class ByDegree(NamedTuple):
 
 
 def simplify(graph: Graph) -> Graph:
-    """Return the simple graph: each edge once in both directions, no loops. If the graph is simple, return itself."""
+    """Return the graph with each edge once in both directions and without self-loops, or the graph itself if it is
+    simple.
+    """
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 
@@ -97,26 +105,30 @@ def _simplified(graph: Graph) -> Graph:
         np.cumsum(keep, out=before[1:])
         indptr, indices = before[indptr], indices[keep]
     pattern = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graph.n, graph.n))
-    both = pattern + pattern.T  # the sum of booleans is their logical or
+    both = pattern + pattern.T  # adding matrices of booleans is a logical or, so an edge in both directions counts once
     return Graph.from_csr(both.indptr, both.indices)
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return the input of `count_common_neighbors`: a graph's sorted lists if all are short, else its `ByDegree`."""
+    """Return the input of `count_common_neighbors`: a graph's sorted adjacency lists if all are short, else its
+    `ByDegree`.
+    """
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
 ) -> tuple[int, Array | None]:
-    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count the triangles at each vertex."""
+    """Count the triangles, or share i of k equal shares of them. With `per_vertex`, also count those at each vertex."""
     count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
     counted: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
     return counted
 
 
 def _most(m: int) -> int:
-    """Return a bound for the steps on m edges: oriented lists have at most about sqrt(m) entries."""
+    """Return an upper bound of the steps to count triangles of m edges, as oriented lists have at most about sqrt(m)
+    entries.
+    """
     return m * math.isqrt(m)
 
 
@@ -126,16 +138,17 @@ def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np
     team = threads_for(work)
     totals = np.zeros(team, np.int64)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
-    grain = block_size(n, team) if shares == _ONE else _GRAIN  # shares are the same on any number of threads
+    # blocks of shares have a fixed size, so that shares do not depend on the number of threads
+    grain = block_size(n, team) if shares == _ONE else _GRAIN
     given = lists.indptr, lists.indices, totals, counts, grain, share, shares
     run(_merge, work, *given, most=_most(m), loose=True, team=team)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
 def by_degree(graph: Graph) -> ByDegree:
-    """Return a simple graph's edges, each once, with the vertices ordered by degree.
+    """Return a simple graph's edges, each once, with the vertices ranked by degree.
 
-    The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
+    The result takes about 6 bytes for each stored edge of the graph, or 8 bytes if ids are int64.
     """
     n, m, lists = graph.n, graph.m, graph.out
     work = _LOOKS * (n + m)
@@ -170,14 +183,14 @@ def _by_marking(lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.
     return sum(totals.tolist()), result
 
 
-# --- short lists -----------------------------------------------------------------------------------------------------
+# --- triangles by merging short adjacency lists ----------------------------------------------------------------------
 
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, totals, counts, grain, share, shares):
-    """Count the triangles of u, its smaller neighbors v, and its neighbors w smaller than those: is w in v's list?
+    """Count the triangles of each vertex u with two smaller neighbors w < v, by merging the lists of u and v.
 
-    v's list holds u, which is larger than any w, so no search in it runs over its end.
+    The list of v contains u, which is larger than any w, so no search in that list runs over its end.
     """
     n, total = np.uint64(len(indptr) - 1), 0
     for start, end in blocks(control, n, grain):
@@ -208,7 +221,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, grain, sha
     totals[thread] = total
 
 
-# --- lists by degree -------------------------------------------------------------------------------------------------
+# --- triangles by marking the lists of a ByDegree --------------------------------------------------------------------
 
 
 @compiled
@@ -216,7 +229,7 @@ def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
-    """Fill a `ByDegree`, of which `starts` is indptr and `heads` is indices."""
+    """Fill the arrays of a `ByDegree`, of which `starts` is the field `indptr` and `heads` is the field `indices`."""
     parts = places.shape[0]
     if thread == 0:
         _rank(indptr, by_degree, ranks, vertices)
@@ -235,7 +248,7 @@ def _orient(
 
 @compiled
 def _rank(indptr, by_degree, ranks, vertices):
-    """Sort the vertices by degree, by counting."""
+    """Sort the vertices by degree with a counting sort, and set `ranks` and `vertices`."""
     n = np.uint64(len(ranks))
     for v in range(n):
         by_degree[np.uint64(indptr[v + _ONE] - indptr[v] + 1)] += 1
@@ -251,7 +264,9 @@ def _rank(indptr, by_degree, ranks, vertices):
 
 @compiled
 def _divide(indptr, vertices, bounds):
-    """Cut the ranks into parts with about equally many edges: part p is bounds[p] to bounds[p + 1]."""
+    """Divide the ranks into ranges with about equally many edges. Range p is from ``bounds[p]`` to ``bounds[p +
+    1]``.
+    """
     n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
     edges, part = 0, 1
     bounds[0] = 0
@@ -267,7 +282,7 @@ def _divide(indptr, vertices, bounds):
 
 @compiled
 def _count_higher(control, indptr, indices, ranks, bounds, places):
-    """Count the higher neighbors of each rank by parts of the ranks."""
+    """Count the higher neighbors of each rank r that are in each range p of ranks, in ``places[p, r]``."""
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
     for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
@@ -286,7 +301,9 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
 
 @compiled
 def _lay_out(indptr, vertices, places, starts, rest_starts):
-    """Turn counts into the position where each part of each list starts, with the number of entries from there on."""
+    """Replace the counts in `places` by the position where that part of each list starts, and the number of entries
+    from there.
+    """
     n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
     place, rest = np.uint64(0), np.uint64(0)
     for r in range(n):
@@ -306,7 +323,9 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 
 @compiled
 def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
-    """Append each rank to the lists of its lower neighbors. Ranks come in order, so the lists ascend."""
+    """Append each rank from `first` to `last` to the lists of its lower neighbors. Ranks come in order, so lists
+    ascend.
+    """
     for r in range(first, last):
         if r % _STOP_EVERY == 0 and is_stopped(control):
             break
@@ -316,7 +335,7 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
             if lower < r:
                 place = places[lower]
                 heads[place >> _LEFT_BITS] = r
-                place += _LEFT  # one entry further, one fewer left
+                place += _LEFT  # increments the position, and decrements the number of entries
                 places[lower] = place
                 rests[at] = place
                 at += _ONE
@@ -327,7 +346,7 @@ def _probe(
     thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed, share, shares
 ):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, which take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
         if taken // _GRAIN % shares != share:
             continue
         for r in range(n - end, n - taken):
@@ -355,7 +374,7 @@ def _probe(
 
 @compiled
 def _count_marked(indices, rests, marks, first, last):
-    """Count the marked entries of some list remainders."""
+    """Count the marked entries in the list ends ``rests[first:last]``."""
     hits = np.uint64(0)
     for at in range(first, last):
         prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
@@ -367,10 +386,11 @@ def _count_marked(indices, rests, marks, first, last):
 
 @compiled
 def _note_marked(indices, rests, marks, first, last, closed, counts):
-    """Count the marked entries of the remainders of a vertex's neighbors, which are its triangles. Return their number.
+    """Count the triangles of one vertex: the marked entries in the list ends of its lower neighbors. Return their
+    number.
 
-    `counts` counts each triangle at its third vertex, `closed` at the entry before the remainder, which is the edge
-    to the vertex itself.
+    Each triangle is counted in `counts` at its third vertex, and in `closed` at the edge from the lower neighbor to the
+    vertex itself, which is the entry before the list end.
     """
     total = np.uint64(0)
     for at in range(first, last):

@@ -1,53 +1,59 @@
-"""Counts and lists paths of bounded length that visit no vertex twice; a path from a vertex to itself is a cycle.
+"""Count and list paths of bounded length that visit no vertex twice. A path from a vertex to itself is a cycle.
 
-A search backward from the target finds how many edges away each vertex is, as far as that is cheaper than the search
-forward. A path goes on to a vertex only if the edges left suffice to reach the target; a vertex on the path never does.
+A breadth-first search backward from the target finds how many edges away each vertex is, for as long as that is cheaper
+than the search forward. A path is only extended to a vertex if the edges left suffice to reach the target, and never to
+a vertex that is on the path.
 
-The last edge is not searched but looked up, as `near` says which vertices have an edge to the target. Counting looks up
-the last two: `closing[v]` is the number of ways from v to the target in two edges, or one. While a vertex with an edge
-to the target is on the path, its in-neighbors have one way less.
+The last edge is looked up, not searched, as `near` tells which vertices have an edge to the target. Counting looks up
+the last two edges: ``closing[v]`` is the number of ways from v to the target in two edges, or in one. While a vertex
+with an edge to the target is on the path, its in-neighbors have one way fewer.
 
-Bounded searches find cycles: from each vertex to itself by smaller ones, so that each cycle is found at its largest
-vertex. Their lists ascend.
+Cycles are found by bounded searches: from each vertex to itself by smaller vertices only, so that each cycle is found
+at its largest vertex. These searches need sorted adjacency lists.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, heads, in_indptr, tails, lists :
-    (n + 1,) int64 and (m,) ids, twice: out-neighbors and in-neighbors; a tuple of all four
+    (n + 1,) int64 offsets and (m,) ids of out-neighbors; the same for in-neighbors; a tuple of all four
 firsts :
-    (sources + 1,) int64, the number of the first edge of each search's first step
+    (sources + 1,) int64: the first edges of the paths of all searches are numbered, and this is each search's first
+    number
 sources, targets, target :
-    ids of both ends of each search, and of this one
+    ids of the source and the target of each search; the target of this search
 is_bounded, top :
-    whether vertices of the path are smaller than the source; the first id that no path visits
+    whether vertices of a path must be smaller than the source; the smallest id that no path may visit
 count, grain :
-    number of first edges, and of those that a thread takes at once
+    number of first edges, and how many of them a thread takes at once
 one_way :
     whether only one direction of each cycle is listed
 least, most, deep, lengths :
-    fewest and most edges of a path, and the edges that the search looks ahead for; a tuple of the three
+    smallest and largest number of edges of a path; number of edges that the search looks ahead for; a tuple of the
+    three
 share :
-    of the edges of the search forward, below which the search backward goes on
+    the search backward goes on while it reads less than this fraction of the edges of the search forward
 far :
     distance from the target up to which all vertices are known
 all_near, near :
-    (threads, n) int32, `deep` minus the distance to the target, where it is known
+    (threads, n) int32 and this thread's row: `deep` minus the distance to the target, if that is known, -1 for vertices
+    on the path, or 0
 all_queue, all_paths :
-    (threads, n + 1) and (threads, deep + 1) ids, the search backward, and the path
+    (threads, n + 1) ids, the queue of the search backward; (threads, deep + 1) ids, the vertices of the path
 all_places, path, at :
-    (threads, 3, deep + 1) int64 and rows of these: for each vertex on the path `_NEXT`, `_END`, `_KNOWN`
+    (threads, 3, deep + 1) int64, and this thread's rows of `all_paths` and of this array: for each vertex on the path
+    the values `_NEXT`, `_END` and `_KNOWN`
 all_closing, marks :
-    (threads, n) number of ways to close a path in two edges; a tuple of `near` and a row of these
+    (threads, n) number of ways to close a path in two edges; a tuple of `near` and this thread's row
 all_counts, counts :
-    (threads, 16) int64, two words of a count for each thread
+    (threads, 16) int64 and this thread's row, a count in its first two words
 tally, block_starts, total, limit, writers, entries, row_lengths :
-    the rows that are written, as `row_lists` has them
+    the arrays into which paths are counted or written, as `row_lists` describes them
 rows :
-    this thread's writer, and where rows and their lengths go
+    a tuple of this thread's row of `writers`, `entries` and `row_lengths`
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -66,16 +72,19 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE, _NONE = np.uint64(0), np.uint64(1), np.int64(-1)
-_OFF = 1 << 30  # is subtracted from `closing` of vertices on the path, more than any number of ways
-_CARRY = 1 << 62  # a count above this is carried to a second word
-_LOOKS = 64  # work per first edge, roughly, in units of one edge that is read
-_GRAIN = 64  # first edges that a thread takes at once, at most
+_OFF = 1 << 30  # is subtracted from `closing` of vertices on the path, as it is more than any number of ways
+_CARRY = 1 << 62  # a count above this number is carried to a second word
+_LOOKS = 64  # estimated work for each first edge of a path, in units of the time to read one edge
+_GRAIN = 64  # largest number of first edges that a thread takes at once
 _SHARE = 0.3  # the backward search goes on while it reads less than this share of the forward search's edges
-_NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)  # of a vertex on the path: positions in its list; `near`
+# rows of `all_places` for a vertex on the path: the next position in its list, the end of its list, its `near`
+_NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class _Searches:
-    """The searches from sources to targets, their first edges numbered, and the memory of the threads."""
+    """The searches from all sources to their targets: the numbers of their first edges, and scratch memory for the
+    threads.
+    """
 
     def __init__(self, graph: Graph, sources: Array, targets: Array, deep: int, is_bounded: bool) -> None:
         out, in_ = graph.out, graph.in_
@@ -96,7 +105,10 @@ class _Searches:
 
 
 def count_paths(graph: Graph, sources: Array, targets: Array, least: int, most: int, is_bounded: bool) -> int:
-    """Count the paths of `least` to `most` edges from each source to its target (`primitives.count_paths`)."""
+    """Return the number of paths of `least` to `most` edges from each source to its target, summed over all sources.
+
+    See `primitives.count_paths`.
+    """
     deep = max(most, 3)
     searches = _Searches(graph, sources, targets, deep, is_bounded)
     closing = np.zeros((searches.threads, graph.n), np.int32 if graph.n < _OFF else np.int64)
@@ -116,7 +128,9 @@ def list_paths(
     one_way: bool,
     limit: int | None,
 ) -> tuple[Array, Array]:
-    """List paths as offsets and vertices (`primitives.list_paths`).
+    """Return the paths of `least` to `most` edges from each source to its target, as offsets and vertices.
+
+    See `primitives.list_paths`.
 
     Parameters
     ----------
@@ -133,12 +147,14 @@ def list_paths(
     return RowSearch(search, -(-searches.count // searches.grain), graph.id_dtype, searches.threads).rows(limit)
 
 
-# --- what both have in common ----------------------------------------------------------------------------------------
+# --- helpers of counting and of listing ------------------------------------------------------------------------------
 
 
 @compiled
 def _parts(firsts, start, end):
-    """Yield the searches whose first edges are in a range, with the part of the range of each."""
+    """Yield each search whose first edges are among the numbers `start` to `end`, with the range of numbers that are
+    its own.
+    """
     low = owner_of(firsts, start)
     while start < end:
         stop = min(end, np.uint64(firsts[low + _ONE]))
@@ -149,9 +165,11 @@ def _parts(firsts, start, end):
 
 @compiled
 def _approach(lists, ends, top, deep, share, near, queue):
-    """Set `near` of vertices d edges from the target to deep - d. Return their number, and up to which d all have it.
+    """Search backward from the target, and set ``near[v]`` to deep - d for vertices v at a distance of d edges.
 
-    The search backward ends when its next step reads more edges than the last step forward, at a rough guess.
+    Returns how many vertices were reached, and up to which distance all vertices are known. The search ends when its
+    next
+    step would read more edges than the last step of the search forward, by a rough estimate.
     """
     indptr, heads, in_indptr, tails = lists
     source, target = ends
@@ -194,11 +212,11 @@ def _forget(source, count, near, queue):
 
 @compiled
 def _leads_on(known, depth, deep, far):
-    """Return whether the vertex after `depth` edges may still reach the target, by its `near`."""
+    """Return whether a vertex after `depth` edges of a path may still reach the target. `known` is its `near`."""
     return known > depth or (known == 0 and deep - depth > far + 1)
 
 
-# --- counting --------------------------------------------------------------------------------------------------------
+# --- kernels that count paths ----------------------------------------------------------------------------------------
 
 
 @compiled
@@ -229,7 +247,7 @@ def _count(
 
 @compiled
 def _mark_ends(lists, ends, top, lengths, marks, by):
-    """Set `closing` of all vertices for a search (`by` 1), or take it back (-1)."""
+    """Set `closing` of all vertices for a search if `by` is 1, or undo that if it is -1."""
     in_indptr, tails = lists[2], lists[3]
     least, most, deep = lengths
     near, closing = marks
@@ -249,7 +267,7 @@ def _mark_ends(lists, ends, top, lengths, marks, by):
 
 @compiled
 def _add_ways(lists, v, top, closing, by):
-    """Add to the ways from each in-neighbor of a vertex."""
+    """Add `by` to the number of ways to the target, `closing`, of each in-neighbor of v."""
     in_indptr, tails = lists[2], lists[3]
     for k in range(np.uint64(in_indptr[v]), np.uint64(in_indptr[v + _ONE])):
         u = np.uint64(tails[k])
@@ -260,7 +278,9 @@ def _add_ways(lists, v, top, closing, by):
 
 @compiled
 def _count_from(control, lists, target, top, lengths, far, marks, path, at, counts):
-    """Count the paths whose first edges are those of path[0] that `at` has."""
+    """Count the paths from ``path[0]`` whose first edges are at the positions in `at`, depth-first without
+    recursion.
+    """
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     near, closing = marks
@@ -288,7 +308,7 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
         known, after = np.int64(near[u]), np.int64(depth) + 1
         if not _leads_on(known, after - 1, deep, far):
             continue
-        ends = known == deep - 1  # an edge leads to the target
+        ends = known == deep - 1  # whether an edge leads from u to the target
         if ends:
             counts[0] += least <= after + 1 and after < most
             if deep <= most:
@@ -307,7 +327,9 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
 
 @compiled
 def _add_up(heads, low, high, top, closing, counts):
-    """Count the ways to the target from all vertices in a part of a list."""
+    """Add the numbers of ways to the target from the vertices at positions `low` to `high` of the lists to the
+    count.
+    """
     total = 0
     for k in range(low, high):
         u = np.uint64(heads[k])
@@ -320,7 +342,7 @@ def _add_up(heads, low, high, top, closing, counts):
         counts[1] += 1
 
 
-# --- listing ---------------------------------------------------------------------------------------------------------
+# --- kernels that list paths -----------------------------------------------------------------------------------------
 
 
 @compiled
@@ -357,7 +379,9 @@ def _list(
 
 @compiled
 def _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows):
-    """Write the paths whose first edges are those of path[0] that `at` has. The last edge is to be in its place."""
+    """Write the paths from ``path[0]`` whose first edges are at the positions in `at`, depth-first without
+    recursion.
+    """
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     last = _NONE if target == np.uint64(path[0]) else np.int64(target)

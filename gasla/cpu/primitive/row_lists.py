@@ -1,8 +1,9 @@
-"""Rows of vertices of different lengths, found depth-first: counted in a first pass, written in a second one.
+"""Collect rows of vertices of different lengths that are found depth-first, such as paths: count them, then write them.
 
-The search is divided into blocks, which threads take in order. Each block counts its rows, so that the second pass
-knows where those of each block begin: rows are in the order of the search, whichever thread finds them. With a limit
-the first pass ends once the blocks that were taken have as many rows; no block counts more rows than that.
+The search is divided into blocks, which threads take in order. In a first pass each block counts its rows, so that the
+second pass knows where the rows of each block begin. So rows are in the order of the search, whichever thread finds
+them. With a limit, the first pass ends once the blocks taken so far have that many rows, and no block counts more rows
+than the limit.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -20,31 +21,35 @@ from gasla.graph.memory_limit import require_room
 
 Array = np.ndarray[Any, Any]
 
-ROWS, ENTRIES, ROOM = 0, 1, 2  # words of a writer: rows and entries of this block so far, and how many rows it may have
-ROW_AT, ENTRY_AT = 3, 4  # where the block's rows and entries begin, in the second pass; else ENTRY_AT is -1
-_WORDS = 16  # words of a writer: two cache lines
+# words of a writer: rows of this block so far, their entries, and the largest number of rows that the block may have
+ROWS, ENTRIES, ROOM = 0, 1, 2
+# where the block's rows and entries begin, in the second pass; in the first pass ENTRY_AT is -1
+ROW_AT, ENTRY_AT = 3, 4
+_WORDS = 16  # int64 words of a writer, which fill two cache lines, so that threads do not share one
 _NO_LIMIT = 1 << 62
 
 
 class RowSearch:
-    """A search in blocks: `search(tally, starts, total, limit, writers, entries, lengths)` runs its kernel.
+    """A search in blocks. ``search(tally, starts, total, limit, writers, entries, lengths)`` runs its kernel.
 
-    The kernel takes these arguments first, its blocks from `open_blocks`, and writes rows by `write`.
+    The kernel takes these arguments first. It gets its blocks from `open_blocks`, and writes its rows with `write`.
     """
 
     def __init__(self, search: Callable[..., None], blocks: int, dtype: Any, threads: int) -> None:
         self.search, self.dtype = search, dtype
-        self.tally = np.zeros((blocks, 2), np.int64)  # the rows and the entries of each block
+        self.tally = np.zeros((blocks, 2), np.int64)  # the number of rows and of entries of each block
         self.writers = np.zeros((threads, _WORDS), np.int64)
 
     def count(self, limit: int = _NO_LIMIT) -> int:
-        """Return the number of rows. With a limit it may be larger than the limit."""
+        """Return the number of rows. With a limit, the search stops early, and the result may be anything above the
+        limit.
+        """
         nothing = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
         self.search(self.tally, *nothing, np.empty(0, self.dtype), np.empty(0, np.int32))
         return int(self.tally[:, 0].sum())
 
     def rows(self, limit: int | None) -> tuple[Array, Array]:
-        """Return the offsets and the entries of the rows, of the first ones if there are more than a limit."""
+        """Return the offsets and the entries of all rows, or of the first `limit` rows if there are more."""
         limit = _NO_LIMIT if limit is None else min(limit, _NO_LIMIT)
         count = min(self.count(limit), limit)
         starts = np.stack([running_sums(self.tally[:, i]) for i in range(2)], axis=1)
@@ -60,12 +65,12 @@ class RowSearch:
 
 @compiled
 def open_blocks(control, total, limit, n, size):
-    """Yield the blocks of this thread, as number, start and end, until none is left or there are `limit` rows.
+    """Yield the blocks that this thread takes, as number, start and end, until none is left or `limit` rows are found.
 
-    Whoever has taken a block searches it: so those that are searched are the first ones.
+    A block that a thread has taken is always searched, so the blocks that are searched are the first ones.
     """
     while not is_stopped(control) and load_relaxed(total, 0) < limit:
-        store_relaxed(control, SIZE, size)  # a progress bar reads it
+        store_relaxed(control, SIZE, size)  # the progress bar reads the block size
         store_relaxed(control, N, n)
         block = fetch_add_relaxed(control, TICKET, 1)
         start = np.uint64(block) * size
@@ -76,7 +81,7 @@ def open_blocks(control, total, limit, n, size):
 
 @compiled
 def open_block(writer, block, tally, starts, limit):
-    """Set up a thread's writer for a block."""
+    """Set up a thread's writer for a block: reset its counts, and set where its rows go if they are written."""
     writer[ROWS] = writer[ENTRIES] = 0
     writer[ROOM], writer[ENTRY_AT] = limit, -1
     if len(starts):
@@ -85,7 +90,7 @@ def open_block(writer, block, tally, starts, limit):
 
 @compiled
 def close_block(writer, block, tally, starts, total):
-    """Note how many rows and entries a block has."""
+    """Store how many rows and entries a block has, if this is the pass that counts."""
     if len(starts) == 0:
         tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
         fetch_add_relaxed(total, 0, writer[ROWS])
@@ -93,14 +98,18 @@ def close_block(writer, block, tally, starts, total):
 
 @inlined
 def is_full(rows):
-    """Return whether a block may have no more rows."""
+    """Return whether the block of a writer has as many rows as it may have. `rows` is a tuple that begins with the
+    writer.
+    """
     writer = rows[0]
     return writer[ROWS] >= writer[ROOM]
 
 
 @compiled
 def write(rows, path, count, other, last):
-    """Append a row, unless the block is full: the first `count` of a path, then `other` and `last` if not negative."""
+    """Append a row, unless the block is full: the first `count` vertices of `path`, then `other` and `last` if not
+    negative.
+    """
     writer, entries, lengths = rows
     if is_full(rows):
         return

@@ -1,17 +1,19 @@
-"""The k largest entries of each row, by a heap of the best entries so far, the worst of them at its root.
+"""Select the k largest entries of each row of a sparse matrix, with a heap of the best entries so far.
 
-The heap lies in the row of the result. Of equal values, the one with the smaller column is better.
+The heap of a row lies in that row of the result, with the worst of its entries at the root. Of equal values, the one in
+the smaller column is better.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices, values :
-    (rows + 1,), (entries,) and (entries,) the matrix in CSR form
+    (rows + 1,) offsets, (entries,) columns and (entries,) values of the matrix in CSR format
 columns, best :
-    (rows, k) ids and values that are written: each row is a heap, and is sorted at last
+    (rows, k) ids and (rows, k) values, which are written: each row is a heap, and is sorted in the end
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -25,13 +27,13 @@ from gasla.cpu.runtime.blocks import blocks, run
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_GRAIN = np.uint64(16)  # rows that a thread takes at once: one may be long
+_GRAIN = np.uint64(16)  # rows that a thread takes at once; few, because one row may be long
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Return columns and values of the k best entries of each row, the best first.
+    """Return the columns and the values of the k largest entries of each row, in descending order.
 
-    Rows with fewer end with -1 and 0.
+    Rows with fewer entries are filled with column -1 and value 0.
     """
     rows = len(indptr) - 1
     columns, best = np.full((rows, k), -1, indices.dtype), np.zeros((rows, k), values.dtype)
@@ -52,7 +54,8 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
                     count += _ONE
                 elif _is_worse(heap[0], ids[0], values[e], indices[e]):
                     _sink(ids, heap, k, indices[e], values[e])
-            while count > _ONE:  # move the worst entry to the end, so that the best comes first
+            # move the worst entry, at the root, to the end, so that the best entry comes first at last
+            while count > _ONE:
                 count -= _ONE
                 last, value = ids[count], heap[count]
                 ids[count], heap[count] = ids[0], heap[0]
@@ -66,7 +69,7 @@ def _is_worse(value, column, other, its_column):
 
 @compiled
 def _rise(ids, heap, at, column, value):
-    """Add an entry at the end of a heap, at position `at`, and move it up to its place."""
+    """Add an entry at position `at`, the end of a heap, and move it up until no entry above it is better."""
     while at:
         parent = (at - _ONE) // _TWO
         if not _is_worse(value, column, heap[parent], ids[parent]):
@@ -78,7 +81,9 @@ def _rise(ids, heap, at, column, value):
 
 @compiled
 def _sink(ids, heap, count, column, value):
-    """Replace the root of a heap of `count` entries, and move the new entry down to its place."""
+    """Replace the root of a heap of `count` entries by a new entry, and move it down until no entry below it is
+    worse.
+    """
     at, child = np.uint64(0), _ONE
     while child < count:
         if child + _ONE < count and _is_worse(heap[child + _ONE], ids[child + _ONE], heap[child], ids[child]):

@@ -1,28 +1,31 @@
-"""A maximal matching by proposals: each vertex proposes to the best neighbor that would accept it.
+"""Compute a maximal matching of heavy edges by proposals: each vertex proposes to its best neighbor that would
+accept it.
 
-A neighbor accepts if the edge is better for it than that of its suitor, who is then rejected and proposes elsewhere. In
-the end, any two vertices of which one is the suitor of the other are each other's suitors. They are the matching of a
-sequential loop over the edges, from best to worst. Threads take vertices in any order: the result is the same.
+A neighbor accepts if the edge is better for it than the edge of its present suitor, the vertex whose proposal it holds.
+That suitor is then rejected, and proposes to another neighbor. In the end suitors are mutual, and these pairs are the
+matching. It is the matching that a sequential loop over the edges, from best to worst, would find. Threads may take
+vertices in any order, as the result is the same.
 
-To find the neighbor to propose to, a list is searched. After `_SEARCHES` of these a heap of its entries is made, so
-that a vertex which is rejected often does not read its list as often.
+To find the neighbor to propose to, a vertex searches its adjacency list. After `_SEARCHES` searches it makes a heap of
+the list's entries instead, so that a vertex which is rejected often does not read its whole list each time.
 
 F. Manne, M. Halappanavar: New Effective Multithreaded Matching Algorithms. IPDPS 2014.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (m,) adjacency lists
+    (n + 1,) offsets of the adjacency lists, and (m,) ids of neighbors
 weights :
     (m,) weight of each list entry
 degrees :
-    (n,) uint8, by which ties of weights are broken
+    (n,) uint8, the degree of each vertex, up to 255, which decides between edges of equal weight
 bars :
-    (n,) weight below which a vertex rejects
+    (n,) weights: a vertex rejects proposals along lighter edges
 suitors :
     (n,) ids, the suitor of each vertex, or -1
 offers :
@@ -30,13 +33,13 @@ offers :
 searches :
     (n,) uint8, how often each list was searched before it became a heap
 heaps, sizes :
-    (m,) and (n,) heaps of positions, each in the place of the list, and their sizes
+    (m,) heaps of positions in `indices`, each in the range of its vertex's list; (n,) the sizes of the heaps
 grain :
     number of vertices in a block
 u, v, k :
-    a vertex, its neighbor, and the position of the edge in `indices`
+    a vertex, a neighbor of it, and the position of the edge between them in `indices`
 low, high, size, at :
-    positions in the list of u, or in its heap
+    the range of u's list in `indices`; the size of u's heap; a position on that heap
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -60,13 +63,16 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_BITS = np.uint64(48)  # bits of u ^ v in an edge's key; the degree is stored above
-_SEARCHES = 32  # searches of a vertex's list before its entries are put on a heap
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+_BITS = np.uint64(48)  # bits of u ^ v in the key of an edge; the degree is in the bits above
+_SEARCHES = 32  # number of times that a vertex's list is searched before its entries are put on a heap
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
 
 def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
-    """Return the mate of each vertex, or -1 (`primitives.match_heaviest`). Lists have each edge in both directions."""
+    """Return the vertex that each vertex is matched with, or -1 (`primitives.match_heaviest`).
+
+    The adjacency lists have each edge in both directions.
+    """
     n, m, place_type = len(lists.indptr) - 1, len(lists.indices), index_dtype(len(lists.indices))
     least = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).min)
     bars, offers, suitors = np.full(n, least), np.full(n, least), np.full(n, -1, lists.indices.dtype)
@@ -80,10 +86,11 @@ def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
 def _match(
     thread, threads, control, indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, grain
 ):
-    """Let each vertex propose to its best neighbor. A vertex that is rejected proposes again.
+    """Let each vertex propose to its best neighbor. A vertex that is rejected proposes again, to another neighbor.
 
-    `offers[u]` is the weight of the edge along which u proposed last. `bars[v]` is that of the edge of v's suitor, or
-    of an earlier one: it rejects most others without a look at the suitor.
+    ``offers[u]`` is the weight of the edge along which u proposed last. ``bars[v]`` is the weight of the edge of v's
+    suitor, or of an earlier suitor. Most proposals are rejected by comparing their weight with it, without reading the
+    suitor.
     """
     for start, stop in blocks(control, np.uint64(len(suitors)), grain):
         for first in range(start, stop):
@@ -100,7 +107,10 @@ def _match(
 
 @compiled
 def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
-    """Propose along the edge at k. Return the vertex that has to propose next: the one rejected, u itself, or -1."""
+    """Propose along the edge at position k, from u to v. Return the vertex that has to propose next, or -1.
+
+    This is the suitor of v that is rejected, or u itself if v has a better suitor meanwhile.
+    """
     v = np.uint64(indices[k])
     store_release(offers, u, weights[k])
     while _beats_suitor(weights, degrees, suitors, offers, u, v, k):
@@ -114,7 +124,7 @@ def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
 
 @compiled
 def _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u):
-    """Return the position of u's best edge to a neighbor that would accept it, or -1."""
+    """Return the position of u's best edge to a neighbor that would accept a proposal, or -1 if there is none."""
     low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
     if searches[u] < _SEARCHES:
         searches[u] += 1
@@ -134,7 +144,9 @@ def _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searche
 
 @compiled
 def _search(indices, weights, degrees, bars, suitors, offers, u, low, high):
-    """Search the whole list of u, from `low` to `high`."""
+    """Return the position of u's best edge to a neighbor that would accept a proposal, or -1, by reading the whole
+    list.
+    """
     best = np.int64(-1)
     for k in range(low, high):
         v = np.uint64(indices[k])
@@ -146,13 +158,16 @@ def _search(indices, weights, degrees, bars, suitors, offers, u, low, high):
 
 @inlined
 def _key(degrees, u, v):
-    """Order edges of equal weight: less is better. No two edges of a vertex to distinct neighbors are equal."""
+    """Return a number that decides between edges of equal weight: the smaller one is better.
+
+    It is unique among the edges of a vertex to different neighbors.
+    """
     return np.uint64(min(degrees[u], degrees[v])) << _BITS | (u ^ v)
 
 
 @inlined
 def _precedes(indices, weights, degrees, u, a, b):
-    """Return whether u's edge at position a is better than the one at b."""
+    """Return whether u's edge at position a is better than u's edge at position b."""
     if weights[a] != weights[b]:
         return weights[a] > weights[b]
     return _key(degrees, u, np.uint64(indices[a])) < _key(degrees, u, np.uint64(indices[b]))
@@ -160,9 +175,9 @@ def _precedes(indices, weights, degrees, u, a, b):
 
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-    """Return whether v prefers u, along the edge at k, to its suitor.
+    """Return whether v would accept a proposal from u along the edge at position k.
 
-    It may turn out later that it does not any more.
+    Another thread may give v a better suitor at any time, so a proposal may be rejected nevertheless.
     """
     bar = load_relaxed(bars, v)
     if weights[k] != bar:
@@ -172,9 +187,11 @@ def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
 
 @inlined
 def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-    """Return whether v has no suitor, or prefers u, along the edge at k.
+    """Return whether v has no suitor, or prefers u, along the edge at position k, to its suitor.
 
-    A suitor that is rejected never returns. So one that is still there after its offer was read had made that offer.
+    A suitor that was rejected never becomes v's suitor again. So if v has the same suitor after its offer was read,
+    that
+    offer was the one made to v.
     """
     while True:
         suitor = np.int64(load_acquire(suitors, v))
@@ -186,7 +203,7 @@ def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
 
 @inlined
 def _is_better(weights, degrees, offers, u, v, k, suitor):
-    """Return whether the edge at k, from u to v, is better than the edge of v's suitor."""
+    """Return whether the edge from u to v at position k is better than the edge from v's suitor to v."""
     offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer
@@ -195,7 +212,7 @@ def _is_better(weights, degrees, offers, u, v, k, suitor):
 
 @compiled
 def _make_heap(indices, weights, degrees, bars, suitors, offers, heaps, u, low, high):
-    """Make a heap, the best first, of the entries of u's list whose vertices would accept u. Return its size."""
+    """Make a heap, the best first, of u's edges to neighbors that would accept a proposal. Return its size."""
     size = np.uint64(0)
     for k in range(low, high):
         v = np.uint64(indices[k])
@@ -209,7 +226,7 @@ def _make_heap(indices, weights, degrees, bars, suitors, offers, heaps, u, low, 
 
 @compiled
 def _sift(indices, weights, degrees, heaps, u, low, size, at):
-    """Move the entry at a place of the heap down until none below it is better."""
+    """Move the edge at position `at` of u's heap down until no edge below it is better."""
     while _TWO * at + _ONE < size:
         child = _TWO * at + _ONE
         if child + _ONE < size:

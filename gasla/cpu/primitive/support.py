@@ -1,8 +1,10 @@
-"""The number of triangles at each edge of a simple undirected graph, or a sum over them, for all edges at once.
+"""Count the triangles at each edge of a simple undirected graph, or sum the weights of the vertices opposite to each
+edge.
 
-As in `neighbors`, each triangle u < v < w is found once, by the thread of v. It counts at three edges. Other threads
-may count at u -> v and u -> w meanwhile, so each thread has its own counters, which are summed at the end. Where all
-lists are short, the lists of both ends of each edge are merged instead.
+As in `neighbors`, each triangle u < v < w is found once, by the thread that processes v. It is then counted at its
+three edges. Other threads may count at the edges u -> v and u -> w at the same time, so each thread has its own
+counters, which are summed at the end. If all adjacency lists are short, the lists of both ends of each edge are merged
+instead.
 
 The weights of the vertices opposite to an edge are summed as integers, so that the sums do not depend on the order in
 which threads find triangles.
@@ -10,27 +12,28 @@ which threads find triangles.
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices :
-    (n + 1,) and (2m,) sorted adjacency lists
+    (n + 1,) offsets of sorted adjacency lists, and (2m,) ids of neighbors
 ranks :
     (n,) ids, the rank of each vertex by degree
 starts, heads, rest_starts, rests :
-    the fields of a `ByDegree`, which describes them
+    the fields `indptr`, `indices`, `rest_starts` and `rests` of a `ByDegree`
 tallies, tally :
-    (threads, n) ids and this thread's row: 1 + triangles found at the edge to each vertex, or 0
+    (threads, n) ids and this thread's row: 1 + the number of triangles found at the edge to each vertex, or 0
 counters :
-    (counting threads, m) ids, triangles at each edge that each thread has found; or one row
+    (counting threads, m) ids, the number of triangles at each edge that each thread has found; or one row of it
 weighing :
-    a tuple of the vertices by rank and their weights, or None to count
+    a tuple of the vertices by rank and their weights, or None to count triangles
 counts :
-    (2m,) int64, the triangles of each list entry's edge, or the sum of weights
+    (2m,) int64, the number of triangles at each list entry's edge, or the sum of weights, which is written
 grain :
     number of vertices in a block
 v, low, high, first, last :
-    a vertex or a rank, and the ranges of its list and of its remainders
+    a vertex or a rank; the range of its list; the range of its entries in `rests`
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -49,20 +52,23 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-MOST_COUNTING = 8  # at most this many threads have counters of their own, one counter per edge
+MOST_COUNTING = 8  # largest number of threads with counters of their own, as these take memory for each edge
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
-_LEFT_BITS = np.uint64(24)  # as in ByDegree
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once; few, because one vertex may be much work
+_LEFT_BITS = np.uint64(24)  # bits for the length of a list end in `ByDegree.rests`
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # entries are prefetched this many list remainders ahead
-_BITS = 62  # number of bits for a sum of weights
-_FINE = 2.0**33  # the smallest weight has at least this many units, so its relative error is at most 2**-34
-_LOOKS = 4  # work per edge, roughly, in units of one edge that is read
+_AHEAD = np.uint64(8)  # number of list ends ahead for which entries are prefetched
+_BITS = 62  # number of bits of the largest possible sum of weights, in units
+_FINE = 2.0**33  # smallest weight in units, so that rounding weights to units has a relative error of at most 2**-34
+_LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
 
 def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:
-    """Return the sum of the weights of the vertices opposite to each stored edge (`primitives.sum_at_edges`)."""
-    weights = np.where(graph.out_degrees > 1, weights, 0)  # other vertices are in no triangle
+    """Return for each stored edge the summed weights of the vertices opposite to it in triangles
+    (`primitives.sum_at_edges`).
+    """
+    # vertices of degree 1 or less are in no triangle, so their weights don't matter
+    weights = np.where(graph.out_degrees > 1, weights, 0)
     largest = float(weights.max(initial=0)) * graph.max_out_degree
     unit = math.ldexp(1, math.frexp(largest)[1] - _BITS)
     if not (largest < np.inf and unit > 0) or weights.min(initial=np.inf, where=weights > 0) < unit * _FINE:
@@ -71,13 +77,15 @@ def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> A
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
-    """Return the number of triangles, and the number at each stored edge, in the order of the input."""
+    """Return the number of triangles of the graph, and the number at each stored edge, in the order of the input."""
     counts = _at_edges(graph, lists, None)
-    return int(counts.sum()) // 6, counts  # each counts at three edges, which are stored twice
+    return int(counts.sum()) // 6, counts  # each triangle counts at three edges, which are stored in both directions
 
 
 def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
-    """Count the triangles at each stored edge, in the order of the input, or add up the weights opposite to it."""
+    """Return the number of triangles at each stored edge, in the order of the input, or the sum of opposite vertices'
+    weights.
+    """
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):
@@ -99,7 +107,9 @@ def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) 
 
 @compiled
 def _merge(thread, threads, control, lists, weights, counts, grain):
-    """Merge the ascending lists of both ends of each edge. The count is stored for both directions."""
+    """Count the triangles at each edge by merging the sorted lists of its ends, and store the count in both
+    directions.
+    """
     indptr, indices = lists
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
@@ -127,10 +137,10 @@ def _mark(
     thread, threads, control, indptr, indices, ranks,
     starts, heads, rest_starts, rests, weighing, tallies, counters, counts,
 ):  # fmt: skip
-    """Count each triangle at its edges, sum the counters of all threads, and store them by the graph's own lists."""
+    """Count each triangle at its three edges, add up the counters of all threads, and store them by list entry."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, which take longest
+        for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:
@@ -157,10 +167,9 @@ def _mark(
 
 @compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Count the triangles of one vertex at their edges.
+    """Count the triangles of the vertex whose neighbors of higher rank are ``heads[low:high]``, at their edges.
 
-    Its neighbors are ``heads[low:high]``. While they are counted, tally[w] is 1 more than the number of triangles at
-    the edge to w.
+    Meanwhile ``tally[w]`` is 1 more than the number of triangles at the edge to w.
     """
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
@@ -176,7 +185,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
             tally[w] = before + hit
             counters[k] += hit
             hits += hit
-        counters[start - _ONE] += hits  # the edge to the vertex itself
+        counters[start - _ONE] += hits  # the entry before the list end is the edge to the vertex at hand
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1
@@ -185,7 +194,10 @@ def _count(heads, low, high, rests, first, last, tally, counters):
 
 @compiled
 def _add_up(lower, weighing, heads, r, low, high, sums):
-    """Add the weights of triangles like `_count`: tally[w] is 1 + the weights opposite to the edge to w."""
+    """Add, at each edge of the triangles of rank r, the weight of the opposite vertex. This works like `_count`.
+
+    Meanwhile ``tally[w]`` is 1 more than the sum of weights opposite to the edge to w.
+    """
     indptr, indices, ranks, rests, at = lower
     vertices, weights = weighing
     tally, counters = sums
@@ -194,7 +206,7 @@ def _add_up(lower, weighing, heads, r, low, high, sums):
     v, own = np.uint64(vertices[r]), weights[r]
     for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         u = np.uint64(ranks[np.uint64(indices[e])])
-        if u < r:  # remainders are in the order of these
+        if u < r:  # list ends are in the order in which lower neighbors occur in the list
             start, theirs, found = rests[at] >> _LEFT_BITS, weights[u], 0
             for k in range(start, start + (rests[at] & _LEFT)):
                 w = np.uint64(heads[k])
@@ -213,7 +225,9 @@ def _add_up(lower, weighing, heads, r, low, high, sums):
 
 @compiled
 def _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
-    """Store the counts of v's edges: to higher ranks by a table, to lower ranks in the order of remainders."""
+    """Store the counts of v's edges: those to higher ranks by a table of neighbors, those to lower ranks by the list
+    ends.
+    """
     rank = ranks[v]
     r = np.uint64(rank)
     for k in range(np.uint64(starts[r]), np.uint64(starts[r + _ONE])):

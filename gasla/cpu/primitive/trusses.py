@@ -1,12 +1,12 @@
-"""Truss numbers: edges are removed in the order of their support, the number of triangles left at an edge.
+"""Compute truss numbers by removing edges in the order of their support, the number of triangles left at an edge.
 
-In each round all edges with the smallest support are removed together; this support is the level. The triangles of a
-removed edge disappear, which lowers the support of their other edges. Edges whose support reaches the level are removed
-in the next round. So each triangle is visited once, when its first edge is removed, and supports are counted once,
+In each round all edges with the smallest support, called the level, are removed together. The triangles of a removed
+edge disappear, which lowers the support of their other edges. Edges whose support falls to the level are removed in the
+next round. So each triangle is visited once, when its first edge is removed, and the supports are only computed once,
 before the first round.
 
 To find the triangles of an edge, the entries of the shorter adjacency list of its two ends are looked up in the longer
-one. The longer list is marked in an array first, unless it is much longer: then it is searched. Removed edges are
+list. The longer list is marked in an array first, unless it is much longer: then it is searched. Removed edges are
 deleted from the adjacency lists when more than half of the entries are removed edges.
 
 H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems. IEEE HPEC 2017.
@@ -14,34 +14,36 @@ H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems. IEEE 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    index of this thread, from 0, and the number of threads of the run
 control :
-    words by which threads take blocks, meet and see that the run is stopped
+    (72,) int64 array that all threads of the run share: counters by which they take blocks of work and wait for each
+    other, and the flag that stops the run
 indptr, indices, counts :
-    (n + 1,), (2m,) and (2m,) sorted adjacency lists with the support of each entry's edge
+    (n + 1,) offsets of sorted adjacency lists, (2m,) ids of neighbors, and (2m,) the support of each entry's edge
 starts, ends :
-    (n,) positions at which the lists begin and end; removed edges are taken out, so lists become shorter
+    (n,) positions at which the lists begin and end; removed edges are deleted, so lists become shorter
 ids :
     (2m,) the number of each list entry's edge
 places :
-    (n,) the next entry of each list
+    (n,) the position of the next entry of each list
 owners, others :
-    (m,) ids, both ends of each edge, first that of the longer list
+    (m,) ids, both ends of each edge, first the end with the longer list
 support :
-    (m,) triangles of each edge among those that remain; in the end its level
+    (m,) the number of triangles left at each edge, and in the end the level at which it was removed
 states :
-    (m,) uint8, whether an edge stays, is removed in this round, or is gone
+    (m,) uint8, `_STAYS`, `_GOES` if the edge is removed in this round, or `_GONE`
 all_marks, marks :
-    (threads, n) and this thread's row of it: 1 + the edge from the vertex at hand, or 0
+    (threads, n) and this thread's row: 1 + the number of the edge from the vertex at hand to each vertex, or 0
 lists, stay, queue :
-    (2, m), and its rows: the edges that stay, and those to remove
+    (2, m) and its two rows: the numbers of the edges that stay, and of the edges to remove
 words, own :
-    the end of the queue at `_TAIL`, and for each thread, from `own` on, its lowest level and the number of edges
-    there
+    int64 words that threads share: the end of the queue at `_TAIL`, and for each thread, from index `own` on, the
+    lowest
+    level of its edges and the number of its edges at that level
 grain :
     number of vertices in a block
 first, last, level, low :
-    levels; `first` and `last` bound the levels to peel
+    levels: `first` and `last` are the smallest and the largest one to compute
 begin, end, start, stop, head, tail, k, high :
     positions in a list or in the queue
 e, a, b :
@@ -67,20 +69,22 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_STAYS, _GOES, _GONE = np.uint8(0), np.uint8(1), np.uint8(2)  # states of an edge; _GOES: removed in this round
+# states of an edge: stays for now, is removed in this round, was removed earlier
+_STAYS, _GOES, _GONE = np.uint8(0), np.uint8(1), np.uint8(2)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_LINE = np.uint64(8)  # words of a cache line
-_TAIL = _NONE  # index of the word with the number of edges that were ever appended to the queue
-_SPARSE = np.uint64(8)  # a list that is this many times as long as the other is searched, and not marked
-_LEAST, _MOST = np.uint64(16), np.uint64(1024)  # limits of the edges that a thread takes from the queue at once
-_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
+_TAIL = _NONE  # index in `words` of the number of edges that were appended to the queue so far
+_SPARSE = np.uint64(8)  # a list that is more than this many times as long as the others is searched, and not marked
+# smallest and largest number of edges that a thread takes from the queue at once
+_LEAST, _MOST = np.uint64(16), np.uint64(1024)
+_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 _ALL = np.iinfo(np.int64).max
 
 
 def peel_edges(graph: Graph, first: int, last: int) -> Array:
     """Return the level at which each stored edge of a simple graph is removed, in the order of the input.
 
-    Levels go from `first` to `last`. Edges that remain have `last` + 1.
+    Levels go from `first` to `last`. Edges that remain after that have level `last` + 1.
     """
     _, counts = count_at_edges(graph, orient(graph))
     if counts.max(initial=0) <= first:
@@ -99,14 +103,15 @@ def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
     An undirected edge is stored in both directions, so there are m // 2 edges with numbers of their own.
     """
     n, m, lists, id_type = graph.n, graph.m, graph.sorted_out, graph.id_dtype
-    number_type = index_dtype(m // 2 + 1)  # type for numbers of edges, and for marks, which are one larger
+    number_type = index_dtype(m // 2 + 1)  # a type for numbers of edges, and for marks, which are larger by 1
     ids, ends, support = np.empty(m, number_type), np.empty((2, m // 2), id_type), np.empty(m // 2, id_type)
     _number(lists.indptr, lists.indices, lists.by_position(counts), lists.indptr[:-1].copy(), ids, *ends, support)
     team = threads_for(_LOOKS * (n + m))
     words, grain = np.zeros(8 * (team + 1), np.int64), block_size(n, team)
     run(
         _peel, _LOOKS * (n + m),
-        lists.indptr, lists.indptr[1:].copy(), lists.indices.copy(), ids.copy(),  # removed edges are taken out
+        # copies, because removed edges are deleted from these lists
+        lists.indptr, lists.indptr[1:].copy(), lists.indices.copy(), ids.copy(),
         *ends, support, np.zeros(m // 2, np.uint8),
         np.zeros((team, n), number_type), np.empty((2, m // 2), number_type),
         words, grain, first, last, most=m * math.isqrt(m), team=team,
@@ -116,10 +121,12 @@ def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
 
 @compiled
 def _number(indptr, indices, counts, places, ids, owners, others, support):
-    """Number the undirected edges by ascending owner, and store their ends and support.
+    """Number the undirected edges in the order of their owners, and store their ends and support.
 
-    The owner of an edge is the end with the longer list. `ids` has the number of the edge of each list entry. Lists are
-    sorted, so the entries of each list are met in their order, and `places[v]` is the next entry of the list of v.
+    The owner of an edge is its end with the longer list. ``ids[k]`` is the number of the edge of list entry k.
+    Adjacency
+    lists are sorted, so the entries of each list are met in their order, and ``places[v]`` is the next entry of v's
+    list.
     """
     count = _NONE
     for u in range(np.uint64(len(indptr) - 1)):
@@ -149,10 +156,11 @@ def _peel(
 ):  # fmt: skip
     """Remove all edges, those with the smallest support first.
 
-    `lists` holds two lists: the edges that stay, and the queue of edges to remove.
+    `lists` has two rows: the edges that stay, and the queue of edges to remove.
     """
     edges, n, marks, stay, queue = np.uint64(len(support)), np.uint64(len(ends)), all_marks[thread], lists[0], lists[1]
-    own = _LINE * (np.uint64(thread) + _ONE)  # index of two words: this thread's lowest level, and its edges there
+    # index of two words: the lowest level of this thread's edges, and the number of its edges at that level
+    own = _LINE * (np.uint64(thread) + _ONE)
     begin = edges * np.uint64(thread) // np.uint64(threads)
     end = edges * np.uint64(thread + 1) // np.uint64(threads)
     for e in range(begin, end):
@@ -190,13 +198,16 @@ def _rounds(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue, words, tail,
     level,
 ):  # fmt: skip
-    """Remove the edges in the queue after `tail`, and edges appended meanwhile. Return False if the run is stopped."""
+    """Remove the edges in the queue from `tail` on, and edges that are appended meanwhile, round by round.
+
+    Returns False if the run is stopped.
+    """
     goes_on, head = go_on(thread, threads, control, True), tail
     while goes_on:
         new = np.uint64(words[_TAIL])
         _mark_states(thread, threads, queue, states, head, tail, _GONE)
         _mark_states(thread, threads, queue, states, tail, new, _GOES)
-        barrier(control, threads)  # all have read the tail
+        barrier(control, threads)  # wait until all threads have read the tail, which the next round changes
         head, tail = tail, new
         if head == tail:
             break
@@ -212,7 +223,9 @@ def _rounds(
 
 @compiled
 def _lowest(stay, begin, end, support, states, level, words, own):
-    """Keep the edges that stay, and store their lowest level and the number of edges at it. Return the new end."""
+    """Keep this thread's edges that stay, and store their lowest level and how many have it. Return the end of the
+    edges.
+    """
     low, count, kept = np.int64(_ALL), np.int64(0), begin
     for k in range(begin, end):
         e = np.uint64(stay[k])
@@ -228,7 +241,7 @@ def _lowest(stay, begin, end, support, states, level, words, own):
 
 @compiled
 def _open(stay, begin, end, support, level, queue, words, own):
-    """Append the edges of a level to the queue."""
+    """Append this thread's edges of the lowest level to the queue."""
     at = np.uint64(fetch_add_relaxed(words, _TAIL, words[own + _ONE]))
     for k in range(begin, end):
         e = np.uint64(stay[k])
@@ -239,7 +252,7 @@ def _open(stay, begin, end, support, level, queue, words, own):
 
 @compiled
 def _mark_states(thread, threads, queue, states, low, high, state):
-    """Set the state of the edges in the queue from `low` to `high`. Each thread sets a share of them."""
+    """Set the state of the edges at positions `low` to `high` of the queue. Each thread sets an equal share of them."""
     count, share = high - low, np.uint64(thread)
     for k in range(low + count * share // np.uint64(threads), low + count * (share + _ONE) // np.uint64(threads)):
         states[np.uint64(queue[k])] = state
@@ -247,7 +260,7 @@ def _mark_states(thread, threads, queue, states, low, high, state):
 
 @compiled
 def _shrunk(indices, ids, states, low, high):
-    """Delete removed edges from an adjacency list, and return its new end."""
+    """Delete removed edges from the adjacency list at positions `low` to `high`, and return its new end."""
     kept = low
     for k in range(low, high):
         if states[np.uint64(ids[k])] != _GONE:
@@ -260,7 +273,9 @@ def _shrunk(indices, ids, states, low, high):
 def _remove(
     starts, ends, indices, ids, owners, others, support, states, marks, queue, words, start, stop, level, shared
 ):
-    """Remove the edges in the queue from `start` to `stop`. Consecutive edges of one owner share its marks."""
+    """Remove the edges at positions `start` to `stop` of the queue. Consecutive edges with the same owner share its
+    marks.
+    """
     while start < stop:
         hub, last, looks = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
         while last < stop and np.uint64(owners[np.uint64(queue[last])]) == hub:
@@ -293,9 +308,11 @@ def _remove(
 
 @compiled
 def _search(indices, ids, k, end, low, high, e, support, states, queue, words, level, shared):
-    """Search the entries at [k, end) among those at [low, high), and lower the support of the triangles' edges.
+    """Find the triangles of edge e by searching the list entries at [k, end) in the longer list at [low, high).
 
-    Both lists are sorted, so each binary search begins where the last one ended.
+    Lowers the support of the other two edges of each triangle. Both lists are sorted, so each binary search begins
+    where
+    the last one ended.
     """
     while k < end and low < high:
         w, last = indices[k], high
@@ -312,10 +329,10 @@ def _search(indices, ids, k, end, low, high, e, support, states, queue, words, l
 
 @inlined
 def _lower(e, a, b, support, states, queue, words, level, shared):
-    """Lower the support of the other two edges, a and b, of a triangle of a removed edge, unless one of them is gone.
+    """Lower the support of edges a and b, which form a triangle with the removed edge e, unless a or b is gone already.
 
-    If two edges of a triangle are removed in one round, the one with the smaller number lowers the support of the
-    third.
+    If two edges of a triangle are removed in the same round, the one with the smaller number lowers the support of the
+    third edge.
     """
     of_a, of_b = states[a], states[b]
     if of_a != _GONE and of_b != _GONE:
@@ -327,7 +344,7 @@ def _lower(e, a, b, support, states, queue, words, level, shared):
 
 @inlined
 def _decrease(e, support, queue, words, level, shared):
-    """Lower the support of an edge, but not below the level. Append an edge that reaches the level to the queue."""
+    """Lower the support of edge e, but not below the level. Append the edge to the queue when it reaches the level."""
     if load_unordered(support, e) > level:
         if shared:
             before = np.int64(fetch_add_relaxed(support, e, -1))

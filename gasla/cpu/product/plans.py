@@ -104,7 +104,7 @@ class ProductPlan:
         return {name: each for name, each in loaded.items() if isinstance(each, Compiled)}
 
 
-# --- a matrix and a vector --------------------------------------------------------------------------------------------
+# --- products of a matrix and a vector, row by row -------------------------------------------------------------------
 
 
 class Four(NamedTuple):
@@ -203,7 +203,7 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
     return expr.args if expr.op == "tuple" else (expr,)
 
 
-# --- a matrix and a vector, by functions that LLVM vectorises ---------------------------------------------------------
+# --- products of a matrix and a vector that call functions such as exp, in batches -----------------------------------
 
 
 class BatchedPlan(ProductPlan):
@@ -305,7 +305,7 @@ def vector_imports(terms: Terms) -> dict[str, str]:
     return vector_printer.imports(map(vector_printer.sheltered, exprs))
 
 
-# --- a sparse matrix and another matrix -------------------------------------------------------------------------------
+# --- products of a sparse matrix and a dense or sparse one -----------------------------------------------------------
 
 
 class DensePlan(ProductPlan):

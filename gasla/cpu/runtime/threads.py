@@ -303,7 +303,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
         _while_it_is(control, GENERATION, generation, control)
 
 
-# --- what sharing costs ---------------------------------------------------------------------------------------------
+# --- measuring what it costs threads to share cache lines and barriers -----------------------------------------------
 
 
 @apart
@@ -398,7 +398,7 @@ def compile_ahead() -> None:
     workers.compile_ahead()
 
 
-# --- a launch --------------------------------------------------------------------------------------------------------
+# --- running a kernel on all threads ---------------------------------------------------------------------------------
 
 
 if has("sched_getcpu"):
