@@ -1,1 +1,1 @@
-"""The runtime of the CPU engine: threads, atomics, vectors, modules. All that is private to CPython is used here."""
+"""The runtime of the CPU engine: threads, atomics, vectors and modules. Only here are private parts of CPython used."""

@@ -1,4 +1,4 @@
-"""The number of cores that this process may use: by its CPU affinity, and by the CPU quota of its cgroups."""
+"""The number of cores that this process may use, limited by its CPU affinity and by the CPU quota of its cgroups."""
 
 import math
 import os
@@ -11,26 +11,27 @@ NO_LIMIT = 1 << 20
 
 
 def usable() -> int:
-    """Return the number of threads that can run at the same time. It is at least one."""
+    """Return how many threads can run at the same time, at least 1."""
     return min(_bound_to(), _share(cgroups.CGROUPS, cgroups.MEMBERSHIP))
 
 
 def _bound_to() -> int:
-    """Return the number of cores in the affinity mask, which a process may change at any time."""
+    """Return the number of cores in the affinity mask of this process, which may change at any time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
 def _share(root: Path, membership: Path) -> int:
-    """Return the smallest quota of all nested cgroups of this process, in cores, rounded up."""
+    """Return the smallest CPU quota of all nested cgroups of this process, in cores, rounded up, or `NO_LIMIT`."""
     quotas = [quota for folder in cgroups.folders("cpu", root, membership) if (quota := _quota(folder)) > 0]
     return math.ceil(min(quotas, default=NO_LIMIT))
 
 
 def _quota(folder: Path) -> float:
-    """Return a group's own quota in cores, or 0 if it has none."""
-    words = cgroups.text(folder / "cpu.max").split()  # cgroup version 2: time in each period, or "max"
-    if not words:  # version 1, with a quota of -1 for none
+    """Return the CPU quota of the cgroup of a folder, in cores, or 0 if it has none."""
+    # cgroup version 2: the CPU time in each period, or "max", and the length of the period
+    words = cgroups.text(folder / "cpu.max").split()
+    if not words:  # cgroup version 1: two files, where a quota of -1 means none
         words = [cgroups.text(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
     try:
         quota, period = map(int, words)

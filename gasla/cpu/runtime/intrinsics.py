@@ -1,4 +1,4 @@
-"""Functions of the kernel language beyond Python's: atomics, single instructions, system calls."""
+"""Functions of the kernel language that Python lacks: atomics, single instructions, and calls of the system."""
 
 # mypy: disable-error-code="no-untyped-def"
 import ctypes
@@ -12,7 +12,7 @@ from gasla.compiler.function import Compiled
 from gasla.compiler.kernel_types import I32, I64, NONE, NUMBERS
 from gasla.compiler.system import has
 
-# Atomics, by the order that they need of memory: docs/cpu-engine.md says why.
+# Atomic operations, named by the memory order that they ensure. docs/cpu-engine.md says which order is used where.
 load_unordered, load_relaxed, load_acquire = (
     BUILTINS[f"load_{order}"] for order in ("unordered", "relaxed", "acquire")
 )
@@ -35,9 +35,10 @@ _load_vector, _store_vector, _mask_of, _splat, _bits, _local, _address, _f16 = (
     NUMBERS["f16"],
 )
 
-ZERO, ONE = np.uint64(0), np.uint64(1)  # vertices and positions have this type in kernels
+ZERO, ONE = np.uint64(0), np.uint64(1)  # in kernels, vertices and positions are uint64
 
-# In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
+# CPython exports these functions in its stable ABI, though its manual lacks them: locks that are taken without holding
+# the global lock, and the identifier of a thread.
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))
 release_lock = Extern("PyThread_release_lock", NONE, (I64,))
 this_thread = Extern("PyThread_get_thread_ident", NUMBERS["u32"] if has("Sleep") else I64)  # `unsigned long` in C
@@ -49,13 +50,14 @@ take_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyT
 _clock_gettime = Extern("clock_gettime", I32, (I32, I64))
 _count_ticks = Extern("QueryPerformanceCounter", I32, (I64,))
 _has_clocks, _has_ticks = has("clock_gettime"), has("QueryPerformanceCounter")
-_CLOCK = getattr(time, "CLOCK_UPTIME_RAW", getattr(time, "CLOCK_MONOTONIC", 0))  # the first on macOS
-_TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)  # nanoseconds
+_CLOCK = getattr(time, "CLOCK_UPTIME_RAW", getattr(time, "CLOCK_MONOTONIC", 0))  # the first clock exists on macOS
+# nanoseconds for each tick of the performance counter
+_TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)
 
 
 @Compiled
 def read_clock(clock):
-    """Read a clock of the system, in nanoseconds. Return 0 where it has none."""
+    """Return the time of a clock of the system, in nanoseconds, or 0 if the system has no `clock_gettime`."""
     if not _has_clocks:
         return 0
     time = _local(np.int64, 2)
@@ -65,7 +67,7 @@ def read_clock(clock):
 
 @Compiled
 def now():
-    """Read the clock of `time.perf_counter_ns`."""
+    """Return the time in nanoseconds, by the clock of `time.perf_counter_ns`."""
     if not _has_ticks:
         return read_clock(np.int32(_CLOCK))
     ticks = _local(np.int64, 1)
@@ -75,7 +77,7 @@ def now():
 
 @Compiled
 def take_marks(marks, index):
-    """Return which of the 64 bytes from an index on are nonzero, as bits of a uint64. Set the bytes to 0."""
+    """Return which of the 64 bytes from `index` on are nonzero, as the bits of a uint64, and set these bytes to 0."""
     none = _splat(np.uint8(0), 64)
     mask = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)
@@ -84,13 +86,17 @@ def take_marks(marks, index):
 
 @Compiled
 def widened_half(bits):
-    """Convert a float16, given by its bits as uint16, to float32."""
+    """Convert a float16, whose bits are given as a uint16, to float32."""
     return np.float32(float_of(bits))
 
 
 @Compiled
 def to_half(number):
-    """Round a float32 or float64 to float16, and return its bits.
+    """Round a float32 or float64 to the nearest float16, and return the bits of the result.
+
+    A float64 is first rounded to a float32 by rounding to odd, so that rounding this once more gives the nearest
+    float16.
+    For a direct conversion, LLVM would call a library function, which may not exist.
 
     A float64 is first rounded to odd, to float32: rounding that once more gives the nearest float16. LLVM would call a
     library function to convert directly, and there may be none.

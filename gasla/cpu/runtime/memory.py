@@ -1,4 +1,6 @@
-"""The memory that this process can still allocate: of the system, of a container, and of its own limits."""
+"""The memory that this process can still allocate, by the system, the container and the limits of the process
+itself.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,15 @@ from gasla import cgroups
 from gasla.log import LOG
 
 _SYSTEM = Path("/proc/meminfo")
-LARGE = 1 << 26  # bytes; smaller arrays are made without asking for the memory that is available
+LARGE = 1 << 26  # in bytes; smaller arrays are made without asking how much memory is available
 
 
 def available() -> int | None:
-    """Return bytes that can be allocated now without swapping, or None if the system does not say.
+    """Return how many bytes can be allocated now without swapping, or None if the system does not tell.
 
-    Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
-    because it includes freed memory that allocations use again.
+    From a limit on the address space (RLIMIT_AS), the part in use is subtracted. From a limit on data (RLIMIT_DATA)
+    nothing
+    is subtracted, because the data in use includes freed memory that allocations use again.
     """
     of_groups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
     limits = [bytes_ for bytes_ in (_of_system(), of_groups, _of_process()) if bytes_ is not None]
@@ -27,7 +30,7 @@ def available() -> int | None:
 def _of_system() -> int | None:
     if line := re.search(r"^MemAvailable: *(\d+) kB$", cgroups.text(_SYSTEM), re.MULTILINE):
         return 1024 * int(line[1])
-    try:  # all memory, where the system does not say how much is free
+    try:  # all memory of the machine, if the system does not tell how much is free
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
@@ -36,7 +39,7 @@ def _of_system() -> int | None:
 def _of_process() -> int | None:
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows has no such module
         return None
     space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     limits = [] if data == resource.RLIM_INFINITY else [data]
@@ -46,7 +49,10 @@ def _of_process() -> int | None:
 
 
 def threads_with_room(team: int, shared: int, each: int) -> int:
-    """Return how many threads of a team, at least one, have room for `each` bytes of scratch, and `shared` bytes."""
+    """Return how many of `team` threads fit into memory, at least 1, by the available memory.
+
+    Each thread needs `each` bytes of scratch arrays, and all together need `shared` bytes.
+    """
     needed = shared + team * each
     if team == 1 or needed < LARGE or (there := available()) is None or needed <= there:
         return team

@@ -1,4 +1,4 @@
-"""Makes a Python module of generated source; its functions are compiled when they are first called."""
+"""Makes a Python module of generated source code. Its functions are compiled when they are first called."""
 
 import hashlib
 import linecache
@@ -9,9 +9,9 @@ from gasla.names import title
 
 
 def load(source: str, tag: str) -> ModuleType:
-    """Return the module of a source, named by `tag` and a hash of the text.
+    """Return the module of a source text. Its name consists of `tag` and a hash of the text.
 
-    It has no file, but tracebacks show its lines.
+    The module has no file, but tracebacks show its source lines.
     """
     name = f"gasla_{title(tag)}_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     if name in sys.modules:
@@ -20,4 +20,5 @@ def load(source: str, tag: str) -> ModuleType:
     file = f"<{name}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(compile(source, file, "exec"), module.__dict__)
-    return sys.modules.setdefault(name, module)  # registered only when it is complete: another thread may look for it
+    # register the module only when it is complete, as another thread may look it up
+    return sys.modules.setdefault(name, module)

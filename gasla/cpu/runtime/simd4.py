@@ -1,7 +1,7 @@
-"""Vectors of four values (SIMD): how they are loaded and gathered, and how their values are moved.
+"""Vectors of four values in SIMD registers: functions that load, gather, permute and test them.
 
-LLVM vectorizes long loops by itself, but not the few entries of a short row. Operators and functions of the kernel
-language work on vectors, too.
+LLVM vectorizes long loops, but not a loop over the few entries of a short row. The operators and functions of the
+kernel language also work on these vectors.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,30 +18,34 @@ SIZE = 4
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 _PLACES = Value(vector_of(I32, SIZE), f"<{', '.join(f'i32 {k}' for k in range(SIZE))}>")
 _load_vector, _splat = BUILTINS["load_vector"], BUILTINS["splat"]
-where = BUILTINS["select"]  # one of two values, lane by lane
+where = BUILTINS["select"]  # where(condition, a, b): one of two values in each lane
 
 
 @inlined
 def load(array, index):
-    """Load four elements of an array, from an index on."""
+    """Return the four elements of an array from `index` on, as a vector."""
     return _load_vector(array, index, SIZE)
 
 
 @inlined
 def spread(value):
-    """Return a vector of four times the same value."""
+    """Return a vector whose four values are all equal to `value`."""
     return _splat(value, SIZE)
 
 
 @inlined
 def first(quad):
-    """Return the first value."""
+    """Return the first of the four values of a vector."""
     return quad[0]
 
 
 @inlined
 def gather(array, indices, index, bound):
-    """Gather array[indices[index]] to array[indices[index + 3]]. The second result is whether all are below `bound`."""
+    """Return a vector of ``array[indices[index + k]]`` for k from 0 to 3, and True, if all four indices are below
+    `bound`.
+
+    Otherwise return a vector of zeros and False.
+    """
     a, b = np.uint64(indices[index]), np.uint64(indices[index + _ONE])
     c, d = np.uint64(indices[index + _TWO]), np.uint64(indices[index + _THREE])
     if a >= bound or b >= bound or c >= bound or d >= bound:
@@ -51,14 +55,14 @@ def gather(array, indices, index, bound):
 
 @inlined
 def any_of(quad):
-    """Return whether any of four truth values is true."""
+    """Return whether at least one of the four truth values in a vector is true."""
     return bits(quad) != 0
 
 
 def _emit_packed(emit: Emitter, node: Any, *values: Value) -> Value:
-    """Return a vector of four values."""
+    """Emit LLVM instructions that combine four scalar values into a vector."""
     kind = vector_of(values[0].type, SIZE)
-    if kind.of == BOOL:  # bit by bit LLVM would take it through memory
+    if kind.of == BOOL:  # LLVM would build a vector of bits through memory, so this builds an integer and casts it
         word = Value(I32, "0")
         for k, value in enumerate(values):
             bit = emit.make(I32, f"shl i32 {emit.cast(node, value, I32).text}, {k}")
@@ -81,7 +85,7 @@ def _emit_bits(emit: Emitter, node: Any, quad: Value) -> Value:
 
 
 def _shuffle(name: str, places: list[int]) -> Builtin:
-    """Return a function that permutes a vector."""
+    """Return a function of the kernel language that permutes a vector: lane i of its result is lane ``places[i]``."""
     mask = ", ".join(f"i32 {place}" for place in places)
 
     def shuffled(emit: Emitter, node: Any, quad: Value) -> Value:
@@ -92,8 +96,8 @@ def _shuffle(name: str, places: list[int]) -> Builtin:
 
 
 _packed = Builtin("packed", _emit_packed)
-within = Builtin("within", _emit_within)  # within(k): lane i is whether i < k, for k below 2**31
-bits = Builtin("bits", _emit_bits)  # four truth values as the lowest bits of a uint64
-by_one = _shuffle("by_one", [1, 0, 3, 2])  # swap lanes 0 and 1, and 2 and 3
-by_two = _shuffle("by_two", [2, 3, 0, 1])  # swap the halves
+within = Builtin("within", _emit_within)  # within(k): a vector whose lane i tells whether i < k, for k below 2**31
+bits = Builtin("bits", _emit_bits)  # bits(quad): four truth values as the lowest four bits of a uint64
+by_one = _shuffle("by_one", [1, 0, 3, 2])  # swap lanes 0 and 1, and lanes 2 and 3
+by_two = _shuffle("by_two", [2, 3, 0, 1])  # swap the two halves of a vector
 turned = _shuffle("turned", [1, 2, 3, 0])  # rotate by one lane

@@ -1,12 +1,12 @@
-"""Run one kernel on several operating-system threads at once, with a barrier between them.
+"""Runs one kernel on several operating-system threads at once, which meet at barriers.
 
-A program's whole loop is one kernel that every thread runs from start to finish. A barrier takes well under a
-microsecond; starting a parallel region for each of thousands of small iterations would take far longer. All threads
-have to run at the same time.
+The whole loop of a program is one kernel, which every thread runs from start to finish. A barrier takes well under a
+microsecond, whereas starting a parallel region for each of thousands of small iterations would take far longer. All
+threads have to run at the same time, since they wait for each other.
 
-Python calls `run` once, with a kernel and the words of its arguments. It gives their addresses to the other threads,
-runs the kernel as the first thread, and waits for all. The other threads wait for jobs in compiled code: they never
-return to Python, and never need its lock.
+Python calls `run` once, with a kernel and the words of its arguments. `run` gives their addresses to the other threads,
+runs the kernel as the first thread, and waits for all threads. The other threads wait for jobs in compiled code: they
+never return to Python, and never need its global lock.
 """
 
 import _thread
@@ -72,47 +72,57 @@ from gasla.cpu.runtime.workers import (
 )
 from gasla.log import LOG
 
-# Slots of a control array, of int64. They are a cache line (8 words) apart, to avoid false sharing.
+# Indices of words in a control array of int64. Those that different threads write are 8 words apart, so that each has a
+# cache line of its own: this avoids false sharing.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
-MAILBOXES = STOP + 1  # the address of `mailboxes`
-TIMER = STOP + 2  # the address of the timer
-POOL = STOP + 3  # the address of `pool`
-TEAM = STOP + 4  # the number of threads of the launch
-NEXT_THREADS = STOP + 5  # how many of the team call the kernel (again); negative if the run has ended for now
-FIRST = STOP + 6  # the system's identifier of the first thread
+MAILBOXES = STOP + 1  # the address of the array `mailboxes`
+TIMER = STOP + 2  # the address of the array `_timer`
+POOL = STOP + 3  # the address of the array `pool`
+TEAM = STOP + 4  # the number of threads that the run may use
+# how many threads call the kernel next; 0 or less ends the run, and a later run takes the absolute value
+NEXT_THREADS = STOP + 5
+FIRST = STOP + 6  # the system's identifier of the first thread, which started the run
 CONTROL_SIZE = 72
 
-IS_ON, SPENT = 0, 1  # words of the timer: whether to time launches, and the sum in nanoseconds
+IS_ON, SPENT = 0, 1  # words of the timer: whether runs are timed, and the sum of their times in nanoseconds
 
-TOGETHER, LOOSELY = -1, -2  # modes of a launch: waits for all workers, or only for those that have begun
+TOGETHER, LOOSELY = -1, -2  # modes of a launch: it waits for all workers, or only for workers that have begun
 
-PASSED = 0  # the position of the number of threads among a kernel's arguments
+PASSED = 0  # the index of the number of threads among a kernel's arguments
 
-SHORT = 1 << 26  # up to this many vertices and edges the calling thread takes part, and Ctrl-C waits for the run
-ALONE = 1 << 17  # edges that a run reads before it wakes other threads, which takes 0.1 to 0.3 ms
-LASTING = 8  # thin iterations (`thin`) in a row after which one thread goes on alone
+# in runs of at most so many vertices and edges, the calling thread takes part, so Ctrl-C only works after the run
+SHORT = 1 << 26
+ALONE = 1 << 17  # number of edges that a run reads before it wakes other threads, since waking takes 0.1 to 0.3 ms
+LASTING = 8  # after this many iterations in a row with little work (`thin`), one thread goes on alone
 
-# Costs are measured again after FRESH ns, as a hypervisor may move a core at any time: two cores may then share one
-# cache, or be in two sockets. The smallest of ROUNDS rounds of TRIPS counts, as others may take a core meanwhile.
+# Costs of sharing are measured again after FRESH nanoseconds, as a hypervisor may move a core at any time: two cores
+# may
+# then share one cache, or be in two sockets. The minimum of ROUNDS rounds of TRIPS exchanges counts, because other
+# processes may take a core meanwhile.
 FRESH, ROUNDS, TRIPS = 50_000_000, 8, 4
-# An edge takes some 8 ns on one thread. Of two threads that push, each waits for a cache line at every tenth edge, and
-# more often if the graph has fewer than SPARSELY edges. So another thread may not pay where a line takes PER_LINE ns.
+# Reading an edge takes about 8 ns on one thread. When two threads push, each waits for a cache line at every tenth
+# edge,
+# or more often if the graph has fewer than SPARSELY edges. So a second thread may not pay off if moving a cache line
+# takes PER_LINE nanoseconds.
 PER_LINE, SPARSELY = 80, 1 << 22
 
-# The time that several threads save is taken as 1 / SAVED of their time together, up to MOST_SAVED ns. If waiting for a
-# thread without a core costs more, one thread works alone for AS_LONG times the loss, at most LONGEST ns. The next try
-# loses about as much again, so that the loss stays below 1 / AS_LONG.
+# The time that several threads save is estimated as 1 / SAVED of the time that they work together, and saved up to
+# MOST_SAVED nanoseconds. If more time is lost waiting for a thread without a core, one thread works alone for AS_LONG
+# times the loss, at most LONGEST nanoseconds. The next attempt loses about as much again, so the loss stays below
+# 1 / AS_LONG of the time.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
-SPINS = 4000  # iterations of a waiting loop before the thread sleeps
-NAP = 50 if has("usleep") else 0  # microseconds of sleep; Windows can only sleep for milliseconds
+SPINS = 4000  # iterations of a waiting loop after which the thread sleeps in each iteration
+NAP = 50 if has("usleep") else 0  # microseconds of sleep; 0 on Windows, which can only sleep for milliseconds
 
 _nap = Extern("usleep" if has("usleep") else "Sleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
-# The lock of the run that last held the threads: it holds them as long as the lock is locked. `with turn:` locks and
-# unlocks in C, so that Ctrl-C, which interrupts Python code only, cannot leave the threads held.
+# The lock of the run that last used the worker threads. That run keeps them for as long as the lock is locked. `with
+# turn:`
+# locks and unlocks in C, so that Ctrl-C, which interrupts only Python code, cannot leave the lock locked.
 _holder = [threading.Lock()]
-_probe_parts: list[Any] = []  # what the probe's addresses refer to
-_changing = threading.RLock()  # a handler of a signal, or a finalizer, may run meanwhile and need threads itself
+_probe_parts: list[Any] = []  # keeps the objects alive whose addresses the pool has for the probe
+# reentrant, as a signal handler or a finalizer may interrupt the holder and need threads itself
+_changing = threading.RLock()
 
 
 def set_num_threads(count: int) -> None:
@@ -179,7 +189,7 @@ def _limit_at_start() -> int:
 
 
 def _log_missing_cores(wanted: int) -> None:
-    """Log that a run has fewer threads than asked for. MOST asks for all."""
+    """Log that runs use fewer threads than the user asked for, if there are fewer cores. `MOST` means all cores."""
     if (there := cores.usable()) < wanted < MOST:
         LOG.info("%d threads are asked for; runs use %d, one for each core that the process may use", wanted, there)
 
@@ -188,9 +198,9 @@ _limit = [_limit_at_start()]
 
 
 def num_threads() -> int:
-    """Return `get_num_threads`, with the number of cores counted anew.
+    """Return the same as `get_num_threads`, and store the present number of usable cores in the pool.
 
-    If more threads run than there are cores, they wait for each other for milliseconds at every barrier.
+    If more threads run than there are cores, threads wait for each other for milliseconds at every barrier.
     """
     pool[USABLE] = min(cores.usable(), workers.most_started[0])
     return number_now()
@@ -198,17 +208,19 @@ def num_threads() -> int:
 
 @helper
 def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
-    """Return whether `wanted` threads, with this one, are awake."""
+    """Return whether at least `wanted` threads are awake, counting the calling thread."""
     return pool[STARTED] + 1 - load_relaxed(pool, SLEEPING) >= wanted
 
 
 def number_now() -> int:
-    """Return `num_threads()` with the number of cores that was last counted."""
+    """Return the number of threads that runs use, by the number of cores that `num_threads` counted last."""
     return min(_limit[0], pool.item(USABLE))
 
 
 def new_control() -> np.ndarray:
-    """Return a new control array, which the threads of one run share: barrier, stop flag, tickets of work, progress."""
+    """Return a new control array of 72 words, which the threads of a run share: barrier, stop flag, tickets,
+    progress.
+    """
     return _NEW_CONTROL.copy()
 
 
@@ -219,10 +231,13 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """Wait for another thread for one iteration of a loop. `times` counts the iterations so far.
+    """Pass one iteration of a loop that waits for another thread. `times` counts the iterations so far.
 
-    After SPINS turns the thread sleeps for NAP microseconds in each, as the other thread probably has no core. It does
-    not yield: it would then wait for the whole time slice of another process, which takes milliseconds.
+    The first SPINS iterations pause for some nanoseconds. Later ones sleep for NAP microseconds, as the other thread
+    probably
+    has no core. The thread does not yield its core instead: it would then wait for the whole time slice of another
+    process,
+    which takes milliseconds.
     """
     if times < SPINS:
         pause()
@@ -232,10 +247,12 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wait while a word has this value.
+    """Wait while the word at index `slot` of an array has a given value.
 
-    If the first thread waits long for a thread without a core, it notes the lost time, and may work alone for a while.
-    Waiting for the first thread is never slower than running on it alone, so other threads note nothing.
+    If the first thread waits long, for a thread without a core, the lost time is recorded, and the first thread may
+    work
+    alone for a while. Other threads record nothing: waiting for the first thread is never slower than running on it
+    alone.
     """
     times = 0
     while load_acquire(words, slot) == value and times < SPINS:
@@ -254,9 +271,9 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
 
 @helper
 def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
-    """Update the balance of saved and lost time of the first thread, which has worked with others.
+    """Update the balance of time that the first thread has saved by working with others, and lost by waiting for them.
 
-    If more time is lost than saved, the first thread works alone for many times as long.
+    If more time was lost than saved, the first thread works alone for many times as long.
     """
     time = now()
     balance = pool[BALANCE] + (time - pool[SINCE]) // SAVED - max(lost, 0)
@@ -267,7 +284,9 @@ def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return for how many nanoseconds one thread should go on alone, because threads waited for one without a core."""
+    """Return for how many nanoseconds the first thread should still work alone, because some thread had no core
+    lately.
+    """
     pool = words_at(control[POOL], POOL_SIZE)
     until = load_relaxed(pool, APART)
     if until == 0:
@@ -280,13 +299,13 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_stopped(control: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Return whether Ctrl-C or a thread has stopped the run."""
+    """Return whether the stop flag of the run is set, by Ctrl-C or by a thread."""
     return load_relaxed(control, STOP) != 0
 
 
 @helper
 def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Stop the run."""
+    """Set the stop flag of the run, which its threads read."""
     store_relaxed(control, STOP, 1)
 
 
@@ -308,7 +327,10 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 
 @apart
 def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure on two threads how long a cache line takes from one core to the other, and how long a barrier takes."""
+    """Measure on two threads how long a cache line takes from one core to the other, and how long a barrier takes.
+
+    The results, in nanoseconds, are stored in the pool.
+    """
     line = together = np.int64(1) << 62
     barrier(control, threads)
     for turn in range(ROUNDS):
@@ -329,7 +351,9 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 
 @helper
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
-    """Wait until the word is `at`, and increment it. The first thread also waits for the other's increment."""
+    """Wait until a word equals `at`, and increment it. The first thread then waits until the other thread increments
+    it, too.
+    """
     times = 0
     while load_acquire(word, 0) != at:
         stand_by(times)
@@ -342,7 +366,9 @@ def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no co
 
 @helper
 def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure what sharing costs, unless that is known. The caller holds the threads."""
+    """Measure the costs of sharing cache lines and barriers, unless they are known. The caller has reserved the
+    workers.
+    """
     if pool[PROBE] != 0 and not is_measured(pool):
         control = words_at(pool[PROBE_CONTROL], CONTROL_SIZE)
         control[TEAM], control[FIRST] = 2, np.int64(this_thread())
@@ -351,37 +377,42 @@ def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @helper
 def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Return whether the costs were measured a short time ago."""
+    """Return whether the costs of sharing were measured in the last `FRESH` nanoseconds."""
     return pool[MEASURED] != 0 and now() - pool[MEASURED] < FRESH
 
 
 @helper
 def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return the number of vertices and edges of an iteration below which one thread beats several with barriers.
+    """Return the number of vertices and edges below which one thread runs an iteration faster than several with
+    barriers.
 
-    An iteration has some four barriers, and moves as many lines twice: counters and tickets. An edge that is in a cache
-    takes a nanosecond.
+    An iteration has some four barriers, and the cache lines of counters and tickets move between cores twice as often.
+    An
+    edge that is in a cache takes about a nanosecond.
     """
     return 4 * (pool[BARRIER] + 2 * pool[LINE])
 
 
 @helper
 def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
-    """Return whether threads may lose more time by moving cache lines than they save, by the costs as last measured."""
+    """Return whether threads may lose more time by moving cache lines between cores than they save by sharing the
+    work.
+    """
     return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
 
 
 def least_factor(threads: int) -> float:
-    """Return the factor by which the measured costs raise the smallest amount of work that several threads share."""
+    """Return a factor of at least 1 by which the measured costs raise the smallest work that several threads share."""
     if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
-        return 1  # the next launch measures them
+        return 1  # the costs are not known, and the next run measures them
     return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))
 
 
 def _set_up_probe() -> None:
-    """Have launches measure what sharing costs."""
+    """Store the address of the compiled probe in the pool, so that the next run measures the costs of sharing."""
     control, word = new_control(), np.zeros(48, np.int64)
-    word = word[-word.ctypes.data % 128 // 8 :][:32]  # on cache lines of its own; cores fetch two at a time
+    # the word has cache lines of its own, two of them, because cores fetch two at a time
+    word = word[-word.ctypes.data % 128 // 8 :][:32]
     call = Call(_probe).set([0, 2, control, word])
     _probe_parts[:] = [call, control]
     pool[PROBE_ARGUMENTS], pool[PROBE_CONTROL] = call.address, control.ctypes.data
@@ -391,7 +422,7 @@ def _set_up_probe() -> None:
 def compile_ahead() -> None:
     """Compile the code that only runs of several threads need, even on a machine with one core.
 
-    The stored code may serve another machine.
+    The compiled code is stored, and may serve another machine.
     """
     if not pool.item(PROBE):
         _set_up_probe()
@@ -408,17 +439,17 @@ else:
 
     @helper
     def _this_core() -> int:  # pragma: no cover - compiled
-        """Return -1, because the system has no such function."""
+        """Return -1 for the number of this core, because the system has no function that tells it."""
         return -1
 
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have all threads call `part`, this thread as the first.
+    """Call the compiled function `part` on all threads, with the calling thread as the first.
 
-    In the mode LOOSELY, don't wait for workers that have not begun.
-
-    Through `control[NEXT_THREADS]` a kernel can ask to be called by fewer threads at first, and to be called again.
+    In the mode LOOSELY, this does not wait for workers that have not begun. By setting `control[NEXT_THREADS]`, a
+    kernel can
+    ask to be called by fewer threads at first, and to be called again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
     given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
@@ -435,7 +466,7 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
 def _run_once(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Have `threads` threads call `part` once."""
+    """Call the compiled function `part` once on each of `threads` threads, and wait for them."""
     mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
     left_out, thread = _slowest(mailboxes, threads) if threads > 1 else 0, 0
     for i in range(threads):
@@ -464,7 +495,9 @@ def _run_once(
 
 @helper
 def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """Return the worker that would begin last: a sleeping one, preferably on this core."""
+    """Return the index of the worker that would begin last: a sleeping worker, preferably one that is bound to this
+    core.
+    """
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
@@ -476,7 +509,9 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wake the workers of a team without a job yet. The caller continues, and will give them one soon."""
+    """Wake the workers that a run needs before it has a job for them. The caller goes on, and will soon give them
+    one.
+    """
     mailboxes = words_at(control[MAILBOXES], threads)
     left_out = _slowest(mailboxes, threads)
     for i in range(threads):
@@ -486,7 +521,7 @@ def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - c
 
 @contextmanager
 def time_kernels() -> Iterator[Callable[[], int]]:
-    """Add up the time of all launches within the block. Yield a function that returns it, in nanoseconds."""
+    """Add up the time of all runs within a `with` block. Yield a function that returns the sum in nanoseconds."""
     _timer[IS_ON] = 1
     try:
         yield lambda: int(_timer[SPENT])
@@ -495,9 +530,9 @@ def time_kernels() -> Iterator[Callable[[], int]]:
 
 
 def hold(turn: threading.Lock) -> bool:
-    """Hold the threads until the caller releases this lock, which it has acquired.
+    """Reserve the workers for the caller until it releases the lock `turn`, which it has acquired.
 
-    Return False if another run holds them.
+    Return False if another run has reserved them.
     """
     with _changing:
         if _holder[0] is not turn:
@@ -508,7 +543,9 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """Hold the threads, and start missing ones. Return their number, or 1 if another run holds them."""
+    """Reserve the workers, and start missing ones. Return the number of threads for a run, or 1 if another run uses
+    them.
+    """
     if wanted == 1 or not hold(turn):
         return 1
     if not pool.item(PROBE):
@@ -517,7 +554,7 @@ def take(turn: threading.Lock, wanted: int) -> int:
 
 
 def are_taken() -> bool:
-    """Return whether a run holds the threads."""
+    """Return whether a run has reserved the workers."""
     return _holder[0].locked()
 
 
@@ -530,7 +567,7 @@ def run_parallel(
     short: bool = False,
     loose: bool = False,
 ) -> None:
-    """Launch a kernel by `launch`. It gets one thread if another run holds the threads."""
+    """Run a kernel as `launch` does, on `threads` threads, or on one thread if another run uses the workers."""
     turn = threading.Lock()
     with turn:
         launch(kernel, control, args, take(turn, threads), watch, short, loose)
@@ -547,6 +584,28 @@ def launch(
     by: Any = run,
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
+
+    `kernel` is a compiled function, or its `Call`. The compiled function `by` runs it on all threads. To use several
+    threads,
+    the caller has reserved them with `take`. `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop
+    flag,
+    waits until the kernel returns, and is then raised.
+
+    A `short` run ends within some tenths of a second: the calling thread is its first thread, and reacts to Ctrl-C
+    afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so the launch need not wait for
+    workers
+    that have not begun.
+
+    Parameters
+    ----------
+    kernel, control, args :
+        the kernel, the control array by which its threads take blocks and stop, and its further arguments
+    threads, watch :
+        number of threads; a function that is called ten times a second, or None
+    short, loose :
+        whether the run ends within some tenths of a second; whether the kernel has neither barriers nor fixed shares
+    by :
+        compiled function that runs the kernel on all threads
 
     `kernel` is a compiled function, or its `Call`; the compiled function `by` runs it. For several threads, the caller
     holds them (`take`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
@@ -582,9 +641,9 @@ def launch(
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Launch a kernel from a new thread, while this thread watches it, and reacts to Ctrl-C.
+    """Launch a kernel from a new thread, while the calling thread waits, calls `watch`, and reacts to Ctrl-C.
 
-    If no thread can be started, this thread runs the kernel, and reacts to Ctrl-C afterwards.
+    If no thread can be started, the calling thread runs the kernel itself, and reacts to Ctrl-C afterwards.
     """
     waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
 
@@ -592,7 +651,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
         try:
             waiting.pop()()
             results.append(None)
-        except BaseException as error:  # raised by the waiting thread
+        except BaseException as error:  # the waiting thread raises the error
             results.append(error)
         bell.release()
 
@@ -611,13 +670,13 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
             wait(-1 if watch is None else 0.1)
             if watch is not None and not results:
                 watch()
-    except BaseException:  # Ctrl-C, likely
+    except BaseException:  # most likely Ctrl-C, which stops the kernel
         control[STOP] = 1
-        with suppress(IndexError):  # if it is empty, the kernel has begun
+        with suppress(IndexError):  # an empty list means that the kernel has begun
             waiting.pop()
             raise
         while not results:
-            with suppress(BaseException):  # Ctrl-C again
+            with suppress(BaseException):  # ignore a second Ctrl-C, as the kernel still uses the arrays
                 wait(-1)
         raise
     if results[0] is not None:
@@ -625,7 +684,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
 
 
 def _forget() -> None:
-    """Release the threads after a fork: the child has none of its parent's threads."""
+    """Reset the state of threads in the child of a fork, which has none of its parent's threads."""
     global _changing
     _holder[0], _changing = threading.Lock(), threading.RLock()
     workers.forget()

@@ -1,11 +1,12 @@
-"""Functions such as exp and log that LLVM can compute for many values at once, in loops that it vectorises.
+"""Functions such as exp and log that LLVM can compute for many values at once, in loops that it vectorizes.
 
-LLVM vectorises arithmetic by itself. A loop that calls the C library's `expf` is vectorised only if the call names a
-function that takes a vector instead. On x86 the GNU C library has such functions for most, in libmvec, correct to a few
-units in the last place. Elsewhere `is_vectorised` is False.
+LLVM vectorizes arithmetic without help. A loop that calls the C library's `expf` is vectorized only if the call names a
+function for vectors that does the same. On x86 the GNU C library has vector functions for most of these, in libmvec,
+correct to a few units in the last place. Elsewhere `is_vectorised` is False.
 
 Functions for vectors of different lengths may round differently. A loop whose results must not depend on the position
-therefore goes over a multiple of LANES values.
+of
+a value therefore always computes a multiple of LANES values.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -22,10 +23,10 @@ from gasla.compiler.kernel_types import scalar_type, vector_of
 from gasla.compiler.objects import host
 from gasla.cpu.runtime.intrinsics import select
 
-NATIVE = True  # modules that import this are compiled for this processor: it may have wider vectors than most
-LANES = 64  # at most four vectors of 16 values are computed side by side
+NATIVE = True  # modules that import this name are compiled for this processor, which may have wider vectors than most
+LANES = 64  # LLVM computes at most four vectors of 16 values side by side
 
-# Names in C, by NumPy's names; the last three are functions of two values.
+# Names of functions in C, by their names in NumPy. The last three take two values.
 NAMES = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
@@ -36,14 +37,17 @@ FORMS: tuple[tuple[str, str, int], ...] = (
     ("e", "+avx512f", 64),
     ("d", "+avx2", 32),
     ("b", "+sse4.1", 16),
-)  # letter, feature, bytes
-INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")  # no calls
+)  # letter in the names of vector functions, processor feature that they need, and bytes of a vector
+# LLVM computes these by instructions, without calls
+INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @cache
 def _library() -> Any:
-    """Return the library of vector functions, loaded so that LLVM finds them, or None if there is none."""
+    """Load the C library's vector functions, libmvec, so that LLVM finds them. Return the library, or None if there is
+    none.
+    """
     try:
         return ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
     except OSError:
@@ -52,7 +56,9 @@ def _library() -> Any:
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
-    """Return the symbols of the vector functions that this processor supports, and the length of each one's vectors."""
+    """Return the vector functions for an operation that this processor supports: their symbols, with the values per
+    vector.
+    """
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
     symbols = {
@@ -64,12 +70,14 @@ def _symbols(name: str, dtype: Any) -> dict[str, int]:
 
 
 def is_vectorised(name: str, dtype: Any) -> bool:
-    """Return whether there is a vector function for an operation on values of this type."""
+    """Return whether there is a vector function for an operation, by its NumPy name, on values of a type."""
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
 def _function(name: str, dtype: Any) -> Builtin:
-    """Return a function of the kernel language that calls the C library's, and names its vector functions to LLVM."""
+    """Return a function of the kernel language that calls a function of the C library, and tells LLVM its vector
+    functions.
+    """
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
     own = f"plain_{plain}"
 
@@ -78,13 +86,15 @@ def _function(name: str, dtype: Any) -> Builtin:
         emit.declare(plain, kind, [kind] * len(values))
         for symbol, lanes in _symbols(name, dtype).items():
             emit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
-        # LLVM drops functions that are not called yet, unless they are listed as used.
+        # LLVM drops functions that are not called yet, unless they are listed as used, so list the vector functions.
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
-        # LLVM may replace a call of a C function by something inexact. The mark `nobuiltin` (in `OF_C`) forbids that,
-        # but LLVM vectorises no call with this mark. So a loop calls a function of our own, without the mark, and only
-        # that function calls C's. It is `weak`: it may be replaced when linking, so LLVM does not look into it.
+        # LLVM may replace a call of a C function by a less exact one. The mark `nobuiltin` (in `OF_C`) forbids that,
+        # but LLVM
+        # vectorizes no call with this mark. So a loop calls a wrapper function without the mark, and only the wrapper
+        # calls the
+        # C function. The wrapper is `weak`, which means that linking may replace it, so LLVM does not inline it.
         takes = ", ".join(f"{kind.ir} %{k}" for k in range(len(values)))
         body = f"  %found = call {kind.ir} @{plain}({takes}) {OF_C}\n  ret {kind.ir} %found"
         heads[own] = f"define weak {kind.ir} @{own}({takes}) noinline nounwind {{\nentry:\n{body}\n}}"
@@ -97,9 +107,10 @@ def _function(name: str, dtype: Any) -> Builtin:
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:
-    """Return an exponential that takes the same time for all values.
+    """Return an exponential function that takes the same time for all values. `plain` is the vector function.
 
-    The library computes subnormal results one by one.
+    The library would compute subnormal results one by one, so beyond `limit` the argument is halved, and the result is
+    squared.
     """
     near, one, middle = kind(limit), kind(1), kind(0.5)
 
@@ -116,4 +127,4 @@ def _even(plain: Any, kind: Any, limit: float) -> Any:
 FUNCTIONS: dict[str, Any] = {f"{name}_{dtype}": _function(name, dtype) for name in NAMES for dtype in FLOATS}
 FUNCTIONS["even_exp_float32"] = _even(FUNCTIONS["exp_float32"], np.float32, 87)
 FUNCTIONS["even_exp_float64"] = _even(FUNCTIONS["exp_float64"], np.float64, 708)
-globals().update(FUNCTIONS)  # generated modules import these functions
+globals().update(FUNCTIONS)  # generated modules import these functions by name

@@ -1,4 +1,4 @@
-"""Worker threads: each has a mailbox, where it finds its job, and a lock on which it sleeps."""
+"""Worker threads. Each has a mailbox, an array in which it finds its job, and a lock on which it sleeps."""
 
 import threading
 import time
@@ -31,36 +31,41 @@ from gasla.cpu.runtime.intrinsics import (
 )
 from gasla.log import LOG
 
-# A worker's mailbox has words of int64; words that others write are a cache line (8 words) apart from the word that the
-# worker waits for. It holds: the job; whether the worker sleeps; its lock, its place and its core, and the number of
-# cores; its own address, the pool's, whether a thread serves it, and that thread's CPU-time clock; the sets of cores
-# that it may run on, and that it sleeps on.
+# Indices of the int64 words in a worker's mailbox. Words that other threads write are a cache line (8 words) apart from
+# the
+# word that the worker waits for. The words hold: the job, with the compiled function, its arguments, and the number of
+# this thread and of all threads; whether the worker sleeps; its lock, its place among the workers, the core that it is
+# bound to, and the number of cores; the address of the mailbox, and of the pool; whether a thread serves the mailbox,
+# and
+# that thread's CPU-time clock; the set of cores that it may run on, and the set with the core that it sleeps on.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 MAILBOX_SIZE, SET = 64, 16
-NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job
+NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job: no job, a job that waits for the worker, a job that has begun
 
-# Words of the pool: how many workers sleep, and how many have started; the number of cores; until when one thread works
-# alone (the clock's nanoseconds, or 0); how much time several threads have saved lately, and since when to count that;
-# the costs that threads last measured, in nanoseconds (a cache line that moves from core to core, and a barrier), and
-# when; the probe that measures them: its code, arguments and control words.
+# Indices of the words of the pool, which all runs share: how many workers sleep; how many have started; the number of
+# cores; until when one thread works alone (the clock's nanoseconds, or 0); how much time several threads have saved
+# lately, and since when this is to be counted; the costs of sharing that were measured last, in nanoseconds (moving a
+# cache line from core to core, and a barrier), and when; the code, the arguments and the control array of the probe
+# that
+# measures them.
 SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, LINE, BARRIER, MEASURED = range(9)
 PROBE, PROBE_ARGUMENTS, PROBE_CONTROL, POOL_SIZE = range(9, 13)
 
-MOST = 64 * SET  # threads
-AWAKE = 12_000  # pauses (25 ns each) in which a worker looks for its next job before it sleeps, as waking takes long
+MOST = 64 * SET  # largest number of threads: the set of cores in a mailbox has SET words of 64 bits
+AWAKE = 12_000  # pauses of 25 ns in which a worker looks for its next job before it sleeps, as waking takes long
 
-mailboxes = np.zeros(MOST, np.int64)  # addresses of all workers' mailboxes
+mailboxes = np.zeros(MOST, np.int64)  # the addresses of the mailboxes of all workers
 pool = np.zeros(POOL_SIZE, np.int64)
 _workers: "list[Worker]" = []
-most_started = [MOST]  # threads that a run may have: fewer once a worker could not be started
+most_started = [MOST]  # largest number of threads of a run; it is lowered when a worker could not be started
 
 helper = compiled
 
 
 @helper
 def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wake a worker, if it sleeps."""
+    """Wake the worker of a mailbox, if it sleeps, by releasing its lock."""
     if compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
         release_lock(mailbox[LOCK])
 
@@ -71,12 +76,15 @@ if has("pthread_getcpuclockid"):
 
     @helper
     def _find_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Note the clock of this thread."""
+        """Store the identifier of this thread's CPU-time clock in its mailbox."""
         _get_clock(_this(), mailbox[SELF] + 8 * CLOCK)
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """Return the time minus the CPU time of all workers, in nanoseconds, minus `since`, its value at the start."""
+        """Return `now()` minus the CPU times of all workers, minus `since`, an earlier result, in nanoseconds.
+
+        While one worker is busy and all others sleep, this grows only while the busy worker has no core.
+        """
         result = now()
         for address in addresses:
             result -= read_clock(np.int32(words_at(address, MAILBOX_SIZE)[CLOCK]))
@@ -100,7 +108,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to a core of its own. Return whether that was possible."""
+        """Bind this thread to a core that depends on its place among the workers. Return whether that was possible."""
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
             return False
@@ -119,7 +127,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _leave(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Let this thread run on any core again."""
+        """Let this thread run on any core that the process may use again."""
         _set_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL)
 
 else:
@@ -136,8 +144,9 @@ else:
 
 @helper
 def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Do jobs forever. After a job the thread stays awake for a while, as the next call often follows soon.
+    """Wait for jobs in a mailbox and run them, forever.
 
+    After a job the thread stays awake for a while, as the next job often follows soon.
     Returns at once if another thread serves the mailbox, or if the mailbox has no lock.
     """
     awake, pool = 0, words_at(mailbox[SLEEPERS], POOL_SIZE)
@@ -162,24 +171,25 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
             awake = AWAKE if mailbox[THREADS] <= mailbox[CORES] else 0
-            store_release(mailbox, JOB, NONE)  # the mailbox may hold the next job from here on
+            store_release(mailbox, JOB, NONE)  # from here on, the mailbox may already have the next job
 
 
 def compile_ahead() -> None:
-    """Compile `_serve`, which returns at once from a mailbox without a lock."""
+    """Compile the function `_serve` by calling it on a mailbox without a lock, from which it returns at once."""
     _serve(np.zeros(MAILBOX_SIZE, np.int64))
 
 
 class Worker:
-    """A thread that waits for jobs.
+    """A thread that waits for jobs in a mailbox.
 
-    It sleeps bound to a core of its own, and is unbound when awake: otherwise the system sometimes wakes two threads on
-    one core, and takes milliseconds to move one, while they wait for each other.
+    It is bound to a core of its own while it sleeps, and not bound while it is awake. Otherwise the system sometimes
+    wakes
+    two threads on one core, and takes milliseconds to move one of them, while they wait for each other.
     """
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        compile_ahead()  # now, not when a caller waits for this worker
+        compile_ahead()  # compile now, not later when a caller waits for this worker
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data
@@ -187,27 +197,28 @@ class Worker:
         take_lock(lock, 1)
 
     def begin(self) -> None:
-        """Start the thread.
+        """Start the thread, and wait until it serves the mailbox.
 
-        Ctrl-C may interrupt this, and it may be called again: a second thread on the mailbox ends at once.
+        Ctrl-C may interrupt this, and it may then be called again: a second thread on the same mailbox ends at once.
         """
         thread = threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True)
         thread.start()
-        while not self.mailbox.item(SERVED):  # if memory is short, a thread may end before it sets SERVED
+        while not self.mailbox.item(SERVED):  # if memory is short, a thread may end before it sets the word SERVED
             if not thread.is_alive() and not self.mailbox.item(SERVED):
                 raise RuntimeError("a new thread ended at once")
             time.sleep(0)
 
 
 def start_workers(threads: int) -> int:
-    """Start workers up to this number.
+    """Start workers until there are as many as `threads`. Return the number of threads that a run can have.
 
-    It is one more than run at once, so that the worker on the caller's core can stay asleep.
+    This is one worker more than run at once, so that the worker on the caller's core can stay asleep. If a worker can't
+    be
+    started, for want of memory or because of a limit on threads, the result is the number of workers, and at least 1
+    for the
+    caller's own thread.
 
-    Returns the number of threads that a run can have: if a worker can't be started, for want of memory or by a limit on
-    the number of threads, as many as there are workers, and at least 1, the caller's own.
-
-    Ctrl-C may come between any two lines; `mailboxes` always has the addresses of all `_workers`.
+    Ctrl-C may come between any two lines, but `mailboxes` always has the addresses of all `_workers`.
     """
     threads = min(threads, most_started[0])
     while threads > 1 and pool.item(STARTED) < threads:
@@ -226,7 +237,7 @@ def start_workers(threads: int) -> int:
 
 
 def _warn(wanted: int, count: int, error: Exception) -> None:
-    """Log and warn that runs have fewer threads than wanted."""
+    """Log and warn that runs use only `count` threads instead of `wanted` ones, because of an error."""
     used = "1 thread" if count == 1 else f"{count} threads"
     message = (
         f"gasla uses {used} instead of {wanted}, because no more could be started ({error or type(error).__name__}); "
@@ -237,7 +248,7 @@ def _warn(wanted: int, count: int, error: Exception) -> None:
 
 
 def forget() -> None:
-    """Forget all workers after a fork: the child has none of its parent's threads."""
+    """Forget all workers in the child of a fork, which has none of its parent's threads."""
     _workers.clear()
     pool[:] = 0
     most_started[0] = MOST
