@@ -1,4 +1,8 @@
-"""Compressed neighbor lists (CSR or CSC) on either device; `lists_cpu` and `lists_gpu` have the same functions."""
+"""Adjacency lists in compressed form (CSR or CSC), in host memory or on a GPU.
+
+`Adjacency` holds the arrays. What is computed from them is in two modules with the same functions: `lists_cpu` for
+NumPy's arrays and `lists_gpu` for CuPy's.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,15 @@ import numpy as np
 from gasla.arrays import Device, array_module, device_of, finish, index_dtype, moved, running_sums
 from gasla.once import once_property, only_one
 
-Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+Array = np.ndarray[Any, Any]  # a NumPy array, or a CuPy array on the GPU
 
 
 class Adjacency:
-    """Compressed neighbor lists: the neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
+    """Adjacency lists in compressed form: the neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
 
-    ``edge_ids[k]`` is the number (position in the input) of the edge at position k; ``None`` means k itself. It may be
-    given as a function, called when the ids are first read. Unpacks as ``indptr, indices, edge_ids``.
+    ``edge_ids[k]`` is the number (position in the input) of the edge stored at position k of ``indices``; ``None``
+    means that this number is k itself. It may be given as a function, which is called when the edge numbers are first
+    read. The object unpacks as ``indptr, indices, edge_ids``.
     """
 
     def __init__(self, indptr: Array, indices: Array, edge_ids: Array | Callable[[], Array] | None = None) -> None:
@@ -28,12 +33,12 @@ class Adjacency:
 
     @property
     def stored_ids(self) -> Any:
-        """`indices` as the kernels of programs read them: packed, if the lists are."""
+        """The neighbors as kernels of programs read them: `indices`, or packed ids if the graph is compressed."""
         return self.indices
 
     @property
     def edge_ids(self) -> Array | None:
-        ids = self._edge_ids  # read once: another thread may replace the function by its result at any time
+        ids = self._edge_ids  # read the field once: another thread may replace the function by its result at any time
         if callable(ids):
             with only_one(self, "edge_ids"):
                 ids = self._edge_ids
@@ -45,22 +50,32 @@ class Adjacency:
 
     @property
     def edge_ids_known(self) -> bool:
-        """Return whether the edge ids have been computed. If not, they are computed when first read."""
+        """Whether the edge numbers have been computed.
+
+        If they have not, they are computed when `edge_ids` is first read.
+        """
         return not callable(self._edge_ids)
 
     @once_property
     def properties(self) -> Any:
-        """Properties such as whether the lists ascend: `Properties` of the device's module."""
+        """Properties of the adjacency lists, such as whether each is sorted.
+
+        This is an object of the class `Properties` of `lists_cpu` or `lists_gpu`.
+        """
         return lists_on(self.indptr).Properties(self.indptr, self.indices)
 
     @property
     def is_sorted(self) -> bool:
-        """Whether every neighbor list ascends."""
+        """Whether every adjacency list is sorted in ascending order."""
         return bool(self.properties.ascend)
 
     @classmethod
     def grouped(cls, keys: Array, others: Array, n: int) -> Adjacency:
-        """Return lists of `others` by key, each in the order of the input."""
+        """Return the adjacency lists of n vertices, built from edges in any order.
+
+        Edge k puts the vertex ``others[k]`` into the adjacency list of the vertex ``keys[k]``. Within each adjacency
+        list, edges keep the order of the input.
+        """
         return cls(*lists_on(keys).group(keys, others, n))
 
     @property
@@ -69,23 +84,23 @@ class Adjacency:
         return device_of(self.indptr)
 
     def to(self, device: Device) -> Adjacency:
-        """Return itself if the arrays are on that device, else a copy there."""
+        """Return the object itself if its arrays are on the given device. Otherwise return a copy on that device."""
         if device == self.device:
             return self
         ids = None if self.edge_ids is None else moved(self.edge_ids, device)
         return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
     def owners(self) -> Array:
-        """Return for each entry the vertex in whose list it is."""
+        """Return for each entry of `indices` the vertex in whose adjacency list it is."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
     def row(self, v: int) -> Array:
-        """Return the list of one vertex: a view."""
+        """Return the neighbors of one vertex, as a view of `indices`."""
         begin, end = self.indptr[v : v + 2].tolist()
         return self.indices[begin:end]
 
     def of(self, vertices: Array) -> Adjacency:
-        """Return the lists of some vertices, in the order given, without edge numbers."""
+        """Return the adjacency lists of some vertices, in the order of the array `vertices`, without edge numbers."""
         xp: Any = array_module(self.indptr)
         firsts, indptr = self.indptr[vertices], running_sums(self.indptr[vertices + 1] - self.indptr[vertices])
         positions = xp.arange(int(indptr[-1]))
@@ -93,13 +108,16 @@ class Adjacency:
         return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
     def as_keys(self, n: int) -> Array:
-        """Return each entry as the int64 key ``owner * n + neighbor``. Keys ascend if the adjacency lists do."""
+        """Return the int64 key ``owner * n + neighbor`` of each entry that is in the list of vertex `owner`.
+
+        The keys ascend if each adjacency list does.
+        """
         return self.owners().astype(np.int64) * n + self.indices
 
     def in_order(self) -> Adjacency:
-        """Return these adjacency lists, each in the order of the input.
+        """Return these adjacency lists with the neighbors of each vertex in the order of the input's edges.
 
-        If they already are, return the object itself.
+        If they are in this order already, return the object itself.
         """
         lists, ids = lists_on(self.indptr), self.edge_ids
         if ids is None or lists.Properties(self.indptr, ids).ascend:
@@ -109,31 +127,37 @@ class Adjacency:
         return Adjacency.grouped(owners, others, len(self.indptr) - 1)
 
     def transposed(self) -> Adjacency:
-        """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
+        """Return the adjacency lists of the transposed matrix, with edge numbers.
+
+        The neighbors in each list ascend. Parallel edges keep their order.
+        """
         return Adjacency(*lists_on(self.indptr).transpose(*self))
 
     def numbers(self) -> Array:
-        """Return the number of the edge at each position, always as an array."""
+        """Return the number of the edge at each position of `indices`.
+
+        The result is an array even where these numbers equal the positions, and `edge_ids` is None.
+        """
         if self.edge_ids is not None:
             return self.edge_ids
         m = len(self.indices)
         return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
     def transposed_edge_ids(self) -> Array:
-        """Return the edge numbers in the order of the transposed lists."""
+        """Return the edge numbers in the order in which the transposed adjacency lists hold the edges."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
         """Permute edge values from the order of the input to the order of the adjacency lists.
 
-        If both are equal, return `values` itself.
+        If both orders are the same, return the array `values` itself.
         """
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
     def by_edge(self, values: Array) -> Array:
         """Permute edge values from the order of the adjacency lists to the order of the input.
 
-        If both are equal, return `values` itself.
+        If both orders are the same, return the array `values` itself.
         """
         if self.edge_ids is None:
             return values
@@ -142,19 +166,23 @@ class Adjacency:
         return in_order
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()  # other threads may add to it while it is pickled
+        # a copy, because other threads may add cached properties while the object is pickled
+        return self.__dict__.copy()
 
     def __iter__(self) -> Iterator[Array | None]:
         return iter((self.indptr, self.indices, self.edge_ids))
 
     def arrays(self) -> list[Array]:
-        """Return the arrays held now."""
+        """Return the arrays that the object holds now. Edge numbers that have not been computed yet are left out."""
         ids = None if callable(self._edge_ids) else self._edge_ids
         return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
 
 
 def lists_on(array: Array) -> ModuleType:
-    """Return the module of list functions for the device of `array`."""
+    """Return the module whose functions work on arrays like `array`.
+
+    It is `lists_cpu` for NumPy arrays and `lists_gpu` for CuPy arrays.
+    """
     if device_of(array) == "cpu":
         from gasla.graph import lists_cpu as lists
     else:

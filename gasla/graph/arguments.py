@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions have in common."""
+"""Checks of arguments that several public functions take, such as vertices, numbers, flags and edge weights."""
 
 import math
 import operator
@@ -32,21 +32,24 @@ def in_host_memory(name: str, graph: Any) -> Graph:
 
 
 def is_one_vertex(graph: Graph, given: Any) -> bool:
-    """Return whether an argument that may hold several vertices is one vertex, such as a name that is a tuple."""
+    """Return whether an argument is one vertex, not several. A tuple is one vertex if it is the name of a vertex."""
     if isinstance(given, tuple) and graph.naming is not None and graph.naming.find(given) is not None:
         return True
     return isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """Return the ids of the vertices in a list or an array, in its order. Errors call each vertex `one`."""
+    """Return the ids of the vertices in a list or an array, in its order.
+
+    Error messages call a single vertex by the word `one`, such as "source".
+    """
     require_several(name, given)
     each = f"{name}: {one}"
     return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
 
 
 def require_several(name: str, given: Any) -> None:
-    """Raise TypeError for one vertex where several are expected."""
+    """Raise TypeError if an argument is one vertex, where a list or an array of vertices is expected."""
     is_array = hasattr(given, "__iter__") or hasattr(given, "__dlpack__")
     if isinstance(given, str | bytes) or not is_array or getattr(given, "ndim", 1) == 0:
         one = given.item() if hasattr(given, "item") else given
@@ -56,14 +59,17 @@ def require_several(name: str, given: Any) -> None:
 
 
 def check_functions(**given: Any) -> None:
-    """Raise TypeError for an argument that can't be called. None stands for no function."""
+    """Raise TypeError for any argument that is neither a function nor None. Keywords are the arguments' names."""
     for name, function in given.items():
         if function is not None and not callable(function):
             raise TypeError(f"{name} is {reprlib.repr(function)}; expected a function, or None")
 
 
 def are_names(given: Any) -> bool:
-    """Return whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
+    """Return whether an argument that should hold numbers of vertices holds the names of vertices instead.
+
+    Names are strings or tuples. A set counts as names, as numbers never come in a set.
+    """
     if isinstance(given, set | frozenset):
         return True
     array = given if isinstance(given, list | tuple) or getattr(given, "shape", None) else ()
@@ -71,9 +77,10 @@ def are_names(given: Any) -> bool:
 
 
 def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
-    """Return vertices, which may repeat, as an array of ids, checked, on the graph's device.
+    """Return an argument that holds vertices as an array of vertex ids on the graph's device.
 
-    `name` is the argument's.
+    The vertices are ids or names, and may repeat. Raise an error for any that is not in the graph; `name` is the
+    argument's name in the error.
     """
     require_several(name, given)
     ids = as_array(name, translate_vertices(graph, given, name))
@@ -91,9 +98,10 @@ def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
 
 
 def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | None, seed: Any) -> list[int]:
-    """Return the given `sources`, which must be distinct.
+    """Return the vertices that an algorithm starts from: `sources`, `k` random vertices, or all vertices.
 
-    Without them, return `k` random vertices, ascending, or all vertices.
+    Vertices in `sources` must be distinct, and stay in the order given. Random vertices ascend. If `sources` and `k`
+    are both None, all vertices are returned.
     """
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
@@ -116,25 +124,26 @@ def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | No
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError for an argument that is neither True nor False."""
+    """Raise TypeError for any argument that is neither True nor False. Keywords are the arguments' names."""
     for name, given in flags.items():
         if given is not True and given is not False and not isinstance(given, np.bool_):
             raise TypeError(f"{name} is {reprlib.repr(given)}; expected True or False")
 
 
 def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
-    """Raise ValueError for an argument that is not one of `words`."""
+    """Raise ValueError unless an argument is one of the strings in `words`, which the error lists."""
     known = [*words]
     if not isinstance(given, str) or given not in known:
         raise ValueError(f"{name} is {reprlib.repr(given)}; expected one of {', '.join(map(repr, known))}")
 
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
-    """Return a real argument as a float from `least` to `most`, or raise an error.
+    """Return a numeric argument as a float. Raise an error unless it is from `least` to `most`.
 
-    With `above`, it must exceed `least`.
+    With `above`, the number must be greater than `least`.
     """
-    is_real = type(given) in (float, int) or (  # the usual case, quickly
+    # floats and integers of Python, tested first because they are the usual case and this is quick
+    is_real = type(given) in (float, int) or (
         given.dtype.kind in "iuf" and given.ndim == 0 if hasattr(given, "dtype") else isinstance(given, Real)
     )
     if not is_real or isinstance(given, bool):
@@ -150,7 +159,7 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
 
 
 def _range(least: float, most: float, above: bool) -> str:
-    """Return the allowed range, as text that follows "a number" in an error."""
+    """Return the allowed range of a number as text for an error message, where it follows the words "a number"."""
     if most < LARGEST:
         return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"
     if above:
@@ -159,7 +168,10 @@ def _range(least: float, most: float, above: bool) -> str:
 
 
 def whole_number(name: str, given: Any, most: int | None = None) -> int:
-    """Return an integer argument of 0 or more, and `most` at most."""
+    """Return an argument as an int.
+
+    Raise an error unless it is a whole number from 0 to `most` (None for no maximum).
+    """
     try:
         number = operator.index(given)
     except TypeError:
@@ -174,27 +186,28 @@ def whole_number(name: str, given: Any, most: int | None = None) -> int:
 
 
 def most_iterations(name: str, given: Any) -> int:
-    """Return an argument that limits the number of iterations of a run."""
+    """Return an argument that limits the number of iterations of a run. Values above `NO_LIMIT` become `NO_LIMIT`."""
     return min(whole_number(name, given), NO_LIMIT)
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
     """Raise ValueError for weights that an algorithm can't use. Return whether any weight is negative.
 
-    NaN and minus infinity are always errors; with `positive`, weights of 0 or less; with `shares` (weights are divided
-    by their sum), negative and infinite weights.
+    NaN and minus infinity are always errors. With `positive`, weights of 0 or less are errors too. With `shares` (the
+    algorithm divides weights by their sum), negative and infinite weights are errors too.
     """
     return bool(weight_range(graph, positive=positive, shares=shares)[0] < 0)
 
 
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
-    """Return bounds of the weights, after `check_weights`.
+    """Check the weights as `check_weights` does, and return a lower and an upper bound of them.
 
-    For bool and unsigned weights, these are the bounds of the type.
+    For bool and unsigned weights, these are usually the smallest and largest number of the type, so that the weights
+    need not be read.
 
-    On a GPU, weights that a caller may have written to are read in each call, by one kernel that is waited for; if they
-    changed, what was derived from them is discarded. Otherwise, as in host memory (``stream=True``), the range is
-    cached, and callers call `notice_values` first.
+    On a GPU, a caller may have written to the weights since the last call. So one kernel reads them in each call, and
+    if they changed, whatever was derived from them is discarded. In host memory (and with ``stream=True``) the range is
+    cached, and whoever calls this function calls `notice_values` first.
     """
     kind = graph.value_type
     if kind is None or graph.m == 0:
@@ -202,7 +215,8 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     if kind.kind in "bu" and not positive:
         return 0, 1 if kind.kind == "b" else int(np.iinfo(kind).max)
     known: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
-    smallest, largest = known[0].item(), known[1].item()  # NaN if any is: no comparison holds
+    # NaN if any weight is NaN: then none of the comparisons below holds
+    smallest, largest = known[0].item(), known[1].item()
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         edge, weight = first_edge(graph.values, partial(_are_wrong, positive, shares))
         wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
@@ -211,13 +225,16 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def _are_wrong(positive: bool, shares: bool, weights: Any) -> Any:
-    """Return which weights an algorithm can't use. See `check_weights`."""
+    """Return a mask of the weights that an algorithm can't use. `positive` and `shares` are as for `check_weights`."""
     bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
     return bad | (weights != weights)
 
 
 def edge_probabilities(graph: Graph, probability: Any) -> Any:
-    """Return the probability of each edge as float64, checked: `probability` for all, or the values if it is None."""
+    """Return the probability of each edge as a float64 array, after checks.
+
+    A number `probability` holds for all edges. If it is None, the values of the graph are the probabilities.
+    """
     xp: Any = module_of(graph.device)
     if probability is not None:
         return xp.full(graph.m, real_number("probability", probability, most=1))
@@ -232,18 +249,21 @@ def edge_probabilities(graph: Graph, probability: Any) -> Any:
 
 
 def has_negative(graph: Graph) -> bool:
-    """Return whether any weight is negative (`check_weights`), cached where the range of the weights is."""
+    """Return whether any edge weight is negative. The answer is cached if the range of the weights is cached."""
     return check_weights(graph) if graph._reads_values_each_time else graph.kept("negative", check_weights)
 
 
 def float_type(graph: Graph) -> np.dtype:
-    """Return the type for sums of edge values: their own type if floating-point, else float64."""
+    """Return the dtype for sums of edge values: the values' own dtype if it is floating-point, otherwise float64."""
     kind = graph.value_type
     return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
 
 
 def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
-    """Return the type of scores: `dtype` if given, else the type of the weights if floating-point, else float64."""
+    """Return the dtype of scores, such as PageRank's.
+
+    It is `dtype` if given, otherwise the dtype of the weights if that is floating-point, otherwise float64.
+    """
     if dtype is None:
         return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
     try:
@@ -256,7 +276,10 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
 
 
 def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
-    """Return one finite float64 per vertex, from an array, or from a dict of vertex to number (0 for all others)."""
+    """Return an argument with one number for each vertex as a float64 array. All numbers must be finite.
+
+    The argument is an array, or a dict of vertex to number, in which missing vertices have 0.
+    """
     if isinstance(given, dict):
         ids, values = several_vertices(graph, name, given, "vertex"), _as_numbers(name, [*given.values()])
         if values.shape != (len(ids),):
@@ -280,7 +303,10 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
 
 
 def _as_dict(graph: Graph, given: Any) -> str:
-    """Return an example of a dict for an error: the given ids with number 1, if a list of ids was given by mistake."""
+    """Return an example of a dict for an error message.
+
+    If a list of ids was given by mistake, the example maps its first three ids to the number 1.
+    """
     ids = given[:3] if isinstance(given, list) else []
     return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})
 
@@ -293,7 +319,13 @@ def _as_numbers(name: str, given: Any) -> Any:
 
 
 def new_edges(graph: Graph) -> tuple[Any, Any]:
-    """Return sources and targets of the inserted edges, for runs whose `start` is a result without them."""
+    """Return sources and targets of the edges that `Graph.changed` inserted.
+
+    They are for a run that continues from an older result.
+
+    Such a run gets the result on the graph without these edges as `start`. Raise ValueError if the graph was not made
+    by `Graph.changed`, or if edges were removed, too.
+    """
     change = graph.change
     if change is None:
         raise ValueError(
@@ -309,7 +341,10 @@ def new_edges(graph: Graph) -> tuple[Any, Any]:
 
 
 def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) -> Any:
-    """Check that an array of a previous result, given as `start`, has the type and length that the function returns."""
+    """Return a previous result that was passed as `start`.
+
+    Raise TypeError unless its dtype and length are as expected.
+    """
     xp = module_of(graph.device)
     if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != dtype:
         is_array = hasattr(given, "dtype") and hasattr(given, "shape")
@@ -321,6 +356,6 @@ def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) ->
 
 
 def check_source(name: str, given: Any, source: int) -> None:
-    """Raise ValueError for a previous result whose distance at `source` is not 0."""
+    """Raise ValueError if a previous result of shortest paths has a distance other than 0 at the vertex `source`."""
     if (value := given[source].item()) != 0:
         raise ValueError(f"{name} has {value} at the source {source}; expected 0: it is the result for another source")

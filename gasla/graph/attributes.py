@@ -1,4 +1,4 @@
-"""Attributes: named columns of numbers, one number per edge or per vertex, as `Graph.edge_attributes` holds them.
+"""Attributes of edges or vertices: named columns with one number per edge or per vertex (`Graph.edge_attributes`).
 
 A graph made from another graph computes a column when it is first read, so unread columns cost nothing. Dates and times
 are kept as integers (`numbers`), with their types (`time_types`); readers of the mapping see NumPy's dates.
@@ -24,7 +24,9 @@ Column = Array | Callable[[], Array]
 
 
 class Attributes:
-    """A mapping of arrays by name, all of one length and on one device. They must not be written to.
+    """A mapping of names to arrays, all of one length and on one device. The arrays must not be written to.
+
+    `types` has the dtype of each column of numbers. `time_types` has the type of each column of dates or times.
 
     `types` are those of the numbers, and `time_types` say which of them are dates or times.
     """
@@ -46,13 +48,13 @@ class Attributes:
         return numbers if (kind := self.time_types.get(name)) is None else kind.shown(numbers)
 
     def numbers(self, name: str) -> Array:
-        """Return a column of numbers. Dates and times become integers."""
+        """Return the column `name` as an array of numbers. Dates and times are returned as integers."""
         if name not in self._columns:
             raise KeyError(self.unknown(name))
         column = self._columns[name]
         if callable(column):
             with only_one(self, name):
-                column = self._columns[name]  # another thread may have computed it meanwhile
+                column = self._columns[name]  # another thread may have computed the column in the meantime
                 if callable(column):
                     column = self._columns[name] = column()
         return column
@@ -67,29 +69,30 @@ class Attributes:
         return name in self._columns
 
     def keys(self) -> KeysView[str]:
-        """Return the names, in order."""
+        """Return the names of the attributes, in the order in which they were added."""
         return self._columns.keys()
 
     def items(self) -> Iterator[tuple[str, Array]]:
-        """Return names and columns, in order."""
+        """Return pairs of name and column, in the order in which the attributes were added."""
         return ((name, self[name]) for name in self)
 
     def columns(self) -> dict[str, Any]:
-        """Return all columns for another graph: arrays of numbers, and dates with their types."""
+        """Return all columns by name in a form that other graphs take: arrays of numbers, or dates with their types."""
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
-        """Return numbers of the type of a column, as dates if the column has dates."""
+        """Return numbers for the column `name` as other graphs take them: with their type if they are dates."""
         return numbers if (kind := self.time_types.get(name)) is None else TimeColumn(numbers, kind)
 
     def __repr__(self) -> str:
         return f"Attributes({', '.join(f'{name!r}: {self.time_types.get(name, self.types[name])}' for name in self)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}  # functions can't be pickled
+        # columns not computed yet are functions, which can't be pickled
+        return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}
 
     def unknown(self, name: Any) -> str:
-        """Return the message for a name that no attribute has."""
+        """Return the error message for a name that no attribute has, with the names there are."""
         if not self:
             return f"{name!r} is no {self.of} attribute; the graph has none; add it: {self._adding(name)}"
         hint = meant(name, self) if isinstance(name, str) else ""
@@ -99,7 +102,10 @@ class Attributes:
         return f"graph.with_{self.of}_attributes({name if isinstance(name, str) and name.isidentifier() else 'name'}=…)"
 
     def require(self, name: Any, parameter: str = "") -> None:
-        """Raise ValueError unless an attribute has this name, which a `parameter` was given."""
+        """Raise ValueError unless there is an attribute of this name, and TypeError if the name is no string.
+
+        `parameter` is the name of the function's parameter that got the attribute's name.
+        """
         if not isinstance(name, str):
             raise TypeError(f"{parameter or 'attribute'} is {reprlib.repr(name)}; expected the name of an attribute")
         if name not in self._columns:
@@ -113,7 +119,10 @@ class Attributes:
         return None
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:
-        """Return these attributes with the columns in `given` checked and added. A column given as None is removed."""
+        """Return these attributes with new columns added or replaced, after checks.
+
+        A column given as None is removed.
+        """
         columns, types, time_types = dict(self._columns), dict(self.types), dict(self.time_types)
         for name, data in given.items():
             time_types.pop(name, None)
@@ -128,34 +137,41 @@ class Attributes:
         return Attributes(self.of, columns, types, time_types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
-        """Return these attributes with the array of a graph's values as the column `name`.
+        """Return these attributes with `values`, the array of a graph's values, as the column `name`.
 
-        Without a name, return them as they are.
+        If the name or the values are None, return the object itself.
         """
         if name is None or values is None:
             return self
         return Attributes(self.of, {**self._columns, name: values}, self.types, self.time_types)
 
     def mapped(self, function: Callable[[str, Array], Array]) -> Attributes:
-        """Return attributes of another graph. A function of name and column computes each when it is first read."""
+        """Return the attributes of a graph that is made from this one.
+
+        Each column is computed when it is first read, by a call of `function` with the name and the column of this
+        graph.
+        """
         if not self:
             return self
 
-        def later(name: str) -> Callable[[], Array]:
+        def compute_later(name: str) -> Callable[[], Array]:
             return lambda: _locked(function(name, self.numbers(name)))
 
-        return Attributes(self.of, {name: later(name) for name in self}, self.types, self.time_types)
+        return Attributes(self.of, {name: compute_later(name) for name in self}, self.types, self.time_types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
-        """Return the entries of all columns at these positions, selected when a column is first read."""
+        """Return attributes with the entries at some positions of all columns, selected when a column is first read.
+
+        `ids` is a function that returns the positions.
+        """
         return self.mapped(lambda _, column: column[ids()])
 
     def to(self, device: Device) -> Attributes:
-        """Return a copy on another device, each column copied when it is first read there."""
+        """Return these attributes on another device. Each column is copied when it is first read."""
         return self.mapped(lambda _, column: moved(column, device))
 
     def arrays(self) -> list[Array]:
-        """Return the arrays held now."""
+        """Return the arrays in memory now. Columns that have not been computed yet are left out."""
         return [column for column in self._columns.values() if not callable(column)]
 
 
@@ -163,20 +179,24 @@ NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("verte
 
 
 def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
-    """Return one column as a contiguous array that can't be written to. Dates and times become a `TimeColumn`."""
+    """Return the data of one attribute as a contiguous array that can't be written to. Dates become a `TimeColumn`.
+
+    Raise an error unless there is one number or date for each of `count` edges or vertices, on the given device.
+    """
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")
     data = imported(data)
     column = data if isinstance(data, TimeColumn) else array_module(data).asarray(data)
-    dates = _dates(of, name, data, column)
+    dates = _as_dates(of, name, data, column)
     if dates is not None:
         return TimeColumn(_number_column(of, name, moved(dates.numbers, device), count, device), dates.type)
     return _number_column(of, name, column, count, device)
 
 
-def _dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
-    """Return the column as dates or times, or None if it holds something else."""
-    if isinstance(column, TimeColumn):  # a column of another graph or a table, where NaT was refused or is meant
+def _as_dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
+    """Return the data of an attribute as a column of dates or times, or None if it holds something else."""
+    # a column of another graph or a table: missing dates (NaT) were refused there, or are intended
+    if isinstance(column, TimeColumn):
         return column
     if column.dtype.kind not in "mMO":
         return None
@@ -211,7 +231,10 @@ def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -
 
 
 def _locked(column: Array) -> Array:
-    """Return a view of a NumPy array that can't be written to. A CuPy array is returned itself."""
+    """Return a view of a NumPy array that can't be written to.
+
+    A CuPy array has no such views, and is returned itself.
+    """
     if isinstance(column, np.ndarray) and column.flags.writeable:
         column = column.view()
         column.flags.writeable = False

@@ -1,7 +1,10 @@
-"""`Graph.changed`: a new graph with edges inserted and removed, in passes over memory instead of a sort.
+"""`Graph.changed`: a new graph with edges inserted and removed, made by passes over the arrays without a sort.
 
-Remaining edges keep their order, and inserted edges come after them. So neighbor lists that have been built are
-updated by appending the new edges to each list; only the new edges are sorted. Other cached properties are dropped.
+Remaining edges keep their order, and inserted edges come after them. So adjacency lists that have been built are
+updated by appending the new edges to each list, and only the new edges are sorted. Other cached properties are dropped.
+
+Remaining edges keep their order, and inserted edges come after them. So neighbor lists that have been built are updated
+by appending the new edges to each list; only the new edges are sorted. Other cached properties are dropped.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.edge_lookup import all_edge_ids
 from gasla.graph.validate import as_ids, as_values, check_range
 
-Edges = tuple[Array, Array, Array | None]  # sources, targets, values
+Edges = tuple[Array, Array, Array | None]  # arrays of sources, targets and values (None without values)
 
 
 class Change(NamedTuple):
@@ -40,26 +43,32 @@ class Change(NamedTuple):
 
 
 class Edition:
-    """A token for a graph's edges and values at one time. It is compared by identity, and does not hold the graph."""
+    """An object that stands for the edges and values that a graph has at one time.
+
+    Two editions are equal only if they are the same object. An edition has no reference to the graph, so it does not
+    keep the graph in memory.
+    """
 
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
-    """Return the lists, the values and the change for `Graph.changed`."""
+    """Return the adjacency lists and values of a graph after a change, and the `Change` itself, for `Graph.changed`."""
     new = _new_edges(lists, values.each, insert)
-    removed, stays = _removed(lists, remove)
+    removed, stays = _find_removed(lists, remove)
     old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
-    src, dst, each = (_joined(a, stays, b) for a, b in zip(old, new, strict=True))
+    src, dst, each = (_join_entries(a, stays, b) for a, b in zip(old, new, strict=True))
     assert src is not None and dst is not None
-    made = Lists(lists.n, lists.device, ends=(src, dst))
-    made_values = Values(made, each)
-    _hand_on(lists, values, made, made_values, new, stays)
-    return made, made_values, Change(*new[:2], removed)
+    new_lists = Lists(lists.n, lists.device, ends=(src, dst))
+    new_values = Values(new_lists, each)
+    _update_built_lists(lists, values, new_lists, new_values, new, stays)
+    return new_lists, new_values, Change(*new[:2], removed)
 
 
 def split(insert: Any, attributes: Attributes, own: str | None, device: Device) -> tuple[Any, dict[str, Array]]:
-    """Return what to insert without attributes, and the attributes of the inserted edges, checked.
+    """Split the argument `insert` of `Graph.changed` into edges and attributes of these edges.
 
-    `own` is the name of the attribute that the graph's values are; its column becomes the weights.
+    Return what to insert without attributes, and the checked columns of the inserted edges by name. If the graph's
+    values are one of its attributes, `own` is the attribute's name, and its column becomes the weights of the inserted
+    edges.
     """
     if not attributes:
         return insert, {}
@@ -82,87 +91,95 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
         dates = attributes.time_types.get(name)
         if (dates is None) != (not isinstance(column, TimeColumn)):
             raise TypeError(f"{what} is given as {given[name]!r}; expected {dates or kind}, as the graph has it")
-        columns[name] = _as_held(column, kind, what) if dates is None else column.held_as(dates, what)
+        columns[name] = _convert_exactly(column, kind, what) if dates is None else column.held_as(dates, what)
     return (*insert[:-1], *([] if own is None else [columns[own]])), columns
 
 
 def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapping[str, Array]) -> Attributes:
-    """Return the attributes of the remaining edges, followed by those of the inserted edges."""
+    """Return the edge attributes of a changed graph: those of the remaining edges, then those of the inserted edges."""
 
     def make(name: str, column: Array) -> Array:
         stays = None
         if len(removed):
             stays = array_module(column).ones(m, bool)
             stays[removed] = False
-        joined = _joined(column, stays, new[name])
+        joined = _join_entries(column, stays, new[name])
         assert joined is not None
         return joined
 
     return attributes.mapped(make)
 
 
-def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new: Edges, stays: Array | None) -> None:
-    """Update the neighbor lists that have been built, and the values in their order, for the new graph."""
+def _update_built_lists(
+    lists: Lists, values: Values, new_lists: Lists, new_values: Values, new: Edges, stays: Array | None
+) -> None:
+    """Update the adjacency lists that the old graph has built, and edge values in their order, for the new graph."""
     src, dst, weights = new
-    assert made.ends is not None
-    for name, by_list, given, of_new, ends in (
-        ("out", "by_out", lists.rows, (src, dst, weights), made.ends),
-        ("in_", "by_in", lists.columns, (dst, src, weights), made.ends[::-1]),
+    assert new_lists.ends is not None
+    for name, values_name, given, inserted, ends in (
+        ("out", "by_out", lists.rows, (src, dst, weights), new_lists.ends),
+        ("in_", "by_in", lists.columns, (dst, src, weights), new_lists.ends[::-1]),
     ):
         built: Adjacency | None = lists.__dict__.get(name) or given
         if built is None:
             continue
-        in_order = built.edge_ids_known and built.edge_ids is None
-        listed = values.__dict__.get(by_list, values.each if in_order else None)
-        made.__dict__[name], merged_values = _merged(built, listed, of_new, stays, ends, made.n)
+        is_in_input_order = built.edge_ids_known and built.edge_ids is None
+        values_by_list = values.__dict__.get(values_name, values.each if is_in_input_order else None)
+        new_lists.__dict__[name], merged_values = _merge_lists(
+            built, values_by_list, inserted, stays, ends, new_lists.n
+        )
         if merged_values is not None:
-            made_values.__dict__[by_list] = merged_values
+            new_values.__dict__[values_name] = merged_values
 
 
-def _merged(
+def _merge_lists(
     lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
 ) -> tuple[Adjacency, Array | None]:
-    """Return lists without the removed edges, with the new edges appended to each, and their values if given.
+    """Return adjacency lists, and their edge values, without the removed edges and with new edges at the end of each.
 
-    `new` and `ends` (the latter of all edges of the new graph) have first the vertex in whose list an edge is, then the
-    neighbor. Edge numbers not computed yet stay lazy.
+    `new` (the new edges) and `ends` (all edges of the new graph) have first the vertex in whose list an edge is, then
+    its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If `values` is None,
+    so are the values returned.
     """
     owners, others, weights = new
-    xp, on, m = array_module(owners), lists_on(owners), len(ends[0])
+    xp, lists_module, m = array_module(owners), lists_on(owners), len(ends[0])
     number_type = index_dtype(m)
     indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.edge_ids_known else None
     if stays is not None:
-        here = stays[lists.numbers()]
-        indptr, indices = running_sums(here)[indptr].astype(indptr.dtype), indices[here]
-        values = None if values is None else values[here]
-        numbers = None if numbers is None else running_sums(stays)[numbers[here]]
+        remains = stays[lists.numbers()]
+        indptr, indices = running_sums(remains)[indptr].astype(indptr.dtype), indices[remains]
+        values = None if values is None else values[remains]
+        numbers = None if numbers is None else running_sums(stays)[numbers[remains]]
     order = owners.argsort(kind="stable")
-    places = indptr[owners[order] + 1] + xp.arange(len(order), dtype=np.int64)
-    plan = on.insertion_plan(places, m)
-    offsets = (indptr + running_sums(on.count_ids(owners, n))).astype(np.promote_types(indptr.dtype, number_type))
-    indices = on.insert_entries(indices, plan, places, others[order])
+    positions = indptr[owners[order] + 1] + xp.arange(len(order), dtype=np.int64)
+    plan = lists_module.insertion_plan(positions, m)
+    offsets = (indptr + running_sums(lists_module.count_ids(owners, n))).astype(
+        np.promote_types(indptr.dtype, number_type)
+    )
+    indices = lists_module.insert_entries(indices, plan, positions, others[order])
     if numbers is not None:
-        fresh = order + (m - len(order))
-        numbers = on.insert_entries(numbers.astype(number_type, copy=False), plan, places, fresh)
+        new_numbers = order + (m - len(order))
+        numbers = lists_module.insert_entries(numbers.astype(number_type, copy=False), plan, positions, new_numbers)
     if values is not None:
-        values = on.insert_entries(values, plan, places, weights[order])  # type: ignore[index]  # they come with values
-    later = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
-    return Adjacency(offsets, indices, later if numbers is None else numbers), values
+        # inserted edges have weights, because the graph has values
+        values = lists_module.insert_entries(values, plan, positions, weights[order])  # type: ignore[index]
+    compute_numbers = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
+    return Adjacency(offsets, indices, compute_numbers if numbers is None else numbers), values
 
 
-def _joined(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:
-    """Return the remaining entries of an array over edges, followed by the new ones."""
+def _join_entries(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:
+    """Return the entries of an array that belong to remaining edges, followed by the entries of the inserted edges."""
     if old is None:
         return None
     return array_module(old).concatenate([old if stays is None else old[stays], new])
 
 
-def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
-    """Return the numbers of removed edges, ascending, and a mask of the remaining edges, or None if all remain."""
+def _find_removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
+    """Return the numbers of the edges to remove, ascending, and a mask of the remaining edges (None if all remain)."""
     xp = module_of(graph.device)
     if given is None:
         return xp.zeros(0, np.int64), None
-    ids = _between(graph, *given) if isinstance(given, tuple) and len(given) == 2 else as_ids("remove", given)
+    ids = _edges_between(graph, *given) if isinstance(given, tuple) and len(given) == 2 else as_ids("remove", given)
     _check_device(graph, remove=ids)
     if len(ids) == 0:
         return xp.zeros(0, np.int64), None
@@ -172,14 +189,14 @@ def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
     stays = xp.ones(graph.m, bool)
     stays[ids] = False
     ids = xp.sort(ids.astype(np.int64))
-    again = xp.equal(ids[1:], ids[:-1])
-    if any_true(again):
-        raise ValueError(f"remove names edge {int(ids[int(again.argmax())])} twice; expected each once")
+    repeated = xp.equal(ids[1:], ids[:-1])
+    if any_true(repeated):
+        raise ValueError(f"remove names edge {int(ids[int(repeated.argmax())])} twice; expected each once")
     return ids, stays
 
 
-def _between(graph: Lists, sources: Any, targets: Any) -> Array:
-    """Return the numbers of all edges from sources to targets, by pairs."""
+def _edges_between(graph: Lists, sources: Any, targets: Any) -> Array:
+    """Return the numbers of all edges from ``sources[k]`` to ``targets[k]``, for every k."""
     if any(np.ndim(ends) == 0 for ends in (sources, targets)):
         raise TypeError(
             f"remove is ({sources!r}, {targets!r}); expected (src, dst), two arrays of vertices, or an array of "
@@ -195,7 +212,7 @@ def _between(graph: Lists, sources: Any, targets: Any) -> Array:
 
 
 def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
-    """Return sources, targets and values of the inserted edges, in the graph's types."""
+    """Return sources, targets and values of the inserted edges, converted to the graph's dtypes, after checks."""
     xp = module_of(graph.device)
     if given is None:
         empty = xp.zeros(0, graph.id_dtype)
@@ -214,25 +231,30 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
     for name, ids in (("the src of insert", src), ("the dst of insert", dst)):
         check_range(name, ids, graph.n)
     if values is not None and held is not None:
-        values = _as_held(values, held.dtype)
+        values = _convert_exactly(values, held.dtype)
     return src.astype(graph.id_dtype), dst.astype(graph.id_dtype), values
 
 
-def _as_held(weights: Array, dtype: np.dtype[Any], name: str = "weights") -> Array:
-    """Convert weights to the type of the graph's values. Raise TypeError if that changes them."""
-    held = weights.astype(dtype)
+def _convert_exactly(weights: Array, dtype: np.dtype[Any], name: str = "weights") -> Array:
+    """Convert weights or attributes of inserted edges to the dtype of the graph's.
+
+    Raise TypeError if any number would change.
+    """
+    converted_weights = weights.astype(dtype)
     both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"
     fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")
-    if not fits or (dtype.kind in "biu" and any_true(array_module(held).not_equal(held, weights))):
+    if not fits or (
+        dtype.kind in "biu" and any_true(array_module(converted_weights).not_equal(converted_weights, weights))
+    ):
         raise TypeError(
             f"insert has {name} of type {weights.dtype} and the graph values of type {dtype}, which can't hold them; "
             f"convert the {name}, or make the graph with values of a wider type"
         )
-    return held
+    return converted_weights
 
 
 def _check_device(graph: Lists, **arrays: Any) -> None:
-    """Raise TypeError for arrays on another device."""
+    """Raise TypeError for arrays that are not on the graph's device. Keywords are the arrays' names in the error."""
     for name, array in arrays.items():
         if array is not None and device_of(array) != graph.device:
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Real graphs that ship with the package, and the synthetic graphs of `gasla.graph.generators`.
+"""Real graphs that ship with the package, and names of the synthetic graphs of `gasla.graph.generators`.
 
 License and attribution of each real graph are next to it in `gasla/data`.
 """
@@ -34,17 +34,17 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-EARTH_RADIUS = 6371.0088  # kilometers, mean
+EARTH_RADIUS = 6371.0088  # mean radius in kilometers
 
 
 class Airports(NamedTuple):
-    """Names and places of the airports, one array per column."""
+    """The names and places of the airports, in one array per column."""
 
     name: Array
     city: Array
     country: Array
-    iata: Array  # empty if the airport has no code
-    latitude: Array  # degrees
+    iata: Array  # the airport's code of three letters, such as "LHR", or an empty string
+    latitude: Array  # in degrees, north is positive
     longitude: Array
 
 

@@ -1,7 +1,9 @@
-"""Dates and times as columns of int64, and what these integers are: a kind, a unit and a zone.
+"""Dates, times of day and durations as columns of int64 numbers.
 
-Graphs keep and engines compute with the integers. Callers see NumPy's `datetime64` and `timedelta64`, which are views
-of them; other libraries and files get types of their own.
+Each column has a type that says what its integers are: the kind (such as a date or a duration), the unit (such as
+seconds) and the time zone. Graphs store the integers, and engines compute with them. Callers see NumPy's `datetime64`
+and `timedelta64`, which are views of the integers. For other libraries and files, columns are converted to their own
+types.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from gasla.arrays import array_module
 from gasla.graph.adjacency import Array
 
-NAT = int(np.iinfo(np.int64).min)  # NumPy's integer for NaT, no time
+NAT = int(np.iinfo(np.int64).min)  # the integer by which NumPy represents NaT, a missing date
 _NANOSECONDS = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _ONE_DAY = _NANOSECONDS["D"]
 _WORDS = {"week": 7 * _ONE_DAY, "day": _ONE_DAY, "hour": _NANOSECONDS["h"], "minute": _NANOSECONDS["m"]}
@@ -35,9 +37,10 @@ _OF_DAY = datetime(1970, 1, 1)
 
 
 class TimeType(NamedTuple):
-    """What the integers of a column are: dates, times of day or durations, in a unit, and the zone of a table.
+    """The type of a column of integers that are dates, times of day or durations.
 
-    Whatever the zone, dates with times are counted from 1970 in UTC.
+    It has a kind, a unit, and the time zone that the column had in its table. Whatever the zone, dates with times are
+    counted from 1970 in UTC.
     """
 
     kind: _Kind
@@ -46,38 +49,43 @@ class TimeType(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's type, which has no zone and takes times of day for durations since midnight."""
+        """The NumPy dtype of such a column.
+
+        It has no time zone, and a time of day becomes a duration since midnight.
+        """
         return np.dtype(f"{'M8' if self.counts_from_1970 else 'm8'}[{self.unit}]")
 
     @property
     def counts_from_1970(self) -> bool:
-        """Whether the integers are dates, not durations."""
+        """Whether the integers are dates. If not, they are durations or times of day."""
         return self.kind in ("datetime", "date")
 
     def __str__(self) -> str:
         return f"{self.dtype}" if self.zone is None else f"{self.dtype} in zone {self.zone}"
 
     def shown(self, numbers: Any) -> Any:
-        """Return integers as NumPy's dates or durations, as a view. CuPy has neither, so its arrays stay integers."""
+        """Return a column of integers as a view of NumPy's dates or durations.
+
+        CuPy has no such dtypes, so a CuPy array is returned as it is.
+        """
         return numbers.view(self.dtype) if array_module(numbers) is np else numbers
 
     def in_unit(self, unit: str) -> TimeType:
-        """Return this type with another unit. Dates of a smaller unit than a day have times."""
+        """Return this type with another unit. Dates in a unit below a day become dates with times."""
         return self._replace(unit=unit, kind="datetime" if self.kind == "date" and unit != "D" else self.kind)
 
     def number(self, name: str, given: Any, up: bool = False) -> int:
-        """Return a date or a duration as an integer of this type, rounded down or `up`."""
+        """Return a date or a duration as an integer of this type, rounded down, or up if `up` is set."""
         exact = self._nanoseconds(name, given) / Fraction(_NANOSECONDS[self.unit])
         whole = -((-exact).__floor__()) if up else exact.__floor__()
         return max(NAT + 1, min(-NAT - 1, whole))
 
     def span(self, name: str, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-        """Return whether `at` is one date, and the first and last date of each span.
+        """Return the first and the last date of each span of time that ends at a date of `at`.
 
-        Each span ends at one date of `at`.
-
-        A span is as long as `window`, a duration; without one it has no first date. Ends are exact: those between two
-        dates of this unit are rounded inwards.
+        The result is a triple: whether `at` is a single date, and the first and the last dates as integers of this
+        type. A span is as long as `window`, which is a duration. Without a window, spans have no first date (None).
+        Ends are exact: an end between two dates of this unit is rounded inwards.
         """
         is_one, numbers, unit = self._instants(name, at)
         width = None if window is None else length(window)
@@ -103,9 +111,11 @@ class TimeType(NamedTuple):
         return is_one, None if width is None else -((back - exact) // per), exact // per
 
     def _instants(self, name: str, given: Any) -> tuple[bool, Array, str]:
-        """Return whether one date is given, the dates or durations as integers, and their unit.
+        """Convert an argument of dates or durations to integers.
 
-        An array of dates of NumPy is in UTC; one of CuPy holds integers of this unit.
+        Return whether it is a single date, the integers, and their unit.
+
+        A NumPy array of dates is in UTC. A CuPy array holds integers in the unit of this type.
         """
         if array_module(given) is not np and given.dtype == np.int64:
             return given.ndim == 0, given.get().reshape(-1), self.unit
@@ -140,7 +150,9 @@ class TimeType(NamedTuple):
 
 
 def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
-    """Return the types that a file states for columns of attributes.
+    """Return the types of the columns of dates and times by name, read from a file of a graph.
+
+    There a type is a list of a kind, a unit and a zone.
 
     Raise ValueError or TypeError for anything else.
     """
@@ -156,7 +168,10 @@ def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, Tim
 
 
 class TimeColumn:
-    """Integers that are dates or times, as the tables of `gasla.graph` hand them on."""
+    """A column of integers that are dates or times, with their type.
+
+    Tables pass dates between each other in this form.
+    """
 
     def __init__(self, numbers: Array, type: TimeType) -> None:
         self.numbers, self.type = numbers, type
@@ -168,7 +183,11 @@ class TimeColumn:
         return TimeColumn(self.numbers[which], self.type)
 
     def held_as(self, type: TimeType, what: str) -> Array:
-        """Return the integers in the unit of another column. Raise TypeError if the two are not of one kind."""
+        """Return the integers converted to the type of another column, which the graph already has.
+
+        Raise TypeError if only one of the two holds dates, or only one has a time zone. Raise ValueError if the other
+        type can't represent all values.
+        """
         if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
             raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
         shown = self.type.shown(self.numbers).astype(type.dtype)
@@ -178,16 +197,17 @@ class TimeColumn:
         return numbers
 
     def tolist(self) -> list[Any]:
-        """Return the values as objects of Python's `datetime`.
+        """Return the values as objects of Python's module `datetime`.
 
-        Where Python has none, as for nanoseconds, they are NumPy's.
+        Values that Python can't represent, such as nanoseconds, are objects of NumPy, or of pandas if they have a time
+        zone.
         """
         shown = self.type.shown(self.numbers)
         rounded = shown if self.type.unit in ("D", "us") else shown.astype(f"{shown.dtype.kind}8[us]")
         each: list[Any] = rounded.tolist()
         if not np.array_equal(rounded, shown) or not all(isinstance(value, date | timedelta) for value in each):
             if self.type.zone is not None:
-                pandas = importlib.import_module("pandas")  # its dates have nanoseconds and a zone
+                pandas = importlib.import_module("pandas")  # dates of pandas can have both nanoseconds and a time zone
 
                 return [*pandas.DatetimeIndex(shown, tz="UTC").tz_convert(self.type.zone)]
             return list(shown)
@@ -199,7 +219,10 @@ class TimeColumn:
         return each
 
     def to_arrow(self, pa: Any) -> Any:
-        """Return an array of Arrow with the type for dates, times or durations."""
+        """Return the column as an Arrow array with Arrow's type for dates, times or durations.
+
+        `pa` is the module pyarrow.
+        """
         unit = self.type.unit if self.type.unit in ("s", "ms", "us", "ns") else "s"
         if self.type.kind == "date":
             return pa.array(self.numbers.astype(np.int32)).view(pa.date32())
@@ -229,13 +252,15 @@ def iso(value: Any) -> str:
     return f"{'-' * (nanoseconds < 0)}PT{whole}{'.' * bool(digits)}{digits}S"
 
 
-# --- columns of others ------------------------------------------------------------------------------------------------
+# --- reading columns of dates from NumPy, pandas, polars, Arrow and texts ---------------------------------------------
 
 
 def time_column(data: Any) -> TimeColumn | None:
-    """Return the dates or times in an array, a column of another library or a list, or None for anything else.
+    """Return a column of dates or times from an array, a column of another library or a list.
 
-    Raises TypeError for units beyond days and nanoseconds; a missing date stays NaT.
+    Return None for other data.
+
+    Raise TypeError for units longer than a day or shorter than a nanosecond. A missing date stays NaT.
     """
     if isinstance(data, TimeColumn):
         return data
@@ -257,20 +282,20 @@ def time_column(data: Any) -> TimeColumn | None:
 
 
 def _zone_of(data: Any) -> str | None:
-    """Return the zone of a column of pandas, polars or Arrow."""
+    """Return the name of the time zone of a column of pandas, polars or Arrow, or None if the column has none."""
     dtype = getattr(data, "dtype", None) if hasattr(data, "dtype") else getattr(data, "type", None)
     zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
     return None if zone is None else _zone_name(zone)
 
 
 def _zone_name(zone: Any) -> str:
-    """Return the name of a zone, or its offset as in "+02:00"."""
+    """Return the name of a time zone, such as "Europe/Paris", or its offset from UTC, such as "+02:00"."""
     name = str(zone)
     return name[3:] if name.startswith(("UTC+", "UTC-")) else name
 
 
 def _zone(name: str) -> tzinfo:
-    """Return Python's zone for a name or an offset."""
+    """Return Python's time zone object for a name such as "Europe/Paris" or an offset such as "+02:00"."""
     if name == "UTC":
         return UTC
     offset = datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo if name[0] in "+-" else None
@@ -278,7 +303,10 @@ def _zone(name: str) -> tzinfo:
 
 
 def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
-    """Return dates or times of Python, pandas or NumPy as an array, with kind and zone, or None for anything else."""
+    """Return a list of dates or times of Python, pandas or NumPy as an array, with its kind and its time zone.
+
+    Missing values (None) become NaT. Return None if the list holds anything else.
+    """
     known = [value for value in values if value is not None]
     if not known or not all(
         isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in known
@@ -291,7 +319,8 @@ def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
         each: list[Any] = [None if value is None else datetime.combine(_OF_DAY, value) - _OF_DAY for value in values]
         return np.array(each, "m8[us]"), "time", None
     if isinstance(known[0], timedelta | np.timedelta64):
-        missing: Any = np.timedelta64("NaT", "D")  # in days, so that any other value decides the unit
+        # NaT in days, the longest unit, so that the other values decide the unit of the array
+        missing: Any = np.timedelta64("NaT", "D")
         return np.array([missing if value is None else _scalar(value) for value in values]), "duration", None
     array = np.array([np.datetime64("NaT") if value is None else _scalar(value) for value in values])
     zone = None if None in zones else zones.pop() if len(zones) == 1 else "UTC"
@@ -299,8 +328,11 @@ def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """Return NumPy's scalar for a date or a duration of Python or pandas. A date with a zone becomes UTC."""
-    if hasattr(value, "to_numpy"):  # pandas
+    """Return a date or a duration of Python or pandas as a NumPy scalar.
+
+    A date with a time zone is converted to UTC.
+    """
+    if hasattr(value, "to_numpy"):  # an object of pandas
         return value.to_numpy()
     if isinstance(value, np.generic):
         return value
@@ -310,7 +342,11 @@ def _scalar(value: Any) -> Any:
 
 
 def _with_plain_unit(array: Array) -> Array:
-    """Return dates or durations in one of the units from days to nanoseconds."""
+    """Return NumPy dates or durations in one of the units from days to nanoseconds.
+
+    Dates in years, months or weeks are converted to days. Raise TypeError for other units, and ValueError for dates
+    that overflow the new unit.
+    """
     unit, step = np.datetime_data(array.dtype)
     plain = unit if unit in _NANOSECONDS else "D"
     if unit not in ("Y", "M", "W", *_NANOSECONDS) or (unit in "YM" and array.dtype.kind == "m"):
@@ -322,7 +358,7 @@ def _with_plain_unit(array: Array) -> Array:
 
 
 def of_arrow(column: Any, pa: Any) -> TimeColumn | None:
-    """Return the dates or times in a column of Arrow without nulls, or None if it holds something else."""
+    """Return a column of dates or times from an Arrow column without nulls, or None if it holds something else."""
     types, kind = pa.types, column.type
     if types.is_date(kind):
         return TimeColumn(_integers(column.cast(pa.date32()), pa), TimeType("date", "D"))
@@ -342,7 +378,7 @@ def _integers(column: Any, pa: Any) -> Array:
 
 
 def of_text(text: Any) -> Any:
-    """Return the date, the time of day or the duration that a text by ISO 8601 states, or None for anything else.
+    """Return the date, time of day or duration that a text in ISO 8601 format states, or None for any other text.
 
     Examples
     --------
@@ -359,7 +395,7 @@ def of_text(text: Any) -> Any:
 
 
 def looks_dated(text: str) -> bool:
-    """Return whether a text may be a date, in whatever form.
+    """Return whether a text may be a date, in any usual format with days, months and years.
 
     Examples
     --------
@@ -370,7 +406,9 @@ def looks_dated(text: str) -> bool:
 
 
 def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
-    """Return texts as times of day, if all are by ISO 8601, else as durations, or None if some are neither.
+    """Return texts as a column of times of day or durations, or None if any text is neither.
+
+    They are times of day if all of them are in ISO 8601 format. Otherwise all have to be durations.
 
     Examples
     --------
@@ -388,7 +426,11 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
 
 
 def _read(text: str, *readers: Any) -> Any:
-    """Read a text with the first reader that can. Only NumPy's reads more digits than microseconds have."""
+    """Return what the first of the functions `readers` makes of a text, skipping those that raise ValueError, or None.
+
+    The last reader is NumPy's if there are several. It alone is used for a text with more digits than microseconds
+    have.
+    """
     for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
         try:
             return read(text)
@@ -397,11 +439,11 @@ def _read(text: str, *readers: Any) -> Any:
     return None
 
 
-# --- one date, one duration -------------------------------------------------------------------------------------------
+# --- conversion of a single date or duration to nanoseconds -----------------------------------------------------------
 
 
 def length(given: Any) -> Fraction | None:
-    """Return the nanoseconds of a duration, or of the time since midnight, or None for anything else.
+    """Return a duration in nanoseconds, or None if the argument is no duration. A time of day counts from midnight.
 
     Examples
     --------
@@ -417,12 +459,15 @@ def length(given: Any) -> Fraction | None:
 
 
 def _length_of(text: str) -> Fraction | None:
-    """Return the nanoseconds that a text states, in the forms of ISO 8601, pandas, polars and of clocks."""
+    """Return the nanoseconds that a text such as "90min", "1 day 2:30:00" or "PT1H30M" states, or None for other texts.
+
+    It reads the formats of ISO 8601, pandas, polars and clocks.
+    """
     words = text.strip().casefold()
     sign, words = (-1, words[1:]) if words.startswith("-") else (1, words)
     if words.startswith("p"):
         days, _, hours = words[1:].partition("t")
-        if "m" in days:  # months
+        if "m" in days:  # the text states months, whose length varies
             return None
         words = f"{days} {hours}"
     if not words.strip() or _LENGTH.sub("", words).strip(" ,+"):
@@ -439,22 +484,23 @@ def _length_of(text: str) -> Fraction | None:
 
 
 def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
-    """Return the nanoseconds from 1970 to a date, or None for anything else. Where times have a `zone`, dates need one.
+    """Return the nanoseconds from 1970 to a date, or None if the argument is no date.
 
-    The same times may be in UTC in one file and in a city's zone in another, and midnight must not depend on that.
+    If the graph's times have a time zone, `zone`, the date needs one too. The same times may be in UTC in one file and
+    in a city's time zone in another, so a date without a zone, such as midnight, would mean different moments.
     """
-    if isinstance(given, np.datetime64):  # as in arrays, in UTC
+    if isinstance(given, np.datetime64):  # dates of NumPy are in UTC, as in arrays
         return None if np.isnat(given) else _in_nanoseconds(given)
     text = given
     if isinstance(given, str):
         given = _read(given.strip(), datetime.fromisoformat, np.datetime64)
-    if isinstance(given, np.datetime64):  # has more digits than Python's dates
+    if isinstance(given, np.datetime64):  # the text had more digits than Python's dates can hold, so NumPy read it
         if zone is not None:
             raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{given}+00:00')}")
         return _in_nanoseconds(given)
     if isinstance(given, date) and not isinstance(given, datetime):
         given = datetime.combine(given, time())
-    if not isinstance(given, datetime) or given != given:  # NaT
+    if not isinstance(given, datetime) or given != given:  # NaT of pandas is the only date that differs from itself
         return None
     if given.tzinfo is not None and zone is None:
         raise TypeError(f"{name} is {given!s}, with a zone, and the times have none; expected a date without a zone")
@@ -475,24 +521,24 @@ def _in_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
     return Fraction(int(array.view(np.int64)[0]) * _NANOSECONDS[np.datetime_data(array.dtype)[0]])
 
 
-# --- windows and the units of several columns -------------------------------------------------------------------------
+# --- windows of time, and a common unit for a column of times and a column of durations -------------------------------
 
 
 class Clock(NamedTuple):
-    """The common unit of the times of edges and of their durations."""
+    """The common unit in which the times and the durations of edges are added and compared."""
 
-    type: TimeType  # type of the times, in the common unit
-    per_time: int  # common units in one unit of the column of times
-    per_duration: int  # common units in one unit of the column of durations
-    duration: int  # common units that every edge takes, if there is no column of durations
+    type: TimeType  # the type of the times after conversion to the common unit
+    per_time: int  # how many common units there are in one unit of the column of times
+    per_duration: int  # how many common units there are in one unit of the column of durations
+    duration: int  # the duration of every edge in common units, if there is no column of durations
 
     @property
     def lengths(self) -> TimeType:
-        """The type of differences of times."""
+        """The type of the difference of two times: a duration in the common unit."""
         return TimeType("duration", self.type.unit)
 
     def span(self, window: Any) -> int | None:
-        """Return the units of a window that is a duration, or None for other windows."""
+        """Return the length of a window in common units, or None if the argument `window` is no duration."""
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
         number = self.lengths.number("window", window)
@@ -501,7 +547,11 @@ class Clock(NamedTuple):
         return number
 
     def bounds(self, window: Any) -> tuple[int | None, int | None]:
-        """Return the first and the last time of a window, of which one end may be a duration from the other."""
+        """Return the first and the last time of a window, in common units.
+
+        The argument is a pair (start, end). Each is a date, or None for no bound. One of the two may be a duration,
+        which counts from the other.
+        """
         if not isinstance(window, tuple | list) or len(window) != 2:
             expected = "(start, end), of which each is a date, a duration from the other or None, or one duration"
             raise TypeError(f"window is {window!r}; expected {expected}")
@@ -525,9 +575,9 @@ class Clock(NamedTuple):
 
 
 def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
-    """Return the clock of an attribute of dates or times and a duration, or None if the attribute holds numbers.
+    """Return the common unit of edge times and durations, or None if the attribute `time` holds plain numbers.
 
-    `duration` is an attribute of durations, a duration, or 0.
+    `duration` is the name of an attribute of durations, a single duration for all edges, or 0.
     """
     own: TimeType | None = attributes.time_types.get(time)
     is_column = isinstance(duration, str) and duration in attributes

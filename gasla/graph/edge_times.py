@@ -1,4 +1,4 @@
-"""Times of edges as an attribute: their checks, the last time that each row of a call may use, and lists by time.
+"""Times of edges, stored as an edge attribute: checks, spans of time for queries, and adjacency lists sorted by time.
 
 Times are compared as int64 or float64, which hold those of every narrower type exactly.
 """
@@ -18,35 +18,46 @@ from gasla.graph.edge_values import first_edge
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_array, range_of
 
-Array = Any  # NumPy's or CuPy's
-LARGEST_TIME = 2**62  # sums and differences of integers below it fit in int64
-EXACT = 2**53  # float64 holds all integers up to it
+Array = Any  # a NumPy array, or a CuPy array on the GPU
+LARGEST_TIME = 2**62  # sums and differences of two integers below this bound fit in int64
+EXACT = 2**53  # float64 represents all integers up to this number exactly
 
 
 class TimedLists(NamedTuple):
-    """Neighbor lists in the order of time, edges of one time in the order of the input, and the times by position."""
+    """Adjacency lists in which edges are sorted by time, and the time of the edge at each position.
+
+    Edges of the same time are in the order of the input.
+    """
 
     lists: Adjacency
     times: Array
 
 
 class Span(NamedTuple):
-    """The first and the last time of the edges that each row may use. If `first` is None, there is no first time."""
+    """The first and the last time of the edges that each row of a query may use.
+
+    If `first` is None, edges may be arbitrarily early.
+    """
 
     first: Array | None
     last: Array
 
     def of(self, rows: Array) -> Span:
-        """Return the span of some rows."""
+        """Return the spans of some rows of the query, given by their positions."""
         return Span(None if self.first is None else self.first[rows], self.last[rows])
 
 
 def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per: int = 1) -> None:
-    """Raise ValueError unless all numbers of a column, times `per`, are finite, in range, and at least `least`."""
+    """Raise ValueError unless all numbers of an edge attribute are finite, at least `least`, and not too large.
+
+    Times are later multiplied by `per`, so integers must stay below `LARGEST_TIME` after that. `what` describes the
+    attribute in the error.
+    """
     column: Any = graph.edge_attributes.numbers(name)
     is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
     limit = np.inf if is_float else LARGEST_TIME // per
-    for bound in [end.item() for end in range_of(column)] if len(column) else ():  # both NaN if any number is
+    # both bounds are NaN if any number is NaN
+    for bound in [end.item() for end in range_of(column)] if len(column) else ():
         if not -limit < bound < limit:
             wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
             if dates is not None:
@@ -55,19 +66,19 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
             wanted = f"{least} or more"
         else:
             continue
-        edge, number = first_edge(column, partial(_equals, bound))
+        edge, number = first_edge(column, partial(_is_equal_or_nan, bound))
         number = number if dates is None else np.int64(bound).view(dates.dtype)
         raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {wanted}")
 
 
-def _equals(bound: Any, column: Any) -> Any:
-    """Return which numbers of a column are equal to a bound, or NaN."""
+def _is_equal_or_nan(bound: Any, column: Any) -> Any:
+    """Return a mask of the numbers that are equal to `bound` or NaN."""
     return (column == bound) | (column != column)
 
 
 def times_of_edges(graph: Graph, time: str) -> Array:
-    """Check the times of all edges, and return them as int64 or float64. Dates are integers of their unit."""
-    kind = _type(graph, time)
+    """Return the times of all edges as int64 or float64, after checks. Dates are returned as integers in their unit."""
+    kind = _time_dtype(graph, time)
 
     def checked(graph: Graph) -> bool:
         check_times("time", graph, time)
@@ -78,10 +89,13 @@ def times_of_edges(graph: Graph, time: str) -> Array:
 
 
 def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
-    """Return the out-lists or the in-lists of a graph by time, kept with it: up to 20 bytes per edge."""
+    """Return adjacency lists of out-edges ("out") or in-edges, in which the edges of each vertex are sorted by time.
+
+    They are cached in the graph, and take up to 20 bytes per edge.
+    """
     numbers = times_of_edges(graph, time)
 
-    def made(graph: Graph) -> TimedLists:
+    def build_lists(graph: Graph) -> TimedLists:
         src, dst = graph.edges()
         xp: Any = array_module(numbers)
         order = np.argsort(numbers, kind="stable") if xp is np else xp.argsort(numbers)
@@ -90,17 +104,18 @@ def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
         ids = order[lists.numbers()].astype(lists.numbers().dtype, copy=False)
         return TimedLists(Adjacency(lists.indptr, lists.indices, ids), numbers[ids])
 
-    return graph.kept(("lists by time", time, direction), made)
+    return graph.kept(("lists by time", time, direction), build_lists)
 
 
 def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> Span:
-    """Return the times that each of `rows` rows may use: at `at` or before, and not earlier than `window` before it.
+    """Return the span of times of the edges that each of `rows` rows of a query may use.
 
-    `at` is one time for all rows, or one for each: numbers or dates, as the edge attribute `time` has them. A window is
-    a number or a duration. The bounds are exact; those between two times of the attribute's unit are rounded inwards.
-    With `rows` None there are as many as times.
+    A row uses edges at the time `at` or before, but not more than `window` before. `at` is one time for all rows, or
+    one for each row: numbers or dates, as the edge attribute `time` has them. A window is a number or a duration. The
+    bounds are exact: a bound between two times of the attribute's unit is rounded inwards. If `rows` is None, there are
+    as many rows as times.
     """
-    kind, dates = _type(graph, time), graph.edge_attributes.time_types.get(time)
+    kind, dates = _time_dtype(graph, time), graph.edge_attributes.time_types.get(time)
     if dates is not None:
         is_one, first, last = dates.span("at", at, window)
     else:
@@ -114,8 +129,8 @@ def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> 
     return Span(*(None if part is None else moved(part, graph.device) for part in parts))
 
 
-def _type(graph: Graph, time: str) -> Any:
-    """Return the type in which the times of an edge attribute are compared.
+def _time_dtype(graph: Graph, time: str) -> Any:
+    """Return the dtype in which the times of an edge attribute are compared: float64 or int64.
 
     Raise an error if there is no such attribute.
     """
@@ -126,7 +141,11 @@ def _type(graph: Graph, time: str) -> Any:
 
 
 def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-    """Return whether `at` is one number, and the first and last time of each span, in the type of the edges' times."""
+    """Return whether `at` is a single number, and the first and the last time of the span that ends at each number.
+
+    The times are converted to `kind`, the dtype in which times of edges are compared. Without a window, the first times
+    are None.
+    """
     given = moved(as_array("at", at), "cpu")
     if given.dtype.kind not in "iuf" and given.size:
         raise TypeError(f"at holds {given.dtype}; expected numbers, as the edge attribute {time!r} does")
@@ -151,5 +170,8 @@ def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, 
 
 
 def _whole(numbers: Array) -> Array:
-    """Convert whole floats to int64. Floats beyond its range become the smallest or largest integer."""
+    """Convert floats without a fraction to int64.
+
+    Floats beyond the range of int64 become its smallest or largest number.
+    """
     return np.clip(numbers, -(2.0**63), 2.0**63 - 1024).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The values of a graph's edges, and properties derived from them, computed at first use and cached."""
+"""The values of a graph's edges, and properties such as their range, computed at first use and cached."""
 
 from __future__ import annotations
 
@@ -17,55 +17,66 @@ from gasla.once import once_property
 T = TypeVar("T")
 
 
-def _noted(make: Callable[[Values], T]) -> once_property[T]:
-    """Return a `finished_property` that first records the checksum of the values. Callers may write into the array."""
+def _checksummed_property(make: Callable[[Values], T]) -> once_property[T]:
+    """Return a cached property that is computed from edge values.
+
+    Before it is computed, a checksum of the values is recorded. Callers may write to the array of values later, and the
+    checksum shows then that the property is out of date.
+    """
 
     @wraps(make)
-    def made(values: Values) -> T:
+    def compute(values: Values) -> T:
         values.note()
         return make(values)
 
-    return finished_property(made)
+    return finished_property(compute)
 
 
 def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[T]:
-    """Call a function with the values of edges, over ranks once on each rank, and return the results.
+    """Call a function with edge values and return a list of the results, one for each part of the graph.
 
-    It is called with values and the numbers of their edges; None stands for the numbers 0, 1, 2, ….
+    An ordinary graph has one part. A graph that is distributed over ranks has one on each rank, where the function is
+    called. The function takes the values and the numbers of their edges, or None if these are 0, 1, 2, ….
     """
     over_ranks = getattr(values, "of_ranks", None)
     return [function(values, None)] if over_ranks is None else over_ranks(function)
 
 
 def first_edge(values: Any, test: Callable[[Array], Array]) -> tuple[int, Any]:
-    """Return the number of the first edge whose value passes a test, as some value does, and the value."""
-    return min(edge for edge in of_parts(values, partial(_first_of_part, test)) if edge is not None)
+    """Return the number of the first edge whose value passes a test, and the value. At least one value must pass."""
+    return min(edge for edge in of_parts(values, partial(_find_first_in_part, test)) if edge is not None)
 
 
-def _first_of_part(test: Callable[[Array], Array], values: Array, numbers: Array | None) -> tuple[int, Any] | None:
-    (places,) = test(values).nonzero()
-    if not len(places):
+def _find_first_in_part(test: Callable[[Array], Array], values: Array, numbers: Array | None) -> tuple[int, Any] | None:
+    (positions,) = test(values).nonzero()
+    if not len(positions):
         return None
-    place = places[0 if numbers is None else numbers[places].argmin()]
-    return int(place if numbers is None else numbers[place]), values[place].item()
+    position = positions[0 if numbers is None else numbers[positions].argmin()]
+    return int(position if numbers is None else numbers[position]), values[position].item()
 
 
 class Values:
-    """Edge values and arrays derived from them. `each` has one value per edge number, or is None."""
+    """The values of a graph's edges, and arrays derived from them.
+
+    The field `each` has one value per edge, in the order of edge numbers. It is None for a graph without values.
+    """
 
     def __init__(self, lists: Lists, each: Array | None) -> None:
         self.lists, self.each = lists, each
-        self.noted: Hashable | None = None  # checksum of the values that the cached properties belong to
-        self.are_private = False  # on a GPU: whether gasla made the array and has not returned it to a caller
+        self.noted: Hashable | None = None  # checksum of the values from which the cached properties were computed
+        self.are_private = False  # on a GPU: whether gasla allocated the array and has not returned it to any caller
 
     @property
     def device(self) -> Device:
-        """The device of the lists."""
+        """The device of the adjacency lists, and so of the values."""
         return self.lists.device
 
     @property
     def are_locked(self) -> bool:
-        """Whether no caller can write to the values: as far as NumPy knows, or because no caller has the array."""
+        """Whether no caller can write to the values.
+
+        This holds if NumPy marks the array as read-only, or if no caller ever got the array.
+        """
         if self.are_private:
             return True
         array: Any = self.each
@@ -76,23 +87,26 @@ class Values:
         return array is None
 
     def handed_out(self) -> Array | None:
-        """Return the values for a caller, who may write to them from now on."""
+        """Return the values to a caller, who may write to the array from then on."""
         if self.are_private:
             self.are_private = False
-            self.note()  # what is cached already belongs to these values
+            self.note()  # record the checksum now, because what is cached was computed from the values before any write
         return self.each
 
     def note(self) -> None:
-        """Record the checksum of the values before something is derived from them."""
+        """Record the checksum of the values, before a property is computed from them and cached."""
         if self.noted is None and self.each is not None and not self.are_private:
             self.noted = self.checksum()
 
     def checksum(self) -> Hashable:
-        """Return the current checksum of the values."""
+        """Return the checksum of the values as they are now."""
         return self.range_and_checksum()[1] if self.lists.device == "gpu" else checksum(*self._words)
 
     def range_and_checksum(self) -> tuple[tuple[Any, Any], Hashable]:
-        """Return the current range of values on a GPU, and their checksum, in one pass."""
+        """Return the smallest and the largest of the values on a GPU as they are now, and their checksum.
+
+        One pass over the values computes all three.
+        """
         if not len(self.each):  # type: ignore[arg-type]
             return (0, 0), 0
         from gasla.gpu.runtime.min_max import summary
@@ -105,57 +119,63 @@ class Values:
         assert self.each is not None
         return words_of(self.each)
 
-    @_noted
+    @_checksummed_property
     def are_symmetric(self) -> bool:
-        """Return whether the edges i -> j and j -> i have the same values, in any order, for all i and j."""
+        """Whether each pair of vertices i, j has edges i -> j with the same values as its edges j -> i."""
         lists, values = self.lists, self.each
         if not lists.is_symmetric or values is None or self.are_mirrored:
             return lists.is_symmetric
         numbers = with_bits_of_numbers(values)
         return (numbers is not values or lists.has_parallel_edges) and lists.are_both_ways(numbers)
 
-    @_noted
+    @_checksummed_property
     def are_mirrored(self) -> bool:
-        """Return whether there are no parallel edges, and every edge and its reverse have bit-identical values."""
+        """Whether there are no parallel edges, and every edge has a reverse edge with a bit-identical value."""
         if not self.lists.is_symmetric or self.lists.has_parallel_edges:
             return False
         return self.each is None or self.lists.are_both_ways(self.each)
 
-    @_noted
+    @_checksummed_property
     def range(self) -> tuple[Any, Any] | None:
-        """Return the smallest and the largest value."""
+        """The smallest and the largest value, or None for a graph without values or edges."""
         return None if self.each is None or len(self.each) == 0 else range_of(self.each)
 
-    @_noted
+    @_checksummed_property
     def by_out(self) -> Array | None:
-        """Return the values in the order of `out`, the lists of out-edges.
+        """The edge values in the order of the adjacency lists of out-edges (`out`).
 
-        If the graph was made from CSC (lists of in-edges), and the matrix is symmetric in its values, too, the lists
-        of both directions are the same. Then the values are in the right order already, and are not copied.
+        If the graph was made from CSC (lists of in-edges), and the matrix is symmetric in its values, too, the lists of
+        both directions are the same. Then the values are in the right order already, and are not copied.
         """
         given = self.lists.columns if self.lists.rows is None else None
         if given is not None and given.indices is self.lists.out.indices and self.are_mirrored:
             return given.by_position(self.each)
         return self.lists.out.by_position(self.each)
 
-    @_noted
+    @_checksummed_property
     def by_in(self) -> Array | None:
-        """Return the values in the order of `in_`. If `out` has the same order, return the array of `by_out`."""
-        if self.lists.columns is not None:  # the columns were given, so `out` need not be built
+        """The edge values in the order of the adjacency lists of in-edges (`in_`).
+
+        If both directions have the same lists and values, this is the same array as `by_out`.
+        """
+        if self.lists.columns is not None:  # the input was CSC, so the lists of out-edges need not be built
             return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:
             return self.by_out
         return self.lists.in_.by_position(self.each)
 
     def to(self, device: Device, lists: Lists) -> Values:
-        """Return a copy on another device, with all Boolean properties computed so far."""
+        """Return a copy of the values on another device, for the adjacency lists there.
+
+        Boolean properties that have been computed are copied too.
+        """
         copy = Values(lists, None if self.each is None else moved(self.each, device))
         copy.__dict__.update({name: known for name, known in self.__dict__.copy().items() if isinstance(known, bool)})
         copy.are_private = device == "gpu"
         return copy
 
     def arrays(self) -> list[Array]:
-        """Return the arrays held now."""
+        """Return all arrays that the object holds now, whether given or cached."""
         return [part for part in self.__dict__.copy().values() if isinstance(part, array_module(part).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,5 +1,10 @@
 """Benchmark graphs that are bit-identical on every machine: R-MAT, Kronecker, uniform, grid, random geometric; a town.
 
+Every random choice is a splitmix64 hash of a counter, compared as an integer. There is no random generator and no
+floating-point arithmetic, except for the lengths of a town's roads. `fingerprint` (a sum of hashed edges modulo 2**64)
+identifies a graph. All graphs are undirected: both directions are stored, without self loops and parallel edges, with
+sorted rows. Weights are whole numbers in float32.
+
 Every random choice is a splitmix64 hash of a counter, compared as an integer, without any random generator or
 floating-point arithmetic (but for the lengths of a town's roads); `fingerprint` (a sum of hashed edges modulo 2**64)
 identifies a graph. All graphs are undirected: both directions stored, no self loops, no parallel edges, rows sorted,
@@ -50,11 +55,12 @@ SEEDS = {
 }
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
-BYTES = 16  # bytes for a drawn edge or a vertex while a graph is made, at least
+BYTES = 16  # bytes that each random edge and each vertex takes at least while a graph is made
 _HALF = np.uint64(32)
-_BETWEEN, _JITTER = 100, 41  # meters between junctions, and possible shifts of a junction in meters
-_MAIN, _STREET = 14, 7  # meters per second
-_BLOCK = 1 << 16  # numbers hashed at a time, to stay in the cache
+# distance of junctions in meters, and the number of possible shifts of a junction by whole meters
+_BETWEEN, _JITTER = 100, 41
+_MAIN, _STREET = 14, 7  # speed on main roads and on other streets, in meters per second
+_BLOCK = 1 << 16  # numbers that are hashed at a time, few enough to stay in the processor's cache
 _NO_WEIGHTS = np.empty(0, np.float32)
 
 
@@ -145,7 +151,10 @@ def rgg(scale: int) -> csr_array:
 
 
 class Town(NamedTuple):
-    """A road network: `matrix` [i, j] holds the seconds from junction i to junction j, `x` and `y` places in meters."""
+    """A road network with the positions of its junctions.
+
+    `matrix` [i, j] is the travel time from junction i to junction j in seconds. `x` and `y` are positions in meters.
+    """
 
     matrix: csr_array
     x: Array
@@ -188,22 +197,23 @@ def town(scale: int = 12) -> Town:
 
 
 def _roads(side: int) -> tuple[Array, Array, Array]:
-    """Return both ends of the roads of a town, and their speeds."""
+    """Return the two ends of each road of a town with `side` rows and columns of junctions, and the roads' speeds."""
     ids = np.arange(side * side).reshape(side, side)
     ends, speeds = [], []
     for across, (u, v) in enumerate(((ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:]))):
-        line = u % side if across else u // side  # number of the street
+        line = u % side if across else u // side  # the number of the street that the road is a part of
         is_main = line % 8 == 4
         kept = is_main | (_hash(_keys(u, v), _CUT) % np.uint64(7) != 0)
         if across:
-            kept &= (u // side != side // 2 - 1) | (line % 16 == 4)  # the river
+            # removes the roads that cross the river, except for the bridges
+            kept &= (u // side != side // 2 - 1) | (line % 16 == 4)
         ends.append(np.stack([u[kept], v[kept]]))
         speeds.append(np.where(is_main[kept], _MAIN, _STREET))
     return *np.concatenate(ends, axis=1), np.concatenate(speeds)
 
 
 def _both_ways(n: int, u: Array, v: Array, values: Array) -> csr_array:
-    """Return the matrix with each edge in both directions, sorted."""
+    """Return a sparse matrix that stores each edge (u, v) in both directions with its value, and has sorted rows."""
     from scipy.sparse import coo_array
 
     src, dst = np.append(u, v).astype(np.int32), np.append(v, u).astype(np.int32)
@@ -241,7 +251,7 @@ def sources(A: Any, count: int = 8) -> list[int]:
 
 
 def first_of_largest(labels: Array, count: int) -> list[int]:
-    """Return `sources`, given the component label of each vertex."""
+    """Return `count` pseudorandom vertices of the largest component, given the component's label of each vertex."""
     order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
     inside = labels[order] == np.bincount(labels).argmax()
     chosen: list[int] = order[inside][:count].tolist()
@@ -268,7 +278,10 @@ def with_weights(A: Any, largest: int = 255) -> csr_array:
 
 
 def _whole(name: str, given: Any) -> int:
-    """Return an argument as Python's integer: NumPy's may overflow."""
+    """Return an integer argument as an int of Python, because NumPy's integers may overflow.
+
+    Raise TypeError otherwise.
+    """
     if not isinstance(given, int | np.integer) or isinstance(given, bool):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
     return int(given)
@@ -281,7 +294,12 @@ def _matrix(A: Any) -> Any:
 
 
 def _vertices(scale: int, edge_factor: int, smallest: int = 1) -> int:
-    """Return the number of vertices, if there is memory for the given number of drawn edges for each vertex."""
+    """Return the number of vertices, 2**scale.
+
+    Raise MemoryError if there is no memory for `edge_factor` edges per vertex.
+
+    The edges are counted as they are drawn, with repetitions. `smallest` is the smallest scale that is allowed.
+    """
     if not smallest <= scale <= 31:
         raise ValueError(f"scale is {scale}; expected {smallest} to 31, for 2**scale vertices")
     require_room("the graph has", (1 + edge_factor) << scale, BYTES, "cpu", "a smaller scale, or a smaller edge_factor")
@@ -289,7 +307,7 @@ def _vertices(scale: int, edge_factor: int, smallest: int = 1) -> int:
 
 
 def _hash(counter: Array, seed: int) -> Array:
-    """Return number `counter` of the splitmix64 stream that starts at `seed`."""
+    """Return the splitmix64 hash of each number in `counter`: its entry in the random sequence of the seed."""
     z = counter * np.uint64(0x9E3779B97F4A7C15)
     z += np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -300,24 +318,30 @@ def _hash(counter: Array, seed: int) -> Array:
 
 
 def _counters(total: int) -> Iterator[Array]:
-    """Yield 0, 1, ... total - 1 in blocks."""
+    """Yield the numbers 0, 1, ... total - 1 as arrays of `_BLOCK` numbers."""
     for start in track(range(0, total, _BLOCK), "blocks"):
         yield np.arange(start, min(start + _BLOCK, total), dtype=np.uint64)
 
 
 def _keys(row: Array, column: Array) -> Array:
-    """Return each pair as one number, row in the upper half, so that keys sort as pairs."""
+    """Return each pair (row, column) as one 64-bit number with the row in the upper half. They sort as the pairs do."""
     return row.astype(np.uint64) << _HALF | column.astype(np.uint64)
 
 
 def _weights(row: Array, column: Array, largest: int) -> Array:
-    """Return weights from 1 to `largest`, by a hash of the unordered pair."""
+    """Return a pseudorandom weight from 1 to `largest` for each edge, by hashing its ends.
+
+    Both directions of an edge get the same weight.
+    """
     hashed = _hash(_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
     return ((hashed * np.uint64(largest)) >> _HALF).astype(np.float32) + np.float32(1)
 
 
 def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
-    """Return the undirected graph of the pairs, without self loops and parallel edges."""
+    """Return the undirected graph of the given edges as a CSR array with pseudorandom weights.
+
+    Self loops are dropped, and parallel edges become one edge. `pairs` yields the edges as arrays of ends.
+    """
     from scipy.sparse import csr_array
 
     keys = np.concatenate([_keys(np.minimum(u, v), np.maximum(u, v))[u != v] for u, v in pairs])
@@ -332,9 +356,10 @@ def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
 
 
 def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
-    """Return both ends of the edges with these numbers. Each bit of the ids is one draw of a quadrant of the matrix.
+    """Return the sources and targets of the Kronecker edges with these numbers.
 
-    `edges` is an array of uint64, of NumPy or CuPy; so are the ends.
+    Each bit of the ids comes from one random choice of a quadrant of the matrix. `edges` is a uint64 array of NumPy or
+    CuPy, and so are the results.
     """
     a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
     u, v = (array_module(edges).zeros_like(edges) for _ in range(2))
@@ -348,7 +373,7 @@ def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
 
 
 def _grid_pairs(side: int) -> Pairs:
-    """Yield the edges to the right, then the edges downwards, without the removed ones."""
+    """Yield the edges of a square grid as arrays of ends: to the right and downwards, without the removed tenth."""
     cut = np.uint64(int(0.1 * 2**32))
     width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
     for v in _counters(side * side):
@@ -359,8 +384,11 @@ def _grid_pairs(side: int) -> Pairs:
 
 
 def _geometric_pairs(n: int) -> Pairs:
-    """Yield the pairs of points at most a cell's width apart. Only points of adjacent cells are compared."""
-    cells = round((3.14159265 * n / 16) ** 0.5)  # along a side
+    """Yield the pairs of points that are at most the width of a cell apart.
+
+    The unit square is divided into square cells, so only points of the same or adjacent cells are compared.
+    """
+    cells = round((3.14159265 * n / 16) ** 0.5)  # number of cells along a side of the square
     reach = ((1 << 32) // cells) ** 2
     i = np.arange(n, dtype=np.uint64)
     x, y = _hash(i * np.uint64(2), _POINT) >> _HALF, _hash(i * np.uint64(2) + np.uint64(1), _POINT) >> _HALF
@@ -380,7 +408,7 @@ def _geometric_pairs(n: int) -> Pairs:
 
 
 def _ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
-    """Return the pairs of each left[k] with each of first[k], ... stop[k] - 1."""
+    """Return all pairs of a number ``left[k]`` and a number from ``first[k]`` to ``stop[k] - 1``, as two arrays."""
     counts = stop - first
     ends = np.cumsum(counts)
     return np.repeat(left, counts), np.arange(ends[-1] if len(ends) else 0) + np.repeat(stop - ends, counts)

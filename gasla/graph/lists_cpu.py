@@ -1,7 +1,7 @@
-"""Neighbor lists on the CPU: group edges by vertex, transpose lists, test properties such as symmetry.
+"""Adjacency lists on the CPU: group edges by vertex, transpose lists, test properties such as symmetry.
 
-`lists_gpu` has the same functions for the GPU. Lists are ``indptr, indices`` and, if edge numbers differ from
-positions, ``ids``.
+`lists_gpu` has the same functions for the GPU. Adjacency lists are the arrays ``indptr, indices`` of CSR. Where the
+number of an edge is not its position in `indices`, an array ``ids`` has the edge numbers.
 """
 
 from __future__ import annotations
@@ -17,25 +17,29 @@ from gasla.once import once_property
 Array = np.ndarray[Any, Any]
 
 _CHUNK = 1 << 20
-_FEW = 1 << 11  # vertices and edges below which NumPy is faster than SciPy, which also takes 0.1 s to import
+_FEW = 1 << 11  # with fewer vertices and edges, NumPy is faster than SciPy, which also takes 0.1 s to import
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Return adjacency lists of `others` by key, each in the order of the input.
+    """Return adjacency lists of n vertices, built from edges in any order: their offsets, entries and edge numbers.
 
-    Their ids are positions in the input.
+    Edge k puts ``others[k]`` into the list of the vertex ``keys[k]``. Within each list, edges keep the order of the
+    input. The number of an edge is its position in the input.
     """
     from scipy.sparse import coo_array
 
-    # `others` may be any ids: a number of columns takes no memory.
+    # The matrix gets as many columns as the dtype of `others` can number, so any id is valid. Columns take no memory.
     coo = coo_array((_positions(len(keys)), (keys, others)), shape=(n, np.iinfo(others.dtype).max))
-    coo.has_canonical_format = True  # keeps tocsr from summing parallel edges
+    coo.has_canonical_format = True  # prevents tocsr from summing parallel edges
     csr = coo.tocsr()
     return csr.indptr, csr.indices, csr.data
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
+    """Return the adjacency lists of the transposed matrix, with edge numbers.
+
+    The neighbors in each list ascend. Parallel edges keep their order.
+    """
     n = len(indptr) - 1
     ids = _positions(len(indices)) if ids is None else ids
     if n + len(indices) < _FEW:
@@ -50,17 +54,20 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the transposed lists, without edge numbers."""
+    """Return the adjacency lists of the transposed matrix as offsets and neighbors, without edge numbers."""
     return transpose(indptr, indices, np.zeros(len(indices), np.int8))[:2]
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """Return for each entry the vertex in whose list it is."""
+    """Return for each entry of `indices` the vertex in whose adjacency list it is."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
 
 
 def count_ids(ids: Array, n: int) -> Array:
-    """Count ids as np.bincount does, but by chunks, because it would convert all ids to int64 at once."""
+    """Return for each id from 0 to n - 1 how often it occurs in `ids`.
+
+    The ids are counted in chunks, because `np.bincount` would convert all of them to int64 at once.
+    """
     step = max(_CHUNK, n)
     counts = np.zeros(n, np.int64)
     for start in range(0, len(ids), step):
@@ -69,14 +76,18 @@ def count_ids(ids: Array, n: int) -> Array:
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """Return the argument `plan` of `insert_entries`: a mask of the old entries among m, given the new positions."""
+    """Return the argument `plan` of `insert_entries`, which says where old entries go when new ones are inserted.
+
+    It is a mask of the m positions of the result: True for old entries, False for the positions `places` of the new
+    ones.
+    """
     is_old = np.ones(m, bool)
     is_old[places] = False
     return is_old
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """Return an array with the new entries at `places`, and the old ones in their order at all other positions."""
+    """Return an array with new entries at the positions `places`, and the old entries in order everywhere else."""
     result = np.empty(len(plan), old.dtype)
     result[plan] = old
     result[places] = new
@@ -84,42 +95,48 @@ def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
 
 
 class Properties:
-    """Properties of lists, each computed at first use."""
+    """Properties of adjacency lists, such as whether they are sorted. Each is computed at first use."""
 
     def __init__(self, indptr: Array, indices: Array) -> None:
         self._lists = indptr, indices
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()  # other threads may add to it while it is pickled
+        # a copy, because other threads may add cached properties while the object is pickled
+        return self.__dict__.copy()
 
     @once_property
     def ascend(self) -> bool:
-        """Whether every list ascends."""
+        """Whether every adjacency list is sorted in ascending order."""
         return ascends_within(*self._lists)
 
     @once_property
     def repeat(self) -> bool:
-        """Whether any list holds a neighbor twice, given that all lists ascend."""
+        """Whether any adjacency list has a neighbor twice. This is correct only if all lists ascend."""
         return not ascends_within(*self._lists, strictly=True)
 
     @once_property
     def have_loops(self) -> bool:
-        """Whether any vertex is in its own list."""
+        """Whether any vertex is its own neighbor, that is, has a self loop."""
         return has_self_loops(*self._lists)
 
     @once_property
     def are_symmetric(self) -> bool:
-        """Whether j is in i's list as often as i in j's, for all i and j."""
+        """Whether vertex j is in the adjacency list of i as often as i is in the list of j, for all i and j."""
         return is_symmetric(*self._lists)
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Return whether every list ascends: indices may decrease only where a new list starts."""
+    """Return whether every adjacency list ascends: entries may decrease only where the list of another vertex starts.
+
+    With `strictly`, no list may have equal entries either.
+    """
     last, fall = len(indices) - 1, np.less_equal if strictly else np.less
-    for start in range(0, last, _CHUNK):  # by chunks: a mask of all edges would take more memory than a search
+    # in chunks, because one mask of all edges would take more memory than a search on the graph does
+    for start in range(0, last, _CHUNK):
         stop = min(start + _CHUNK, last)
         falls = fall(indices[start + 1 : stop + 1], indices[start:stop])
-        first, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))  # else indptr is converted
+        # bounds of the type of indptr, because NumPy would otherwise convert all of indptr
+        first, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))
         falls[indptr[first:end] - (start + 1)] = False
         if falls.any():
             return False
@@ -127,7 +144,7 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
 
 
 def has_self_loops(indptr: Array, indices: Array) -> bool:
-    """Return whether any vertex is in its own list."""
+    """Return whether any vertex is its own neighbor, that is, has a self loop."""
     return any(
         bool(np.any(np.repeat(np.arange(a, b), np.diff(indptr[a : b + 1])) == indices[s:e]))
         for a, b, s, e in _row_blocks(indptr)
@@ -135,14 +152,20 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Return whether j is in i's list as often as i in j's, for all i and j. With values, this holds for each value."""
+    """Return whether vertex j is in the adjacency list of i as often as i is in the list of j, for all i and j.
+
+    With values, this must hold for the edges of each value.
+    """
     from gasla.graph import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
-    """Return `gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on."""
+    """Return the sum of hashes that tests symmetry (`gasla.graph.symmetry`), for lists of vertices from `first` on.
+
+    The sum over all lists is 0 if the graph is symmetric.
+    """
     from gasla.graph import symmetry
 
     return symmetry.imbalance(indptr, indices, values, first)
@@ -153,7 +176,11 @@ def _positions(m: int) -> Array:
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Split the lists into blocks of about _CHUNK entries. Yield first and end vertex, first and end position."""
+    """Split adjacency lists into blocks of consecutive vertices with about _CHUNK edges each.
+
+    Yield for each block the first vertex, the vertex after the last, the first position in `indices`, and the position
+    after the last.
+    """
     cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
     bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist()):

@@ -1,16 +1,17 @@
-"""Neighbor lists on the GPU: the functions of `lists_cpu`, as array operations of CuPy.
+"""Adjacency lists on the GPU: build, transpose and test them with array operations of CuPy.
 
-Lists are built by a radix sort of one 64-bit key per edge: the vertex to group by in the upper half, the position or
-the other end in the lower half. All operations exist in NumPy as well, so tests run the same functions on NumPy arrays
-without a GPU. Arithmetic and comparisons of arrays with scalars are written as functions (``xp.less``), because the
-operators make CuPy call NumPy, which then imports SciPy (half a second).
+The module has the same functions as `lists_cpu`. Lists are built by a radix sort of one 64-bit key per edge: the vertex
+to group by in the upper half, the edge's position or its other end in the lower half. All operations exist in NumPy as
+well, so tests run the same functions on NumPy arrays without a GPU. Arithmetic and comparisons of arrays with scalars
+are written as functions (``xp.less``), because the operators make CuPy call NumPy, which then imports SciPy (half a
+second).
 
-Memory: keys take 8 bytes per edge, and the sort another 8. A build needs at most 16 bytes per edge besides its input,
-or 20 with the owners (4 bytes per edge; 8 from 2**31 vertices on). More than `CHUNK` edges are sorted in chunks, whose
-entries are then put at their places in the lists: that takes 50 bytes per edge of a chunk, whatever the number of
-edges, of which there may be more than 2**32. Up to `MOST_AT_ONCE` edges are sorted by both ends at once: that takes 40
-bytes per edge, and a quarter of the time of two sorts. A build moves about 200 bytes per edge, mostly in the eight
-passes of the sort.
+Memory: keys take 8 bytes per edge, and the sort needs a second copy of them. So a build needs at most 16 bytes per edge
+besides its input. Where it also computes in whose list each edge is, it needs 20 bytes per edge (24 from 2**31 vertices
+on). More than `CHUNK` edges are sorted in chunks, whose entries are then written to their places in the lists. That
+takes 50 bytes per edge of a chunk, however many edges there are, and allows more than 2**32 edges. Up to `MOST_AT_ONCE`
+edges are sorted by source and target in one sort, which takes 40 bytes per edge and a quarter of the time of two sorts.
+A build moves about 200 bytes per edge, mostly in the eight passes of the radix sort.
 
 Properties, such as whether lists ascend, are computed by one kernel in one pass over the lists. As array operations
 they would be a dozen kernels, each of which CuPy takes a tenth of a second to compile.
@@ -27,14 +28,14 @@ import numpy as np
 from gasla.arrays import array_module, current_device, index_dtype
 from gasla.gpu.runtime.compile import Kernel, multiprocessors
 
-Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+Array = np.ndarray[Any, Any]  # a CuPy array, or a NumPy array in tests
 
-CHUNK = 1 << 26  # edges that are sorted at once: a gigabyte of keys, and the sort's second copy
-MOST_AT_ONCE = 1 << 28  # edges that are sorted by both ends at once: 11 gigabytes
+CHUNK = 1 << 26  # edges per sort: their keys, with the sort's second copy, take one gigabyte
+MOST_AT_ONCE = 1 << 28  # edges that one sort can order by both ends: it takes 11 gigabytes
 _THREADS = 256
-_SLICE = 1024  # edges per warp, as in kernels/primitive/lists.cuh
-_PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of `ListProperties` there
-C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # by size in bytes
+_SLICE = 1024  # edges that a warp processes at a time, equal to `SLICE` in kernels/primitive/lists.cuh
+_PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of the CUDA struct `ListProperties`
+C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # C types by their size in bytes
 _SOURCE = """
 #include "lists.cuh"
 extern "C" __global__ void find_properties(const {offset}* offsets, const {vertex}* indices, const {bits}* bits,
@@ -45,9 +46,10 @@ extern "C" __global__ void find_properties(const {offset}* offsets, const {verte
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Return adjacency lists of `others` by key, each in the order of the input.
+    """Return adjacency lists of n vertices, built from edges in any order: their offsets, entries and edge numbers.
 
-    Their ids are positions in the input.
+    Edge k puts ``others[k]`` into the list of the vertex ``keys[k]``. Within each list, edges keep the order of the
+    input. The number of an edge is its position in the input.
     """
     m, xp = len(keys), array_module(keys)
     if m > CHUNK:
@@ -65,7 +67,10 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
-    """Return lists of `others` by key, each ascending, then in the order of the input."""
+    """Return adjacency lists of n vertices with ascending entries: their offsets, entries and edge numbers.
+
+    Edge k puts ``others[k]`` into the list of the vertex ``keys[k]``. Parallel edges keep the order of the input.
+    """
     if len(keys) > MOST_AT_ONCE:
         return transpose(*group(others, keys, n))
     packed = _packed(keys, others.astype(np.uint32), n)
@@ -75,13 +80,16 @@ def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, A
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return the transposed lists, neighbors ascending in each (stable), with edge numbers."""
+    """Return the adjacency lists of the transposed matrix, with edge numbers.
+
+    The neighbors in each list ascend. Parallel edges keep their order.
+    """
     indptr, turned_indices, positions = group(indices, owners(indptr, indices), len(indptr) - 1)
     return indptr, turned_indices, positions if ids is None else ids[positions]
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the transposed lists, without edge numbers."""
+    """Return the adjacency lists of the transposed matrix as offsets and neighbors, without edge numbers."""
     n = len(indptr) - 1
     if len(indices) > CHUNK:
         xp = array_module(indices)
@@ -95,7 +103,7 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def _count(keys: Array, n: int) -> Array:
-    """Return offsets of the lists that `keys` make."""
+    """Return the offsets (`indptr`) of adjacency lists in which vertex v has as many entries as `keys` has v."""
     xp = array_module(keys)
     indptr = xp.zeros(n + 1, index_dtype(len(keys)))
     xp.cumsum(count_ids(keys, n), dtype=indptr.dtype, out=indptr[1:])
@@ -103,9 +111,14 @@ def _count(keys: Array, n: int) -> Array:
 
 
 def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
-    """Return for each chunk of the input its entries' places in lists by key, and their positions in the input."""
+    """Group the entries of `keys` by vertex, one chunk of `CHUNK` entries at a time.
+
+    Yield two arrays for each chunk: the positions of its entries in the adjacency lists with offsets `indptr`, and the
+    positions of the same entries in `keys`.
+    """
     xp, n = array_module(keys), len(indptr) - 1
-    ends = indptr[:-1].astype(np.int64)  # for each list, the end of the entries of earlier chunks
+    # for each adjacency list, the position after the entries that earlier chunks have put there
+    ends = indptr[:-1].astype(np.int64)
     for first in range(0, len(keys), CHUNK):
         part = keys[first : first + CHUNK]
         packed = _packed(part, xp.arange(len(part), dtype=np.uint32), n)
@@ -120,7 +133,10 @@ def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:
-    """Return the lists after renumbering vertex v as `places[v]`, neighbors ascending in each."""
+    """Return the adjacency lists after each vertex v gets the new id ``places[v]``.
+
+    The neighbors in each list ascend.
+    """
     n = len(indptr) - 1
     packed = _packed(places[owners(indptr, indices)], places[indices], n)
     packed.sort()
@@ -128,19 +144,20 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
-    """Return for each entry of the `renumbered` lists its position in the original lists."""
+    """Return where each entry of the lists that `renumbered` returns was before, as a position in `indices`."""
     n = len(indptr) - 1
     _, rows, positions = group(places[indices], places[owners(indptr, indices)], n)
     return group(rows, positions, n)[1]
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """Return for each entry the vertex in whose list it is."""
+    """Return for each entry of `indices` the vertex in whose adjacency list it is."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
     if not len(indices):  # CuPy's cumsum fails on empty arrays
         return steps
-    vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)  # vertices with neighbors
+    # the vertices that have neighbors
+    vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)
     starts = indptr[vertices]
     vertices[1:] -= vertices[:-1].copy()
     steps[starts] = vertices
@@ -148,15 +165,20 @@ def owners(indptr: Array, indices: Array) -> Array:
 
 
 def count_ids(ids: Array, n: int) -> Array:
-    """Return how often each id occurs."""
+    """Return for each id from 0 to n - 1 how often it occurs in `ids`."""
     xp = array_module(ids)
-    counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)  # types that have atomic additions
-    xp.add.at(counts, ids, 1)  # CuPy's bincount may take many bytes per vertex and block
+    # integer types for which CUDA has atomic additions
+    counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)
+    xp.add.at(counts, ids, 1)  # not CuPy's bincount, which may take many bytes of memory per vertex and thread block
     return counts
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """Return the argument `plan` of `insert_entries`: for each of m positions, the last old entry at or before it."""
+    """Return the argument `plan` of `insert_entries`, which says where old entries go when new ones are inserted.
+
+    For each of the m positions of the result it is the index of the last old entry at or before the position. `places`
+    are the positions of the new entries.
+    """
     xp = array_module(places)
     steps = xp.ones(m, np.int64)
     steps[places] = 0
@@ -164,14 +186,14 @@ def insertion_plan(places: Array, m: int) -> Array:
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """Return an array with the new entries at `places`, and the old ones in their order at all other positions."""
+    """Return an array with new entries at the positions `places`, and the old entries in order everywhere else."""
     result = old[plan] if len(old) else array_module(old).empty(len(plan), old.dtype)
     result[places] = new
     return result
 
 
 class Properties:
-    """Properties of lists, all computed in one pass over them."""
+    """Properties of adjacency lists, such as whether they are sorted. All are computed in one pass over the lists."""
 
     def __init__(self, indptr: Array, indices: Array) -> None:
         imbalance, falls, repeats, loops = _find_properties(indptr, indices)
@@ -180,23 +202,33 @@ class Properties:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
-    """Return whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
+    """Return whether each pair of vertices i, j has edges i -> j with the same values as its edges j -> i.
+
+    Values are compared by their bits. The order of parallel edges makes no difference.
+    """
     return not _find_properties(indptr, indices, values)[0]
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
-    """Return `gasla.graph.symmetry.imbalance` of the vertices from `first` on. Vertices before have empty lists."""
+    """Return the sum of hashes that tests symmetry (`gasla.graph.symmetry`), for lists of vertices from `first` on.
+
+    The sum over all lists is 0 if the graph is symmetric.
+    """
     xp: Any = array_module(indptr)
     return _find_properties(xp.concatenate([xp.zeros(first, indptr.dtype), indptr]), indices, values)[0]
 
 
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
-    """Return the CUDA source of `find_properties`, for offsets, vertex ids and values of the given sizes in bytes."""
+    """Return the CUDA source of `find_properties` for offsets, vertex ids and values of these sizes in bytes."""
     return _SOURCE.format(offset=C_TYPES[offset_size], vertex=C_TYPES[vertex_size], bits=C_TYPES[value_size])
 
 
 def _find_properties(indptr: Array, indices: Array, values: Array | None = None) -> list[int]:
-    """Return the `_PROPERTIES`, computed by the kernel: see kernels/primitive/lists.cuh."""
+    """Return the four numbers of the CUDA struct `ListProperties` for adjacency lists, computed by one kernel.
+
+    They say how far the lists are from symmetric (0 if they are), and whether any list falls, repeats a neighbor or has
+    a self loop.
+    """
     import cupy
 
     n, m, facts = len(indptr) - 1, len(indices), cupy.zeros(len(_PROPERTIES), np.uint64)
@@ -213,7 +245,7 @@ def _kernel(offset_size: int, vertex_size: int, value_size: int, device: int) ->
 
 
 def _packed(upper: Array, lower: Array, n: int) -> Array:
-    """Return unsigned 64-bit keys of a vertex and another number."""
+    """Return unsigned 64-bit keys with a vertex in the upper 32 bits and another number in the lower 32 bits."""
     if max(n, len(upper)) >= 2**32:
         raise ValueError(f"{n} vertices and lists of {len(upper)} entries; on the GPU both must be below 2**32")
     packed = upper.astype(np.uint64)
@@ -223,12 +255,12 @@ def _packed(upper: Array, lower: Array, n: int) -> Array:
 
 
 def _lower(packed: Array, dtype: Any) -> Array:
-    """Return the lower halves of the keys."""
+    """Return the lower 32 bits of each 64-bit key, converted to a dtype."""
     return packed.view(np.uint32)[::2].astype(dtype)
 
 
 def _offsets(packed: Array, n: int) -> Array:
-    """Return where the keys of each vertex start, in sorted keys."""
+    """Return for each vertex the position of its first key in sorted 64-bit keys, and at the end the number of keys."""
     xp = array_module(packed)
     starts = xp.arange(n + 1, dtype=np.uint64)
     starts <<= 32

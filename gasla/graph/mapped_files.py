@@ -1,4 +1,4 @@
-"""The files that a graph's arrays are mapped from; a change to them is detected before the next call computes."""
+"""The files from which the arrays of a graph are memory-mapped. Each call checks first that no file has changed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from gasla.graph.adjacency import Array
 
 
 class MappedFiles:
-    """The files that a graph is mapped from, and their state when it was opened.
+    """The files from which a graph is memory-mapped, and their state when the graph was opened.
 
-    `opened` is the path given to `gasla.io.open`, and `columns` are the mapped values and attributes.
+    `opened` is the path that was given to `gasla.io.open`. `columns` has the mapped arrays of edge values and
+    attributes.
     """
 
     def __init__(self, opened: Path, paths: Iterable[Path]) -> None:
@@ -21,7 +22,7 @@ class MappedFiles:
         self.columns: list[Array | None] = []
 
     def require_unchanged(self) -> None:
-        """Raise an error if any file was written to, replaced or deleted since.
+        """Raise an error if any of the files was written to, replaced or deleted since the graph was opened.
 
         Raises
         ------
@@ -40,7 +41,7 @@ class MappedFiles:
                 )
 
     def hold(self, values: Array | None) -> bool:
-        """Return whether an array of values is mapped from these files, where nothing can be written to it."""
+        """Return whether `values` is an array mapped from these files. Such an array can't be written to."""
         return any(values is column for column in self.columns)
 
 

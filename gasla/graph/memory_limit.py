@@ -1,4 +1,4 @@
-"""Compare a large result with the free memory before it is allocated; every function of gasla does so here."""
+"""Comparison of the size of a large result with the free memory, before the result is allocated."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ LARGE = memory.LARGE
 
 
 def available(device: Device) -> int | None:
-    """Return the bytes of memory that are available on a device, or None where the system doesn't say."""
+    """Return the bytes of memory that are available on a device, or None if the operating system doesn't tell."""
     return host_memory.free_bytes() if device == "gpu" else memory.available()
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Raise MemoryError if `count` entries of `each` bytes exceed the bytes available, `there`. `instead` is advice."""
+    """Raise MemoryError if `count` entries of `each` bytes need more than the `there` bytes that are available.
+
+    The message begins with `what` and ends with `instead`, which says what the caller can do.
+    """
     if there is not None and count * each > there:
         raise MemoryError(
             f"{what} {count:,} entries, which take {count * each:,} bytes, and {there:,} are available; "
@@ -24,13 +27,19 @@ def require_memory(what: str, count: int, each: int, there: int | None, instead:
 
 
 def require_bytes(what: str, needed: int, instead: str) -> None:
-    """Raise MemoryError if what is named needs more host memory than is available, in bytes. `instead` is advice."""
+    """Raise MemoryError if `needed` bytes are more than the host memory that is available.
+
+    The message begins with `what` and ends with `instead`, which says what the caller can do.
+    """
     there = available("cpu")
     if there is not None and needed > there:
         raise MemoryError(f"{what} {needed:,} bytes, and {there:,} are available; {instead}")
 
 
 def require_room(what: str, count: int, each: int, device: Device, instead: str) -> None:
-    """Call `require_memory` for a device, which is asked only for a large result."""
+    """Raise MemoryError if a result of `count` entries of `each` bytes does not fit the available memory of a device.
+
+    A small result always passes, without a query for the available memory, which takes time.
+    """
     if count * each >= LARGE:
         require_memory(what, count, each, available(device), instead)

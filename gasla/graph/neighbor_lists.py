@@ -1,6 +1,6 @@
-"""The edges of a graph without values: neighbor lists in both directions, degrees and properties.
+"""The edges of a graph without their values: adjacency lists in both directions, degrees and properties.
 
-All are computed at first use and cached. Graphs that differ only in values share one `Lists`.
+All of these are computed at first use and cached. Graphs that differ only in edge values share one `Lists`.
 """
 
 from __future__ import annotations
@@ -19,47 +19,48 @@ from semirings.types import computed
 
 T = TypeVar("T")
 
-_SWAPPED = {  # these properties swap when the graph is reversed
+_SWAPPED = {  # these properties swap when the graph is reversed, such as `out` and `in_`
     "out": "in_",
     "out_edge_ids": "in_edge_ids",
     "out_degrees": "in_degrees",
     "max_out_degree": "max_in_degree",
 }
-# These properties are equal in the reversed graph.
+# These properties are the same in the reversed graph.
 _UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "reverse_edge_ids")
 
 
 def finished_property(make: Callable[[Any], T]) -> once_property[T]:
-    """Return a property made once that waits for its CUDA stream.
+    """Return a cached property that waits for its CUDA stream before it returns arrays computed on a GPU.
 
-    Other threads may read the arrays on other streams.
+    Other threads may read the arrays on other CUDA streams, which would not wait by themselves.
     """
 
     @wraps(make)
-    def made(part: Any) -> T:
+    def compute(part: Any) -> T:
         result = make(part)
         if part.device == "gpu":
             finish("gpu")
         return result
 
-    return once_property(made)
+    return once_property(compute)
 
 
 class Lists:
-    """The edges in the form of the input, and the neighbor lists built from them.
+    """The edges of a graph in the form in which they were given, and the adjacency lists built from them.
 
     Parameters
     ----------
     n : int
         Number of vertices.
     device : "cpu" or "gpu"
+        Where the arrays are.
     rows, columns : Adjacency, optional
-        Out-edges or in-edges, if the input was CSR or CSC.
+        Adjacency lists of out-edges (`rows`) or in-edges (`columns`), if the input was CSR or CSC.
     ends : (src, dst), optional
-        Sources and targets, if it was neither.
+        Arrays of sources and targets, if the input was neither CSR nor CSC.
     """
 
-    packs = False  # whether kernels read ids that are packed (`gasla.graph.streamed`)
+    packs = False  # whether kernels read vertex ids in the packed form of `gasla.graph.packed`
 
     def __init__(
         self,
@@ -71,15 +72,16 @@ class Lists:
     ) -> None:
         self.n, self.device = n, device
         self.rows, self.columns, self.ends = rows, columns, ends
-        self.files: MappedFiles | None = None  # the files that the arrays are mapped from
+        # the files that the arrays are mapped from, or None if they are in memory
+        self.files: MappedFiles | None = None
         given = rows or columns
         self.m = len(given.indices) if given is not None else 0 if ends is None else len(ends[0])
 
     @classmethod
     def of_edges(cls, n: int, device: Device, src: Array, dst: Array) -> Lists:
-        """Store the edges as CSR if `src` is sorted, as CSC if `dst` is, and otherwise as pairs.
+        """Return a `Lists` of these edges: as CSR if `src` is sorted, as CSC if `dst` is sorted, otherwise as pairs.
 
-        Ids have type `id_dtype`.
+        Vertex ids are converted to the type `id_dtype`.
         """
         lists = cls(n, device, ends=(src, dst))
         xp = array_module(src)
@@ -95,12 +97,12 @@ class Lists:
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """Type of vertex ids: int32 if n fits, else int64."""
+        """The dtype of vertex ids: int32 if the number of vertices fits, otherwise int64."""
         return index_dtype(self.n)
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
-        """Type of edge numbers: int32 if m fits, else int64."""
+        """The dtype of edge numbers: int32 if the number of edges fits, otherwise int64."""
         return index_dtype(self.m)
 
     @finished_property
@@ -127,21 +129,27 @@ class Lists:
 
     @property
     def given(self) -> Adjacency:
-        """Lists in the direction of the input, else `out`."""
+        """The adjacency lists that the input gave, in whichever direction.
+
+        If it gave pairs, these are the lists of out-edges.
+        """
         return self.rows or self.columns or self.out
 
     @property
     def available(self) -> list[Adjacency]:
-        """The lists of one direction or both, as far as they were given or have been built.
+        """The adjacency lists of one direction or both that the input gave or that have been built already.
 
-        If none were, this is `out`.
+        If there are none, the lists of out-edges are built and returned.
         """
         known = self.rows or self.__dict__.get("out"), self.columns or self.__dict__.get("in_")
         return [lists for lists in known if lists is not None] or [self.out]
 
     @property
     def any_ids(self) -> Array:
-        """An array of vertex ids of the input."""
+        """Any array of vertex ids of the input, such as the sources.
+
+        Callers use it to see the ids' dtype and device.
+        """
         return self.ends[0] if self.ends is not None else self.given.indices
 
     @finished_property
@@ -152,19 +160,22 @@ class Lists:
 
     @finished_property
     def leaving(self) -> Array:
-        """Whether the edge at each position of `both` leaves the vertex that the list belongs to (`Graph.leaving`)."""
+        """Whether the edge at each position of `both` is an out-edge of the vertex whose list holds the edge."""
         numbers = self._ends_in_lists().numbers()
         return array_module(numbers).equal(numbers & 1, 0)
 
     def _ends_in_lists(self) -> Adjacency:
-        """Return lists like `both`, numbered by ends: edge e is 2e in the list of its source, 2e + 1 in the other."""
+        """Return adjacency lists like `both`, whose edge numbers also tell the direction.
+
+        Edge e has the number 2e in the adjacency list of its source, and 2e + 1 in the list of its target.
+        """
         edges = self.edges()
         ends = array_module(edges[0]).stack(edges, axis=1)
         del edges
         return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
 
     def edges(self) -> tuple[Array, Array]:
-        """Return sources and targets, in the order of edge numbers."""
+        """Return the arrays of sources and targets of all edges, in the order of edge numbers."""
         if self.ends is not None:
             return self.ends
         lists = self.rows or self.columns
@@ -173,21 +184,23 @@ class Lists:
         return (owners, lists.indices) if self.rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:
-        """Return `given` transposed.
+        """Return the transpose of the adjacency lists `given`, with edge numbers computed at first use.
 
-        Sorted lists of a symmetric graph are their own transpose, except for edge numbers.
+        Sorted adjacency lists of a symmetric graph equal their transpose, except for edge numbers. So their arrays are
+        shared.
         """
         if given.is_sorted and self.is_symmetric:
             indptr, indices = given.indptr, given.indices
         else:
             indptr, indices = lists_on(given.indptr).transpose_pattern(given.indptr, given.indices)
-        # Edge numbers are computed at first use: a search over in-edges never reads them.
+        # Edge numbers are computed at first use, because a search over in-edges never reads them.
         return Adjacency(indptr, indices, given.transposed_edge_ids)
 
     @finished_property
     def sorted_out(self) -> Adjacency:
         """The out-neighbors of each vertex, ascending (`Graph.sorted_out`)."""
-        if self.ends is not None and "out" not in self.__dict__:  # `out` itself is hardly ever sorted: don't build it
+        # `out` would hardly ever be sorted if it were built, so it isn't built only to see whether it is
+        if self.ends is not None and "out" not in self.__dict__:
             if self.device == "gpu" and "in_" not in self.__dict__:
                 return Adjacency(*lists_on(self.ends[0]).group_ascending(*self.ends, self.n))
             return self.in_.transposed()
@@ -228,16 +241,17 @@ class Lists:
         """The largest number of in-edges of a vertex (`Graph.max_in_degree`)."""
         return int(self.in_degrees.max()) if self.n else 0
 
-    def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
-        """Return lengths of the lists if they exist, else counts of ids.
+    def _degrees(self, known_lists: Adjacency | None, name: str, opposite_lists: Adjacency | None) -> Array:
+        """Return the number of edges of each vertex in one direction.
 
-        That is far cheaper than building the lists.
+        If the adjacency lists of this direction exist, the result is their lengths. Otherwise the ids at this end of
+        the edges are counted, which is far cheaper than building the lists.
         """
-        lists = given or self.__dict__.get(name)
+        lists = known_lists or self.__dict__.get(name)
         if lists is not None:
             return array_module(lists.indptr).diff(lists.indptr).astype(self.offset_dtype, copy=False)
-        if other is not None:
-            ids = other.indices
+        if opposite_lists is not None:
+            ids = opposite_lists.indices
         else:
             assert self.ends is not None
             ids = self.ends[0 if name == "out" else 1]
@@ -280,58 +294,69 @@ class Lists:
         return partners
 
     def partners(self) -> Array:
-        """Return the number of each edge's reverse edge, as in `Graph.reverse_edge_ids`.
+        """Return the number of the reverse edge of each edge, or -1 for an edge that has no reverse edge.
 
-        It is -1 for an edge without one.
+        Parallel edges are paired in order, as in `Graph.reverse_edge_ids`.
         """
         known: Array | None = self.__dict__.get("reverse_edge_ids")
         if known is not None:
             return known
-        rows = self.sorted_out  # by source, then target, then input order
-        columns = self.out.transposed()  # by target, then source, then input order
-        ids, others = rows.numbers(), columns.numbers()
+        rows = self.sorted_out  # sorted by source, then target, then the order of the input
+        columns = self.out.transposed()  # sorted by target, then source, then the order of the input
+        ids, reverse_ids = rows.numbers(), columns.numbers()
         xp = array_module(ids)
         partners = xp.empty(self.m, self.offset_dtype)
         if not any_true(xp.not_equal(rows.indptr, columns.indptr)) and not any_true(
             xp.not_equal(rows.indices, columns.indices)
         ):
-            partners[ids] = others
+            partners[ids] = reverse_ids
             return partners
-        own, wanted = rows.as_keys(self.n), columns.as_keys(self.n)
-        first = xp.searchsorted(wanted, own)
-        place = first + xp.arange(self.m) - xp.searchsorted(own, own)
-        there = xp.less(place, xp.searchsorted(wanted, own, side="right"))
+        own_keys, reverse_keys = rows.as_keys(self.n), columns.as_keys(self.n)
+        first = xp.searchsorted(reverse_keys, own_keys)
+        position = first + xp.arange(self.m) - xp.searchsorted(own_keys, own_keys)
+        is_paired = xp.less(position, xp.searchsorted(reverse_keys, own_keys, side="right"))
         partners[...] = -1
-        partners[ids[there]] = others[place[there]]
+        partners[ids[is_paired]] = reverse_ids[position[is_paired]]
         return partners
 
     def are_both_ways(self, values: Array) -> bool:
-        """Return whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
+        """Return whether each pair of vertices i, j has edges i -> j with the same values as its edges j -> i.
+
+        Values are compared by their bits. The order of parallel edges makes no difference.
+        """
         lists = self.given
         is_symmetric: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
         return is_symmetric
 
     def reversed(self) -> Lists:
-        """Return the lists with every edge reversed. Arrays are shared, and edge numbers stay."""
-        made = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
-        made.files = self.files
+        """Return a `Lists` of the same graph with every edge reversed.
+
+        Arrays are shared, and edges keep their numbers.
+        """
+        reversed_lists = Lists(
+            self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1]
+        )
+        reversed_lists.files = self.files
         known = self.__dict__
-        made.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
+        reversed_lists.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
         for name, other in [*_SWAPPED.items(), *((b, a) for a, b in _SWAPPED.items())]:
             if other in known:
-                made.__dict__[name] = known[other]
-        return made
+                reversed_lists.__dict__[name] = known[other]
+        return reversed_lists
 
     def as_type(self, array: Array, kind: Any) -> Array:
-        """Return an array with an entry for each edge, such as values or edge numbers, in another type."""
+        """Return an array with one entry for each edge, such as values or edge numbers, converted to another dtype."""
         return converted(array, np.dtype(kind))
 
     def ones(self, count: int, kind: Any) -> Array:
-        """Return the value 1 for each of `count` entries of lists."""
+        """Return an array of `count` ones of a dtype, which stand for the values of edges without values."""
         return converted(module_of(self.device).ones(count, computed(kind)), kind)
 
     def to(self, device: Device) -> Lists:
-        """Copy the input to another device, with ids in `id_dtype` and all Boolean properties computed so far."""
+        """Return a copy of the input's arrays on another device.
+
+        Vertex ids are converted to `id_dtype`. Boolean properties that have been computed are copied too.
+        """
         rows, columns = (
             lists and Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             for lists in (self.rows, self.columns)
@@ -342,28 +367,34 @@ class Lists:
         return copy
 
     def _made(self) -> dict[str, Any]:
-        """Return a copy of what there is now, as other threads may add properties while a loop runs over it."""
+        """Return a copy of the object's fields and the properties cached so far.
+
+        A copy is needed because other threads may add properties while a loop runs over the dict.
+        """
         return self.__dict__.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self._made() | {"files": None}  # a pickle holds the arrays themselves
+        return self._made() | {"files": None}  # a pickle contains the arrays' data, so it needs no files
 
     def arrays(self) -> list[Array]:
-        """Return the arrays held now."""
-        held: list[Array] = [] if self.ends is None else [*self.ends]
+        """Return all arrays that the object holds now, whether given or cached."""
+        arrays_now: list[Array] = [] if self.ends is None else [*self.ends]
         for part in self._made().values():
             if isinstance(part, Adjacency):
-                held += part.arrays()
+                arrays_now += part.arrays()
             elif isinstance(part, array_module(part).ndarray):
-                held.append(part)
-        return held
+                arrays_now.append(part)
+        return arrays_now
 
     def _offsets(self, ascending: Array) -> Array:
-        """Return where the run of each vertex starts in an ascending array of ids."""
+        """Return the offsets (`indptr`) of adjacency lists, given the vertex of each entry in ascending order.
+
+        Entry v of the result is the position of the first edge of vertex v, and the last entry is the number of edges.
+        """
         xp = array_module(ascending)
         return xp.searchsorted(ascending, xp.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
 
 
 def ascends(ids: Array) -> bool:
-    """Return whether an array ascends (not strictly)."""
+    """Return whether no entry of an array is smaller than the entry before it."""
     return not any_true(array_module(ids).less(ids[1:], ids[:-1]))

@@ -1,16 +1,17 @@
-"""Vertex ids in blocks of 32, of which a GPU reads few bits each over the link (`Graph(…, stream="compressed")`).
+"""Vertex ids packed into few bits, so that a GPU reads less over PCIe (`Graph(…, stream="compressed")`).
 
-The ids of all neighbor lists are one array; 32 consecutive entries of it form a block, wherever lists begin and end,
-and 8 blocks a group. All ids of a group are in a window of 2**bits numbers. Within a block, each id below the one
-before it adds 2**bits to itself and all that follow: so the block ascends, as do sorted lists. Less the first id, an
-entry is stored in two parts, as by Elias and Fano: its lowest `width` bits, side by side with those of the others; and
-all bits above them in one word of 64 bits, in which the entry k of the block with the upper part h sets bit h + k.
-`width` is the smallest for which h is at most 32. If lists ascend, an entry takes about 3.5 bits more than the
-logarithm of the mean gap. Any other order is possible, but takes more.
+The neighbor ids of all adjacency lists are one array. 32 consecutive entries of the array form a block, wherever lists
+begin and end, and 8 blocks form a group. All ids of a group are within a window of 2**bits consecutive numbers. Within
+a block, wherever an id is smaller than the id before it, 2**bits is added to it and to all ids after it. So the entries
+of the block ascend, as sorted lists do. The first id of the block is then subtracted from each entry, and the result is
+stored in two parts, as by Elias and Fano. Its lowest `width` bits are stored side by side with those of the block's
+other entries. The bits above them are encoded in one 64-bit word per block: if entry k of the block has the upper part
+h, bit h + k is set. `width` is the smallest number for which h is at most 32. If lists ascend, an entry takes about 3.5
+bits more than the logarithm of the mean difference of neighbors. Any other order is possible, but takes more bits.
 
-What decoding starts from is on the card, 112 bytes per group; the lowest bits, which are most of all, are in host
-memory. Any entry can be decoded by itself (gpu/kernels/packed_ids.cuh), so that offsets, edge numbers and values stay
-as they are. An id of rmat22 takes 13.3 bits in host memory and 3.5 on the card, one of rmat24 14.9 and 3.5.
+GPU memory holds what decoding starts from, 112 bytes per group. The lowest bits, which are most of the data, are in
+host memory. Any entry can be decoded alone (gpu/kernels/packed_ids.cuh), so offsets, edge numbers and values stay as
+they are. An id of rmat22 takes 13.3 bits in host memory and 3.5 bits in GPU memory, an id of rmat24 14.9 and 3.5 bits.
 
 References: P. Elias, Efficient storage and retrieval by content and address of static files, Journal of the ACM 21,
 1974; S. Vigna, Quasi-succinct indices, WSDM 2013.
@@ -25,19 +26,21 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 32  # entries
+BLOCK = 32  # number of vertex ids in a block
 BLOCKS = 8  # number of blocks in a group
 GROUP = BLOCK * BLOCKS
-PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)  # the words of 64 bits of a group
-# Bits of the word PLACE, from the lowest: the place, `bits`, and how far the window begins below the first id of the
-# group: steps of 2**shift. The largest shift stands for a window that begins at 0.
+# indices of the fields of a group, an array of 14 64-bit words
+PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)
+# The word PLACE has four fields, from its lowest bits: the position in bytes of the group's lowest bits in memory;
+# `bits`, for a window of 2**bits numbers; a shift; and a number of steps. The window begins steps * 2**shift below the
+# first id of the group. The largest shift means that it begins at 0.
 ADDRESS_BITS, SIZE_BITS, SHIFT_BITS, STEP_BITS = 48, 5, 5, 6
 FROM_ZERO = 2**SHIFT_BITS - 1
-PIECE = 1 << 10  # groups that a thread packs at a time, in the processor's cache
+PIECE = 1 << 10  # groups that a thread packs at a time, few enough for the processor's cache
 
 
 def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, Array]:
-    """Pack vertex ids.
+    """Pack vertex ids into the compressed form that the module describes: a small array of groups and an array of bits.
 
     Parameters
     ----------
@@ -51,18 +54,18 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     Returns
     -------
     groups : (⌈m / 256⌉, 14) uint64 array
-        The word PLACE has the bytes of `words` before the group in its lowest bits, and above them the window;
-        ENDS the number of words of the first block of the group, of the first two, … in a byte each; BASES the first
-        ids of the 8 blocks, in 32 bits each; UPPERS their words of upper parts.
+        The word PLACE has the bytes of `words` before the group in its lowest bits, and above them the window; ENDS the
+        number of words of the first block of the group, of the first two, … in a byte each; BASES the first ids of the
+        8 blocks, in 32 bits each; UPPERS their words of upper parts.
     words : uint32 array
         The lowest bits of all blocks; a block of `width` bits per entry takes `width` words.
     """
-    from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
+    from concurrent.futures import ThreadPoolExecutor  # imported here because the import takes 10 ms
 
     most = max(1, (n - 1).bit_length())
     groups = np.empty((-(-len(ids) // GROUP), UPPERS.stop), np.uint64)
     pieces = [slice(first, first + PIECE) for first in range(0, len(groups), PIECE)]
-    with ThreadPoolExecutor() as threads:  # NumPy works outside the interpreter's lock
+    with ThreadPoolExecutor() as threads:  # threads run in parallel here, because NumPy releases the interpreter's lock
         list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_entries(piece)], most), pieces))
         taken = (groups[:, ENDS] >> np.uint64(8 * (BLOCKS - 1))).cumsum(dtype=np.uint64)
         words = allocate(int(taken[-1]) if len(taken) else 0)
@@ -72,19 +75,22 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
 
 
 def _entries(piece: slice) -> slice:
-    """Return the entries of some groups."""
+    """Return the positions of the vertex ids in a range of groups, as a slice of the array of ids."""
     return slice(piece.start * GROUP, piece.stop * GROUP)
 
 
 def _by_group(ids: Array) -> Array:
-    """Return the ids with one row per group. The last row is padded with the last id."""
+    """Return vertex ids as a matrix with one row for each group of 256. The last row is filled up with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
     return rows
 
 
 def _windows(rows: Array, most: int) -> Array:
-    """Return the windows of groups, of at most 2**most numbers, as the word PLACE has them."""
+    """Return for each group the upper bits of its word PLACE, which encode the window that contains all its ids.
+
+    `rows` has the ids of one group per row. A window has at most 2**most numbers.
+    """
     first = rows[:, 0]
     below = first - rows.min(1)
     shift = np.maximum(np.frexp(below)[1] - STEP_BITS, 0)
@@ -98,7 +104,11 @@ def _windows(rows: Array, most: int) -> Array:
 
 
 def _keys(rows: Array, groups: Array) -> Array:
-    """Return the ascending entries of the blocks of groups, minus the first of each. There is a row per block."""
+    """Return the entries of each block in the form that is stored: ascending, and minus the first entry of the block.
+
+    The result has one row of 32 entries per block. An entry that is smaller than the one before it, and all entries
+    after it, are increased by the window's size, so that the row ascends.
+    """
     bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
     keys = rows.reshape(-1, BLOCK).copy()
     keys[:, 1:] += (keys[:, 1:] < keys[:, :-1]).cumsum(1) << np.repeat(bits, BLOCKS)[:, None]
@@ -107,7 +117,7 @@ def _keys(rows: Array, groups: Array) -> Array:
 
 
 def _fill_groups(groups: Array, ids: Array, most: int) -> None:
-    """Fill the words of some groups from their ids, except for the places."""
+    """Fill the words of some groups from their vertex ids, except for the positions of their lowest bits in memory."""
     rows = _by_group(ids)
     groups[:, PLACE] = _windows(rows, most)
     keys = _keys(rows, groups)
@@ -119,7 +129,7 @@ def _fill_groups(groups: Array, ids: Array, most: int) -> None:
 
 
 def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
-    """Store the lowest bits of some groups, all blocks of a width at a time."""
+    """Store the lowest bits of the ids of some groups in the array `words`, all blocks of the same width at a time."""
     keys, ends = _keys(_by_group(ids), groups), groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS)
     widths = np.diff(ends, axis=1, prepend=np.uint8(0))
     places = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)

@@ -1,10 +1,11 @@
-"""Graphs larger than the GPU's memory: neighbor lists and values of edges in page-locked host memory.
+"""Graphs larger than the GPU's memory: adjacency lists and edge values stay in page-locked host memory.
 
-Kernels read them in place over the link; offsets, degrees and fields are on the card. All lists, permuted values and
-properties are made by the CPU's code, from the `host` lists and values, and copied once into page-locked memory.
+Kernels read them there over PCIe. Offsets, degrees and the fields of vertices are in GPU memory. All adjacency lists,
+permuted values and properties are computed by the CPU's code, from the lists and values in the field `host`, and are
+copied once into page-locked memory.
 
-With ``stream="compressed"`` the kernels of programs read packed ids (`gasla.graph.packed`). The ids themselves are
-copied into page-locked memory only for products and primitives, when one first reads them.
+With ``stream="compressed"`` the kernels of vertex programs read packed ids (`gasla.graph.packed`). Products and
+primitives read the ids themselves, which are copied into page-locked memory when one of them first needs them.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ Stream = bool | Literal["compressed"]
 
 
 class StreamedAdjacency(Adjacency):
-    """Neighbor lists in host memory for kernels: `indptr` is on the card, all else is `mapped`.
+    """Adjacency lists in page-locked host memory that GPU kernels read. Only the offsets (`indptr`) are in GPU memory.
 
     Parameters
     ----------
     host : Adjacency
-        The same lists for the CPU; its `indices` are in page-locked memory.
+        The same adjacency lists for the CPU. Its `indices` are in page-locked memory.
     indptr : CuPy array
+        The offsets in GPU memory.
     """
 
     def __init__(self, host: Adjacency, indptr: Array) -> None:
@@ -44,7 +46,7 @@ class StreamedAdjacency(Adjacency):
             self._edge_ids = None
 
     def _lent_ids(self) -> Any:
-        """Return the edge numbers, in the type that kernels expect, or None if they are positions."""
+        """Return the edge numbers in page-locked memory, in the type of kernels, or None if they equal positions."""
         ids = self.host.edge_ids
         if ids is None:
             return None
@@ -83,14 +85,14 @@ class StreamedAdjacency(Adjacency):
 
 
 class PackedIds:
-    """Packed vertex ids, which kernels of programs take in place of a CuPy array of the ids.
+    """Packed vertex ids, which kernels of vertex programs take in place of a CuPy array of ids.
 
     Parameters
     ----------
     host : array
-        The ids.
+        The vertex ids in host memory, not packed.
     n : int
-        Number of vertices.
+        Number of vertices of the graph.
     """
 
     dtype = np.dtype(np.int32)
@@ -103,7 +105,7 @@ class PackedIds:
 
     @property
     def data(self) -> Any:
-        """The memory whose address kernels take."""
+        """The memory whose address is passed to kernels: the array of groups of packed ids."""
         return self.groups.data
 
     @property
@@ -112,11 +114,11 @@ class PackedIds:
 
     @cached_property
     def unpacked(self) -> Any:
-        """The ids for kernels that take an array."""
+        """The vertex ids as an ordinary array in page-locked memory, for kernels that can't read packed ids."""
         return mapped(pinned(self.host, self.dtype))
 
     def get(self) -> Array:
-        """Return the ids in host memory."""
+        """Return the vertex ids in host memory, not packed, as `get` of a CuPy array does."""
         return self.host
 
     def __len__(self) -> int:
@@ -127,9 +129,10 @@ _packed: weakref.WeakValueDictionary[tuple[Any, ...], PackedIds] = weakref.WeakV
 
 
 def packed_ids(host: Array, n: int) -> PackedIds:
-    """Return packed ids.
+    """Return the packed form of an array of vertex ids.
 
-    They are one object while it lives, because both directions of a symmetric graph share them.
+    While the packed form of an array exists, all calls return it, because both directions of a symmetric graph have the
+    same array of ids.
     """
     key = address(host), len(host), host.dtype, n, current_device()
     packed = _packed.get(key)
@@ -137,14 +140,16 @@ def packed_ids(host: Array, n: int) -> PackedIds:
 
 
 class PackedAdjacency(StreamedAdjacency):
-    """Neighbor lists whose ids are packed.
+    """Adjacency lists in host memory whose vertex ids are packed into few bits.
 
     Parameters
     ----------
     host : Adjacency
-        The same lists for the CPU.
+        The same adjacency lists for the CPU, not packed.
     indptr : CuPy array
+        The offsets in GPU memory.
     packed : PackedIds
+        The packed ids of all neighbors.
     """
 
     def __init__(self, host: Adjacency, indptr: Array, packed: PackedIds) -> None:
@@ -153,7 +158,7 @@ class PackedAdjacency(StreamedAdjacency):
 
     @property
     def indices(self) -> Any:  # type: ignore[override]
-        """The ids as an array, which is made when it is first read."""
+        """The neighbor ids as an ordinary array, which is allocated and filled when it is first read."""
         return self.packed.unpacked
 
     @property
@@ -175,21 +180,24 @@ class PackedAdjacency(StreamedAdjacency):
 
 
 def lent(array: Any) -> Any:
-    """Return a NumPy array for kernels: a copy in page-locked memory, unless it is there already."""
+    """Return a NumPy array as GPU kernels read it, in page-locked memory. It is copied unless it is there already."""
     return mapped(pinned(array))
 
 
 def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = None) -> StreamedAdjacency:
-    """Return lists made on the host, with vertices of type `ids`.
+    """Return adjacency lists that GPU kernels read, from lists of the CPU. Vertex ids get the dtype `ids`.
 
-    `indptr` are the offsets on the GPU if they exist there.
+    `indptr` are the offsets in GPU memory. If they are None, the offsets are copied there.
     """
     held = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
     return StreamedAdjacency(held, moved(host.indptr, "gpu") if indptr is None else indptr)
 
 
 def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
-    """Define a cached property that reads the property of the host's lists."""
+    """Return a cached property that reads the property `name` of the field `host` and passes it to `lend`.
+
+    `lend` converts it to a form that GPU kernels read.
+    """
 
     def made(lists: StreamedLists) -> Any:
         return lend(lists, getattr(lists.host, name))
@@ -204,20 +212,20 @@ def _numbers_of_edges(lists: StreamedLists, numbers: Any) -> Any:
 
 
 class StreamedLists(Lists):
-    """`Lists` for the GPU, whose arrays of one entry per edge are in host memory.
+    """A `Lists` for the GPU whose arrays with one entry per edge are in host memory.
 
     Parameters
     ----------
     given : Lists
-        The lists of a graph on the CPU. They are not changed: `host` is a copy of them, which takes over each array in
-        page-locked memory as soon as it is there, so that the memory of the original can be freed.
+        The edges of a graph on the CPU. The object is not changed: `host` is a copy of it. As soon as an array has been
+        copied to page-locked memory, `host` refers to that copy, so that the memory of the original can be freed.
     packs : bool
-        Whether ids are packed. Then `host` keeps its own arrays of ids.
+        Whether kernels read packed ids. Then `host` keeps its own arrays of ids.
 
     Raises
     ------
     ValueError
-        If ids of 64 bits would have to be packed.
+        If vertex ids have 64 bits and were to be packed.
     """
 
     def __init__(self, given: Lists, packs: bool = False) -> None:
@@ -231,13 +239,17 @@ class StreamedLists(Lists):
         self.m, self.files = given.m, given.files
         self.host = copy.copy(given)
         self._converted: weakref.WeakValueDictionary[tuple[int, Any], Any] = weakref.WeakValueDictionary()
-        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # keyed by the identity of the host's array
+        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # keyed by the `id` of the offsets in host memory
         for name in ("rows", "columns"):
             if getattr(self.host, name) is not None and not packs:
                 self._settle(name)
 
     def _settle(self, name: str) -> Adjacency:
-        """Move lists of the host into page-locked memory, and replace the host's own references to these arrays."""
+        """Move adjacency lists of the field `host` into page-locked memory, and return them.
+
+        `name` is the property of `host` that has the lists. Other properties of `host` with the same arrays are
+        replaced too, so that the original arrays can be freed.
+        """
         before: Adjacency = getattr(self.host, name)
         indptr = before.indptr.astype(self.offset_dtype, copy=False)
         indices = pinned(before.indices, self.id_dtype)
@@ -261,7 +273,7 @@ class StreamedLists(Lists):
         return PackedAdjacency(host, indptr, packed_ids(host.indices, self.n))
 
     def _lists(self, name: str) -> StreamedAdjacency:
-        host: Adjacency = getattr(self.host, name)  # made if it is not there
+        host: Adjacency = getattr(self.host, name)  # the property is computed now if it has not been read before
         return self._lend(host if self.packs else self._settle(name))
 
     @finished_property
@@ -317,7 +329,8 @@ class StreamedLists(Lists):
         if known is None or array.dtype == kind:
             return super().as_type(array, kind)
         key = address(array), kind
-        values = self._converted.get(key)  # runs of several programs may have it
+        # runs of other programs may have converted these values to the same dtype already
+        values = self._converted.get(key)
         return values if values is not None else self._converted.setdefault(key, lent(converted(known, kind)))
 
     def ones(self, count: int, kind: Any) -> Array:
@@ -336,7 +349,7 @@ class StreamedLists(Lists):
 
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
-    """Return these lists in other arrays, with the properties known so far."""
+    """Return adjacency lists with the same contents in other arrays, with all properties that have been computed."""
     made = Adjacency(indptr, indices, lists._edge_ids)
     known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
     made.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
@@ -344,13 +357,16 @@ def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
 
 
 class StreamedValues(Values):
-    """`Values` in host memory, for the GPU: a copy of those given, which does not see later writes.
+    """Edge values in page-locked host memory, for the GPU.
+
+    They are a copy, which does not see later writes to the original.
 
     Parameters
     ----------
     lists : StreamedLists
+        The adjacency lists of the same graph.
     each : array or None
-        One value per edge, NumPy's or CuPy's.
+        A NumPy or CuPy array with one value per edge.
     """
 
     lists: StreamedLists
@@ -363,7 +379,10 @@ class StreamedValues(Values):
 
     @classmethod
     def of(cls, lists: StreamedLists, given: Values) -> StreamedValues:
-        """Return values given for the host, with all Boolean properties computed so far."""
+        """Return streamed values made from the values of a graph on the CPU.
+
+        Boolean properties that have been computed are copied too.
+        """
         made = cls(lists, given.each)
         made.host.__dict__.update({name: known for name, known in given.__dict__.items() if isinstance(known, bool)})
         return made
@@ -376,10 +395,13 @@ class StreamedValues(Values):
         return self.each
 
     def note(self) -> None:
-        """Do nothing: later writes are not seen."""
+        """Do nothing. No checksum is needed, because nobody can write to the copy that is in page-locked memory."""
 
     def _lend(self, name: str) -> Array | None:
-        """Return an array of the host's values, which the host from then on holds in page-locked memory only."""
+        """Return the property `name` of the values in host memory, in page-locked memory where GPU kernels read it.
+
+        From then on the field `host` refers only to the array in page-locked memory, so that the original can be freed.
+        """
         array = getattr(self.host, name)
         if array is None:
             return None
@@ -406,12 +428,15 @@ class StreamedValues(Values):
 
 
 def values_of(lists: Lists, values: Array | None) -> Values:
-    """Return the values of a graph with these lists."""
+    """Return the object for edge values that suits `lists`: `StreamedValues` for a streamed graph, else `Values`."""
     return StreamedValues(lists, values) if isinstance(lists, StreamedLists) else Values(lists, values)
 
 
 def require_room(lists: Lists, values: Array | None, device: Device) -> None:
-    """Raise MemoryError, before anything is copied, if the lists and values of a graph don't fit the GPU."""
+    """Raise MemoryError if a graph does not fit the free memory of the GPU.
+
+    This is called before anything is copied there.
+    """
     if device != "gpu":
         return
     need, free = list_bytes(lists, values), free_bytes()
@@ -427,7 +452,7 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
 
 
 def list_bytes(lists: Lists, values: Array | None) -> int:
-    """Return bytes that the given lists and values take on a card."""
+    """Return the bytes that the input of a graph, its edges and values, takes in GPU memory."""
     size = 0 if values is None else int(values.nbytes)
     if lists.ends is not None:
         return size + 2 * lists.id_dtype.itemsize * lists.m

@@ -1,4 +1,4 @@
-"""Test whether a graph is symmetric by hashing, in one pass over the edges and without transposing the lists.
+"""Test whether a graph is symmetric by hashing, in one pass over the edges and without transposing the adjacency lists.
 
 Every edge i -> j adds hash(i, j) - hash(j, i) to a sum modulo 2**64. The sum of a symmetric graph is 0; any other graph
 has sum 0 with a probability of about 2**-64. If values matter, their bits enter the hash. The order of edges, parallel
@@ -17,25 +17,27 @@ from gasla.cpu.runtime.threads import SHORT, new_control, num_threads, run_paral
 Array = np.ndarray[Any, Any]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.empty(0, np.uint32)
-_PARALLEL_FROM = 1 << 16  # edges
+_PARALLEL_FROM = 1 << 16  # edges from which several threads are used
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Return whether j -> i is stored as often as i -> j, for all i and j.
+    """Return whether the edge j -> i is stored as often as i -> j, for all i and j.
 
-    With `values`, this holds for each value (bits).
+    With `values`, this must hold for the edges of each value, compared by its bits.
     """
     return imbalance(indptr, indices, values) == 0
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None = None, first: int = 0) -> int:
-    """Return the sum for the lists of the vertices from `first` on.
+    """Return the sum of hash(i, j) - hash(j, i) over all edges i -> j, modulo 2**64.
 
-    It is 0 for all lists together if they are symmetric.
+    The adjacency lists are those of the vertices from `first` on. The sum over all vertices of a graph is 0 if the
+    graph is symmetric.
     """
     indptr = indptr.astype(np.int64, copy=False)
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
-    bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # fewer types to compile for
+    # small types become uint32, so that the kernel is compiled for fewer types
+    bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
     run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums, first), threads, short=len(indices) <= SHORT)
@@ -56,7 +58,7 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 
 @compiled
 def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
-    """Return the first list that begins at `edge` or later (a binary search)."""
+    """Return the first vertex whose adjacency list begins at position `edge` or later, by binary search."""
     low, high = 0, len(indptr) - 1
     while low < high:
         middle = (low + high) // 2
@@ -69,18 +71,22 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 
 @compiled
 def _imbalance(thread, threads, control, indptr, indices, bits, sums, base):  # type: ignore[no-untyped-def]
-    """Compute one thread's part of the sum: whole lists, with about m / threads edges.
+    """Compute one thread's part of the sum of hashes.
+
+    It reads whole adjacency lists, with about m / threads edges in total.
 
     Parameters
     ----------
     thread, threads, control :
-        number of this thread, and of all threads; words by which threads see that the run is stopped
+        the number of this thread, the number of threads, and an array by which threads see that the run is to stop
     indptr, indices :
-        (n + 1,) int64 and (m,) adjacency lists
+        the adjacency lists: (n + 1,) int64 offsets and (m,) neighbors
     bits :
-        (m,) unsigned integers, the bits of each entry's value, or empty
-    sums, base :
-        (threads,) uint64 that is written; the id of the vertex of the first list
+        (m,) unsigned integers, the bits of the value of each edge; empty if values don't matter
+    sums :
+        (threads,) uint64 array, to which each thread writes its part of the sum
+    base :
+        the id of the vertex that the first adjacency list belongs to
     """
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)

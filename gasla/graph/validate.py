@@ -1,6 +1,6 @@
-"""Validation of the input of graphs and products: matrices, ids, offsets, values.
+"""Validation of the input of graphs and products: matrices, vertex ids, offsets and edge values.
 
-Arrays that already have the required type come back as they are; no array is written to.
+Arrays that already have the required type are returned as they are. No array is written to.
 """
 
 import os
@@ -17,11 +17,14 @@ from gasla.graph.memory_limit import require_bytes
 from gasla.graph.neighbor_lists import Lists
 
 VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # faster to compare than names
+_VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # a set of dtypes, which are faster to compare than their names
 
 
 def require_sparse(A: Any) -> None:
-    """Raise TypeError for an object that is not a sparse matrix. The message says how to convert it."""
+    """Raise TypeError for an object that is not a sparse matrix.
+
+    The message says how to make a graph from the object.
+    """
     xp = array_module(A)
     sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
     if sparse.issparse(A):
@@ -42,7 +45,7 @@ def require_sparse(A: Any) -> None:
 
 
 def require_square(shape: tuple[int, ...]) -> None:
-    """Raise ValueError for a matrix that is not square."""
+    """Raise ValueError for the shape of a matrix that is not square."""
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
             f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), a row and column per vertex; "
@@ -52,6 +55,9 @@ def require_square(shape: tuple[int, ...]) -> None:
 
 def require_compressed(A: Any) -> None:
     """Raise ValueError for a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
+
+    This is called before SciPy or CuPy converts a matrix, because they would follow a wrong offset or index out of
+    bounds.
 
     Called before SciPy or CuPy converts a matrix, because they would follow a wrong offset or index out of bounds.
     Entries after the last offset are ignored, as SciPy does.
@@ -88,14 +94,17 @@ def require_compressed(A: Any) -> None:
 
 
 def as_csr(A: Any) -> Any:
-    """Convert a matrix in another format than CSR, CSC and COO to CSR, with its arrays checked before and after."""
+    """Return a matrix in another format than CSR, CSC and COO as CSR.
+
+    Its arrays are checked before and after conversion.
+    """
     if A.format == "bsr":
         require_compressed(A)
     elif A.format == "dia":
         offsets, shape = as_ids("offsets", A.offsets), A.data.shape
         if len(shape) != 2 or shape[0] != len(offsets):
             raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
-    elif A.format == "lil":  # SciPy reads as many values as there are indices, without a check
+    elif A.format == "lil":  # each row is checked, because SciPy trusts that it has as many values as indices
         rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
         if rows != values or len(rows) != A.shape[0] or -1 in rows:
             raise ValueError("rows and data of the matrix differ; expected two lists of equal length for every row")
@@ -115,9 +124,10 @@ def as_coordinates(A: Any) -> tuple[Array, Array]:
 
 
 def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
-    """Return the error for the first offset or index out of bounds, if any.
+    """Return an error for the first offset or index of a CSR or CSC matrix that is out of bounds, or None.
 
-    `line` is "row" in CSR, `cross` is "column".
+    For the error, `line` and `cross` are the words for the compressed and for the other dimension: "row" and "column"
+    in CSR.
     """
     stored = len(indices)
     wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
@@ -135,16 +145,23 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
 
 
 def require_vertices(n: int) -> None:
-    """Raise MemoryError if the offsets of both directions don't fit memory, as for one edge between 0 and 10**10."""
+    """Raise MemoryError if the offsets of n vertices, in both directions, need more memory than available.
+
+    This happens when ids are names of vertices, such as an edge between 0 and 10**10.
+    """
     remedy = "use Graph.from_table(table, names=True), which numbers only the ids that occur"
     require_bytes(f"{n:,} vertices need", 16 * n, f"if ids are names, such as account numbers, {remedy}")
 
 
-MANY, PER_ID = 1 << 24, 16  # with more vertices than MANY, and than PER_ID for each id given, ids look like names
+# if there are more vertices than MANY, and more than PER_ID for each id of the input, the ids are taken for names
+MANY, PER_ID = 1 << 24, 16
 
 
 def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
     """Return an error message if there are so few edges for n vertices that ids may be names. Otherwise return None.
+
+    With `is_table`, edges come from a table or a file, and the message suggests the argument `names`. Otherwise it
+    suggests `n`.
 
     `is_table` says that the edges come from a table or a file, where `names` decides, and else `n` does.
 
@@ -171,7 +188,7 @@ def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
 
 
 def count_vertices(src: Array, dst: Array) -> int:
-    """Return one more than the largest id. Raise ValueError if ids may be names."""
+    """Return the number of vertices of edges: the largest id plus one. Raise ValueError if the ids look like names."""
     n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
     require_vertices(n)
     if doubt := are_sparse(n, len(src), is_table=False):
@@ -180,19 +197,22 @@ def count_vertices(src: Array, dst: Array) -> int:
 
 
 def vertex_count(n: Any) -> int:
-    """Return `n` as a number of vertices."""
+    """Return the argument `n` as an int. Raise ValueError unless it is a number of vertices, 0 or more."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; expected a number of vertices, 0 or more")
     return int(n)
 
 
 def for_names(given: Any) -> str:
-    """Return a hint for the error if names were given to a graph that has none, else an empty string."""
+    """Return a hint for an error message if an array holds names and the graph has none.
+
+    Otherwise return an empty string.
+    """
     return "; the graph has no names: Graph.from_table numbers names" if given.dtype.kind in "USO" else ""
 
 
 def as_array(name: str, x: Any) -> Array:
-    """Return `x` as an array. Raise ValueError for nested lists of unequal lengths."""
+    """Return an argument as an array. Raise ValueError for nested lists of unequal lengths."""
     x = imported(x)
     try:
         array: Array = array_module(x).asarray(x)
@@ -202,8 +222,9 @@ def as_array(name: str, x: Any) -> Array:
 
 
 def as_ids(name: str, x: ArrayLike) -> Array:
-    """Return `x` as a one-dimensional int32 or int64 array. If it already is one, return `x` itself."""
-    if type(x) is np.ndarray and x.ndim == 1 and x.dtype in (np.int32, np.int64):  # the usual case, quickly
+    """Return an argument as a one-dimensional int32 or int64 array. If it already is one, return the object itself."""
+    # the usual case, tested first because this is quick
+    if type(x) is np.ndarray and x.ndim == 1 and x.dtype in (np.int32, np.int64):
         return x
     x = imported(x)
     xp = array_module(x)
@@ -217,7 +238,8 @@ def as_ids(name: str, x: ArrayLike) -> Array:
     if ids.dtype.kind not in "iu":
         remedy = for_names(ids) or "; convert with .astype(np.int64)"
         raise TypeError(f"{name} has type {ids.dtype}; expected integers{remedy}")
-    if ids.dtype in (np.int32, np.int64):  # native byte order only
+    # the comparison fails for another byte order, so such ids are converted below
+    if ids.dtype in (np.int32, np.int64):
         return ids
     if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:
         raise ValueError(f"{name} holds {int(ids.max())}, which does not fit int64")
@@ -225,7 +247,10 @@ def as_ids(name: str, x: ArrayLike) -> Array:
 
 
 def as_labels(labels: ArrayLike, n: int) -> Array:
-    """Return `labels` as an array of the group of each of `n` vertices, from 0 to n - 1."""
+    """Return an argument as an array with the group of each of n vertices.
+
+    Raise ValueError unless groups are 0 to n - 1.
+    """
     given = as_ids("labels", labels)
     if len(given) != n:
         raise ValueError(f"there are {len(given)} labels; expected one for each of {n} vertices")
@@ -234,7 +259,7 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
 
 
 def is_value_type(dtype: np.dtype[Any]) -> bool:
-    """Return whether values of edges and vertices may have this type."""
+    """Return whether the values of edges and vertices may have this dtype."""
     return dtype in _VALUE_DTYPES
 
 
@@ -268,7 +293,7 @@ def same_device(**arrays: Any) -> Device:
 
 
 def check_offsets(indptr: Array, n: int, m: int) -> None:
-    """Raise ValueError unless the offsets belong to `n` lists with `m` entries in total."""
+    """Raise ValueError unless `indptr` holds the offsets of n adjacency lists with m entries in total."""
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
     if first := int(indptr[0]):
@@ -283,7 +308,7 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
 
 
 def range_of(values: Array) -> tuple[Any, Any]:
-    """Return the smallest and the largest value, as NumPy scalars. Both are NaN if any value is."""
+    """Return the smallest and the largest of an array's values, as NumPy scalars. Both are NaN if any value is NaN."""
     if array_module(values) is not np:
         from gasla.gpu.runtime.min_max import summary
 
@@ -292,7 +317,10 @@ def range_of(values: Array) -> tuple[Any, Any]:
 
 
 def check_range(name: str, ids: Array, n: int) -> None:
-    """Raise ValueError for an id outside a graph of `n` vertices."""
+    """Raise ValueError if any of the vertex ids is outside a graph of n vertices.
+
+    `name` is the array's name in the error.
+    """
     if len(ids) == 0:
         return
     smallest, largest = map(int, range_of(ids))
@@ -302,13 +330,13 @@ def check_range(name: str, ids: Array, n: int) -> None:
         raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected {expected}")
 
 
-# --- the edges of a graph ---------------------------------------------------------------------------------------------
+# --- checked adjacency lists and edge values, from a matrix or from arrays --------------------------------------------
 
-Checked = tuple[Lists, Array | None]  # adjacency lists, and the values of edges
+Checked = tuple[Lists, Array | None]  # the edges, and their values or None
 
 
 def lists_of_matrix(A: Any) -> Checked:
-    """Check a SciPy or CuPy matrix, and return its edges as adjacency lists and values."""
+    """Return the edges of a SciPy or CuPy matrix as a `Lists`, and their values, after checks."""
     require_sparse(A)
     require_square(A.shape)
     n, form = int(A.shape[0]), A.format
@@ -318,13 +346,16 @@ def lists_of_matrix(A: Any) -> Checked:
         A = as_csr(A)
     indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
     m = int(indptr[-1]) if len(indptr) else 0
-    if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry
+    if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry, which is cut off
         indices, data = indices[:m], data[:m]
     return lists_of_rows(n, indptr, indices, data, by_column=form == "csc")
 
 
 def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: bool = False) -> Checked:
-    """Check CSR arrays, or CSC arrays if `by_column`, and return their edges as adjacency lists and values."""
+    """Return the edges of raw CSR arrays as a `Lists`, and their values, after checks.
+
+    With `by_column` the arrays are CSC.
+    """
     data = imported(data)
     device = same_device(indptr=indptr, indices=indices, values=data)
     m = len(indices)
@@ -338,7 +369,7 @@ def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: b
 
 
 def lists_of_edges(n: int, src: Array, dst: Array, data: Any) -> Checked:
-    """Check the edges from `src` to `dst`, and return them as adjacency lists and values."""
+    """Return the edges from ``src[k]`` to ``dst[k]`` as a `Lists`, and their values, after checks."""
     if len(src) != len(dst):
         raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
     data = imported(data)

@@ -1,6 +1,7 @@
-"""Keys of vertices, numbers or texts, and the order that they give.
+"""Keys by which vertices are ordered: one number, date or text for each vertex.
 
-Numbers of different types are compared by Python, which is exact: in an array they would all become floating-point.
+Python compares numbers of different types exactly. An array would convert all of them to floating-point numbers, so
+such keys are not put into an array.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ ORDERED = (Real, Decimal, str, bytes, date, time, timedelta, np.datetime64, np.t
 
 
 def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
-    """Return the place of each of n vertices in the order of their keys, of equal ones by id.
+    """Return for each of n vertices its place in the order of their keys. Vertices with equal keys are ordered by id.
 
     Raises
     ------
@@ -33,7 +34,10 @@ def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
 
 
 def _order(name: str, given: Any, n: int) -> Any:
-    """Return the vertices, sorted by key."""
+    """Return the vertices sorted by their keys, which are an array or a sequence.
+
+    `name` is the argument's name in errors.
+    """
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; expected a key for each vertex, such as those of {name}.filled(…)")
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
@@ -56,7 +60,7 @@ def _check_shape(name: str, shape: tuple[int, ...], n: int) -> None:
 
 
 def _sorted(name: str, given: Iterable[Any]) -> list[int]:
-    """Return the vertices, sorted by keys that are any objects."""
+    """Return the vertices sorted by their keys, which are arbitrary Python objects."""
     keys = [_plain(key) for key in given]
     for v, key in enumerate(keys):
         _check(name, v, key)
@@ -67,13 +71,16 @@ def _sorted(name: str, given: Iterable[Any]) -> list[int]:
 
 
 def _plain(key: Any) -> Any:
-    """Return a scalar of an array library as Python's, except for a time, which may have more digits."""
+    """Return a key as an object of Python if it is a scalar of an array library.
+
+    Dates and durations of NumPy stay as they are, because they may have more digits than Python's.
+    """
     is_scalar = hasattr(key, "dtype") and getattr(key, "ndim", None) == 0
     return key.item() if is_scalar and not isinstance(key, np.datetime64 | np.timedelta64) else key
 
 
 def _check(name: str, v: int, key: Any) -> None:
-    """Raise an error for the key of a vertex that has no place in an order. A tuple, as names may be, has several."""
+    """Raise an error if the key of vertex `v` can't be ordered. A key that is a tuple is checked item by item."""
     if isinstance(key, tuple):
         for part in key:
             _check(name, v, _plain(part))
@@ -83,11 +90,12 @@ def _check(name: str, v: int, key: Any) -> None:
         raise TypeError(
             f"{name} has entries that can't be compared, such as {short(key)} of vertex {v}; expected numbers, or texts"
         )
-    elif key.is_nan() if isinstance(key, Decimal) else key != key:  # a signaling NaN can't be compared
+    # a comparison with a signaling NaN of Decimal would raise an error, so `is_nan` tests for it
+    elif key.is_nan() if isinstance(key, Decimal) else key != key:
         _refuse(name, v, key)
 
 
 def _refuse(name: str, v: int, key: Any) -> None:
-    """Raise ValueError for NaN, or NaT."""
+    """Raise ValueError for a key of vertex `v` that is NaN (not a number) or NaT (no date)."""
     kind = "NaT" if isinstance(key, date | np.datetime64 | np.timedelta64) else "NaN"
     raise ValueError(f"the {name} of vertex {v} is {kind}; expected numbers in an order")

@@ -1,8 +1,8 @@
 """Types of sums of weights, and protection against overflow, for all algorithms that add up weights.
 
-Integers and bool are summed in int64, and uint64 in uint64: exactly, or with an error if the sum does not fit. Floats
-are summed in float64. Where scores are multiplied by weights, or finite weights may sum to infinity, weights are first
-scaled by a power of two, which is exact: `in_range`. Integers are subtracted in uint64: `differences`.
+Integers and bool are summed in int64, and uint64 in uint64. Such sums are exact, or an error says that they don't fit.
+Floats are summed in float64. Where scores are multiplied by weights, or finite weights may sum to infinity, weights are
+first scaled by a power of two, which is exact (`in_range`). Integers are subtracted in uint64 (`differences`).
 """
 
 from collections.abc import Callable
@@ -19,13 +19,15 @@ from gasla.graph.graph import Graph, as_graph
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
-HALF = 32  # bits: sums of upper and of lower halves are exact in 64 bits
+HALF = 32  # number of bits in half of a 64-bit integer: sums of upper halves and of lower halves don't overflow 64 bits
 
 
 def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Let a function of a graph also take `weight`: an edge attribute, "weight" for the values, or None for neither.
+    """Decorate a function of a graph so that it also takes the argument `weight`, which says what the weights are.
 
-    A function with the parameter `weighted` gets it as well; others read the values of the graph that is given to them.
+    `weight` is the name of an edge attribute, "weight" for the graph's values, or None for no weights. A function with
+    the parameter `weighted` is told by it whether there are weights. Any other function is called with a graph whose
+    values are the weights.
     """
     has_choice = "weighted" in signature(function).parameters
 
@@ -46,9 +48,9 @@ def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
-    """Return the graph with the values that the argument `weight` says, and whether it has any.
+    """Return a graph whose values are the weights that the argument `weight` chooses, and whether there are any.
 
-    `weight` leaves `given`.
+    `weight` is removed from `given`, the keyword arguments of the call.
     """
     if "weighted" in given:
         raise TypeError(f"{function}() got weighted and weight, which say the same; expected one of them")
@@ -64,7 +66,7 @@ def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
 
 
 def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which values of type `dtype` are summed.
+    """Return the dtype in which values of another dtype are summed.
 
     Examples
     --------
@@ -88,29 +90,35 @@ def exact_total(values: Any, *, magnitudes: bool = False) -> int:
 
 
 def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
-    """Return the exact sum of the values that one rank, or this process, has."""
+    """Return the exact sum of an array of integers, or of their absolute values with `magnitudes`, as a Python int.
+
+    The array has the values of all edges, or of the edges on one rank.
+    """
     if array_module(values) is not np:
         from gasla.gpu.runtime.min_max import total
 
         return total(values, magnitudes)
-    if values.dtype.itemsize < 8:  # fewer than 2**31 of them can't overflow 64 bits
+    if values.dtype.itemsize < 8:  # a sum of fewer than 2**31 values of at most 32 bits can't overflow 64 bits
         return int((abs(values.astype(np.int64)) if magnitudes else values).sum(dtype=np.int64))
     if magnitudes and values.dtype.kind == "i":
-        values = abs(values).view(np.uint64)  # correct also for -2**63
+        values = abs(values).view(np.uint64)  # as uint64, the absolute value is correct even for -2**63
     low = values & values.dtype.type(2**HALF - 1)
     return (int((values >> values.dtype.type(HALF)).sum()) << HALF) + int(low.sum())
 
 
 def check_total(function: str, values: Any) -> None:
-    """Raise ValueError for integers whose sum overflows `sum_type`."""
+    """Raise ValueError if the sum of integer values overflows the dtype in which they are summed."""
     kind = values.dtype
-    if kind.kind == "f" or kind.itemsize < 8:  # 2**32 values of 32 bits can't overflow 64 bits
+    if kind.kind == "f" or kind.itemsize < 8:  # a sum of up to 2**32 values of at most 32 bits can't overflow 64 bits
         return
     _check_fits(function, "sum", exact_total(values), sum_type(kind))
 
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
-    """Raise ValueError for integer weights of which some subset may overflow `sum_type`. Return that type."""
+    """Return the dtype in which the weights of a graph are summed.
+
+    Raise ValueError if sums of some weights may overflow it.
+    """
     values: Any = graph.valued.each
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
@@ -131,7 +139,9 @@ def _check_fits(function: str, what: str, total: int, dtype: np.dtype[Any]) -> N
 
 
 def differences(later: Any, earlier: Any) -> Any:
-    """Return `later - earlier`, where no number is below the one that is subtracted: of integers exactly, in uint64.
+    """Return ``later - earlier``, exactly for integers, as uint64.
+
+    No entry of `earlier` may exceed its entry of `later`.
 
     Examples
     --------
@@ -141,11 +151,14 @@ def differences(later: Any, earlier: Any) -> Any:
     if later.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return later - earlier
-    return later.astype(np.uint64) - earlier.astype(np.uint64)  # modulo 2**64, which no difference reaches
+    # The arithmetic is modulo 2**64, and every difference is smaller, so the result is exact.
+    return later.astype(np.uint64) - earlier.astype(np.uint64)
 
 
 def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
-    """Return the graph with weights times ``2**-exponent``, and the exponent.
+    """Return the graph with its weights divided by a power of two, ``2**exponent``, and the exponent.
+
+    The exponent is nearly always 0, and the graph is then `graph` itself.
 
     It is nearly always 0, with `graph` itself.
 
@@ -156,7 +169,7 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     values: Any = graph.valued.each
     largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
-        return graph, 0  # integers are below 2**64
+        return graph, 0  # integers are smaller than 2**64, so they need no scaling
     limit = int(np.finfo(scores).maxexp) // 4
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     exponent -= min(max(exponent, -limit), limit)
@@ -185,9 +198,9 @@ def mean_size(sample: Any) -> float:
 
 
 def may_overflow(graph: Graph, dtype: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
-    """Return whether the length of a simple path may overflow the float type `dtype`.
+    """Return whether the length of a simple path may overflow the floating-point type `dtype`.
 
-    `bounds` is the result of `weight_range`, if the caller has it: on a GPU that takes a kernel and a synchronization.
+    `bounds` is the result of `weight_range`, if the caller has it. On a GPU, to compute it takes a kernel and a wait.
     """
     if graph.value_type is None or graph.m == 0:
         return False
