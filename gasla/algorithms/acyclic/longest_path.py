@@ -1,9 +1,10 @@
 """Longest paths of an acyclic graph, as for the critical path of a project plan.
 
-Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the maximum of
-length(u) + weight(u, v) over the in-edges processed so far, or 0, the length of the path of v alone, if that is
-larger. When no in-edge is left, the vertex becomes active and its out-neighbors gather from it. In a second pass the
-parent of v is the smallest u with length(u) + weight(u, v) = length(v).
+Every vertex counts the in-edges whose tails do not have their final length yet, as in a topological order. It keeps
+the maximum of length(u) + weight(u, v) over the in-edges u -> v processed so far, but at least 0, the length of the
+path that consists of v alone. When the count of a vertex reaches 0, its length is final: the vertex becomes active and
+its out-neighbors gather from it. In a second pass the parent of v is the smallest u with length(u) + weight(u, v) =
+length(v).
 """
 
 from typing import Any, NamedTuple
@@ -24,9 +25,11 @@ from gasla.rows import UNWEIGHTED, Command, Row
 
 
 class Lengths(VertexProgram):
-    """length(v) = max over in-edges of length(u) + weight(u, v), gathered once u waits for no in-edge.
+    """length(v) = max over in-edges u -> v of length(u) + weight(u, v), gathered once the length of u is final.
 
-    Ends after at most n iterations: each vertex is active once, when it stops waiting.
+    `waiting` counts the in-edges of a vertex from which it has not gathered yet. The run ends after at most n
+    iterations,
+    since each vertex is active once, when its `waiting` reaches 0.
     """
 
     real = option(np.float64)
@@ -49,7 +52,9 @@ class Lengths(VertexProgram):
 
 
 class Parents(VertexProgram):
-    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if there is none."""
+    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if no in-neighbor u
+    satisfies it.
+    """
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -130,21 +135,23 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     graph.notice_values()
     check_weights(graph)
     length = float_type(graph)
-    types = length_types(graph, length)
-    result = run(Lengths(**types), graph, active=graph.in_degrees == 0, notice=False)
+    dtypes = length_types(graph, length)
+    result = run(Lengths(**dtypes), graph, active=graph.in_degrees == 0, notice=False)
     check_acyclic(graph, result.waiting)
     lengths = result.length
     if may_overflow(graph, length):
         check_lengths(graph, lengths)
-    parents = run(Parents(**types), graph, max_iterations=1, notice=False, length=lengths).parent
+    parents = run(Parents(**dtypes), graph, max_iterations=1, notice=False, length=lengths).parent
     if graph.n == 0:
         return LongestPathResult(parents, 0.0, lengths, parents)
     end = int(lengths.argmax())
-    return LongestPathResult(_path(parents, end), float(lengths[end]), lengths, parents)
+    return LongestPathResult(_path_to(parents, end), float(lengths[end]), lengths, parents)
 
 
-def _path(parents: Any, end: int) -> Any:
-    """Return the path to `end`, following the parents backwards."""
+def _path_to(parents: Any, end: int) -> Any:
+    """Return the vertices of the longest path that ends at vertex `end`, in order, by following parents back to its
+    start.
+    """
     parent_of, path = moved(parents, "cpu"), [end]
     while (before := parent_of.item(path[-1])) != path[-1]:
         path.append(before)

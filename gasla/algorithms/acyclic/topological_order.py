@@ -1,11 +1,12 @@
 """Topological order: an order of the vertices of an acyclic graph in which every edge leads forward.
 
-Every vertex counts the in-edges that it still waits for. Vertices that wait for none are active, and their
-out-neighbors subtract them. A vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never
-reaches 0 are on a cycle, or reachable from one.
+Every vertex counts its in-edges from vertices that are not in the order yet. A vertex whose count is 0 becomes active
+for one iteration, in which each out-neighbor reduces its own count by the number of edges from active vertices. A
+vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never reaches 0 are on a cycle, or
+reachable from a cycle.
 
-In host memory a queue takes the place of iterations, on one thread (`primitives.acyclic_order`): meshes have thousands
-of levels, with little work for threads between one and the next.
+In host memory one thread processes a queue of vertices instead (`primitives.acyclic_order`): meshes have thousands of
+levels, each with too little work for several threads.
 """
 
 from heapq import heappop, heappush
@@ -24,13 +25,14 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Command, Row
 
-SHOWN = 6  # number of edges up to which an error lists a whole cycle
+SHOWN = 6  # cycles of at most this many edges are listed as a whole in an error, and longer ones are shortened
 
 
 class Order(VertexProgram):
-    """level(v) = 1 + the iteration in which the last in-neighbor of v became active. It is 0 without in-edges.
+    """level(v) = 1 + the iteration in which the last in-neighbor of v became active, or 0 if v has no in-edges.
 
-    Ends after at most n iterations: each vertex is active once, when it stops waiting.
+    `waiting` counts the in-neighbors that have not been active yet. The run ends after at most n iterations, since each
+    vertex is active once, when its `waiting` reaches 0.
     """
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
@@ -124,55 +126,71 @@ def topological_order(graph: Any, *, levels: bool = False, key: Any = None) -> n
     if key is not None:
         ranks = ranks_of_keys("key", key, graph.n)
         graph.require_whole("key")
-    order, numbered = _by_level(graph)
+    order, level_of = _order_by_level(graph)
     if ranks is not None:
-        order = module_of(graph.device).asarray(_smallest_first(graph, ranks), graph.id_dtype)
-    return TopologicalOrderResult(order, numbered) if levels else order
+        order = module_of(graph.device).asarray(_order_by_rank(graph, ranks), graph.id_dtype)
+    return TopologicalOrderResult(order, level_of) if levels else order
 
 
-def _by_level(graph: Graph) -> tuple[Any, Any]:
-    """Return the vertices by level, then by id, and the levels. Raise ValueError if the graph has a cycle."""
+def _order_by_level(graph: Graph) -> tuple[Any, Any]:
+    """Return the vertices sorted by level and then by id, and the level of each vertex.
+
+    Raise ValueError if the graph has a cycle.
+    """
     if fits_one_thread(graph):
         order, levels, waiting = acyclic_order(graph)
         check_acyclic(graph, waiting)
         return order, levels
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
-    # NumPy's stable sort is a radix sort for 16-bit keys, several times as fast as for 32 bits.
+    # Levels below 2**16 are sorted as 16-bit keys: NumPy's stable sort is then a radix sort, which is several times as
+    # fast as its sort of 32-bit keys.
     levels = result.level
     keys = levels.astype(np.uint16) if len(levels) and int(levels.max()) < 2**16 else levels
     return array_module(levels).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False), levels
 
 
-def _smallest_first(graph: Graph, ranks: np.ndarray) -> np.ndarray:
-    """Return the vertices of an acyclic graph in the topological order that is the first by ranks."""
-    vertices, rank = np.argsort(ranks), ranks.tolist()
+def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
+    """Return the topological order of an acyclic graph that is lexicographically the first by the by_rank' ranks.
+
+    `ranks` gives each vertex its place among all by_rank by key. A heap holds the ranks of the by_rank that may come
+    next, and the smallest rank is taken.
+    """
+    by_rank, rank = np.argsort(ranks), ranks.tolist()
     indptr, heads = (moved(each, "cpu").tolist() for each in (graph.out.indptr, graph.out.indices))
     waiting = moved(graph.in_degrees, "cpu")
-    ready, order = np.sort(ranks[waiting == 0]).tolist(), []  # a sorted list is a heap
-    at, waiting = vertices.tolist(), waiting.tolist()
+    # a sorted list is already a heap, so heapify is not needed
+    ready, order = np.sort(ranks[waiting == 0]).tolist(), []
+    vertex_of_rank, waiting = by_rank.tolist(), waiting.tolist()
     while ready:
         order.append(heappop(ready))
-        vertex = at[order[-1]]
+        vertex = vertex_of_rank[order[-1]]
         for head in heads[indptr[vertex] : indptr[vertex + 1]]:
             waiting[head] -= 1
             if not waiting[head]:
                 heappush(ready, rank[head])
-    sorted_vertices: np.ndarray = vertices[order]
+    sorted_vertices: np.ndarray = by_rank[order]
     return sorted_vertices
 
 
 def check_acyclic(graph: Graph, waiting: Any) -> None:
-    """Raise ValueError if vertices still wait for in-edges at the end: they are on a cycle, or reachable from one."""
+    """Raise ValueError, with a cycle in its text, if the graph has a cycle.
+
+    `waiting` is, at the end of a run, the number of in-edges of each vertex whose tails never became active. It is
+    positive
+    for the vertices that are on a cycle or reachable from one.
+    """
     if any_true(waiting > 0):
         raise ValueError(
-            f"the graph has the cycle {_cycle(graph, waiting)}; expected an acyclic one: "
+            f"the graph has the cycle {_cycle_text(graph, waiting)}; expected an acyclic one: "
             "leave out an edge of every cycle"
         )
 
 
 class Waited(VertexProgram):
-    """before(v) = the smallest in-neighbor of v that still waits, n if there is none."""
+    """before(v) = the smallest in-neighbor of v whose `waiting` count is positive, or n if v has no such
+    in-neighbor.
+    """
 
     waiting = vertex(np.int64)
     before = vertex(ID)
@@ -186,8 +204,13 @@ class Waited(VertexProgram):
         return {"before": gathered}
 
 
-def _cycle(graph: Graph, waiting: Any) -> str:
-    """Format a cycle for an error: each waiting vertex has a waiting in-neighbor, so a backward walk closes a cycle."""
+def _cycle_text(graph: Graph, waiting: Any) -> str:
+    """Return the text of a cycle for an error, such as "3 → 5 → 3", of a graph that has one.
+
+    `waiting` is the number of in-edges of each vertex whose tails were never active. Each vertex with a positive count
+    has
+    an in-neighbor with a positive count, so walking backward over such vertices closes a cycle.
+    """
     before = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
     position: dict[int, int] = {}
     vertex = int((waiting > 0).argmax())

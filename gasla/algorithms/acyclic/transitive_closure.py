@@ -1,7 +1,8 @@
-"""Transitive closure: an edge from each vertex to all that it reaches.
+"""Transitive closure: the graph with an edge from each vertex to every vertex that it reaches.
 
-The strong components form an acyclic graph. In the order of its levels, each component gathers the bits of 64 sources
-from those before it, so that one pass over the edges serves 64 sources.
+The strongly connected components form an acyclic graph. Its components are processed in topological order. Each
+component has a word of 64 bits, one for each of 64 source vertices that may reach it, and gathers the words of its
+in-neighbors. So one pass over the edges serves 64 sources.
 """
 
 from collections.abc import Iterator
@@ -26,9 +27,12 @@ REMEDY = "the closures of parts of the graph"
 
 
 class Reached(VertexProgram):
-    """near(v) = the sources from which a path leads to v, as bits. far(v) = those with a path of two edges or more."""
+    """near(v) = the set of sources from which a path leads to v, and far(v) = those whose path has two edges or more.
 
-    own = vertex(np.uint64)  # the sources at v
+    Each set is a word in which bit i stands for source i of 64.
+    """
+
+    own = vertex(np.uint64)  # bit i is set if source i is v itself
     near = vertex(np.uint64)
     far = vertex(np.uint64)
     reduce = semirings.product(semirings.bor, semirings.bor)
@@ -89,58 +93,62 @@ def transitive_closure(graph: Any) -> Graph:
     xp: Any = module_of(graph.device)
     acyclic, labels = graph.with_values(None), strongly_connected_components(graph).labels
     src, dst = graph.edges()
-    inner = labels[src] == labels[dst]
+    is_inside = labels[src] == labels[dst]
     is_cyclic = xp.zeros(graph.n, bool)
-    is_cyclic[labels[src[inner]]] = True
-    if bool(inner.any()):
+    is_cyclic[labels[src[is_inside]]] = True
+    if bool(is_inside.any()):
         acyclic = acyclic.contract(labels, loops=False)
     else:
         labels = xp.arange(graph.n)
-    each = 2 * graph.id_dtype.itemsize
-    require_room("the closure has at least", _least(acyclic, labels), each, graph.device, REMEDY)
+    bytes_per_edge = 2 * graph.id_dtype.itemsize
+    require_room("the closure has at least", _pair_count_bound(acyclic, labels), bytes_per_edge, graph.device, REMEDY)
     counts, blocks, total = xp.zeros(graph.n, np.int64), [], 0
     for first, own, near, _ in reached(acyclic, labels):
-        at = xp.where(is_cyclic[: acyclic.n], near | own, near)[labels]
-        some = xp.flatnonzero(at)
-        bits = xp.unpackbits(at[some].view(np.uint8), bitorder="little").reshape(-1, WORD)
+        source_words = xp.where(is_cyclic[: acyclic.n], near | own, near)[labels]
+        reached_vertices = xp.flatnonzero(source_words)
+        bits = xp.unpackbits(source_words[reached_vertices].view(np.uint8), bitorder="little").reshape(-1, WORD)
         total += int(bits.sum())
-        require_room("the closure has at least", total, each, graph.device, REMEDY)
-        source, place = xp.nonzero(bits.T)
+        require_room("the closure has at least", total, bytes_per_edge, graph.device, REMEDY)
+        source, row = xp.nonzero(bits.T)
         last = min(first + WORD, graph.n)
         counts[first:last] = xp.bincount(source, minlength=last - first)
-        blocks.append(some[place].astype(graph.id_dtype))
+        blocks.append(reached_vertices[row].astype(graph.id_dtype))
     indices = xp.concatenate(blocks) if blocks else xp.empty(0, graph.id_dtype)
-    made = Graph.from_csr(running_sums(counts), indices)
-    made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
-    return made
+    result = Graph.from_csr(running_sums(counts), indices)
+    result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
+    return result
 
 
-def _least(acyclic: Graph, labels: Array) -> int:
-    """Return a number of pairs that the closure surely has: what leads to the largest component reaches all after it.
+def _pair_count_bound(acyclic: Graph, labels: Array) -> int:
+    """Return a lower bound of the number of edges of the closure, found by two searches.
 
-    Two searches tell early what a graph with a giant component would only say after most of the work.
+    Every vertex that reaches the largest strongly connected component also reaches all that can be reached from that
+    component, and these pairs are counted. The bound lets a graph with a giant component fail early if its closure does
+    not fit memory, instead of after most of the work.
     """
     if acyclic.n == 0:
         return 0
     sizes = module_of(acyclic.device).bincount(labels, minlength=acyclic.n)
-    largest = np.int64(int(sizes.argmax()))  # a number, whatever the names
+    # as a NumPy integer, `bfs` takes it for an id even if the graph's vertices have names
+    largest = np.int64(int(sizes.argmax()))
     after, before = (int(sizes[bfs(each, largest) >= 0].sum()) for each in (acyclic, acyclic.reversed()))
-    return after * before - 1  # a vertex on no cycle does not reach itself
+    return after * before - 1  # the pair (v, v) is not in the closure if v is on no cycle
 
 
 def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Array]]:
-    """Yield the number of a first source, and for it and the next 63 the fields of `Reached`, on an acyclic graph.
+    """Yield, for every 64 sources, which of them reach each vertex of an acyclic graph.
 
-    Source i is at the vertex ``labels[i]``.
+    Each item is (number of the first of the 64 sources, own, near, far). The three arrays are the fields of the program
+    `Reached`: a word of 64 bits for each vertex. Source i is the vertex `labels[i]`.
     """
     xp: Any = module_of(graph.device)
-    order = Schedule(topological_order(graph, levels=True).levels)
+    levels_order = Schedule(topological_order(graph, levels=True).levels)
     search = prepare(Reached, graph, scheduled=True)
     for first in range(0, len(labels), WORD):
-        at = labels[first : first + WORD]
+        source_vertices = labels[first : first + WORD]
         own = xp.zeros(graph.n, np.uint64)
-        xp.add.at(own, at, xp.uint64(1) << xp.arange(len(at), dtype=np.uint64))
-        state = search(schedule=order, own=own).state
+        xp.add.at(own, source_vertices, xp.uint64(1) << xp.arange(len(source_vertices), dtype=np.uint64))
+        state = search(schedule=levels_order, own=own).state
         yield first, own, state["near"], state["far"]
 
 

@@ -1,7 +1,7 @@
-"""Transitive reduction: the fewest edges of an acyclic graph along which as much is reached.
+"""Transitive reduction: the fewest edges of an acyclic graph that keep every reachable pair of vertices.
 
-An edge can be left out if a path of two edges or more leads from its start to its end. Bits of 64 sources are gathered
-at once, as for the transitive closure.
+An edge can be left out if a path of two edges or more leads from its start to its end. Such paths are found for 64
+start vertices at once, as bits of one word, as for the transitive closure.
 """
 
 from typing import Any

@@ -3,8 +3,8 @@
 Layers of graph neural networks use it. The message along an edge is the row of its source, multiplied by the edge's
 weight if weighted.
 
-It is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
-read once for all features, which are processed with SIMD on the CPU.
+The aggregation is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring. Each
+edge is read once for all features of its source, which the CPU processes with SIMD instructions.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,8 @@ from semirings import Semiring
 
 Reduction = Literal["sum", "mean", "max", "min"]
 MONOIDS = {"sum": semirings.plus, "mean": semirings.plus, "max": semirings.max, "min": semirings.min}
-WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}  # accumulator types of integers, as in NumPy
+# dtypes in which integers of each dtype.kind are summed, as NumPy does
+WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}
 SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
 
 
@@ -96,17 +97,17 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
     array([6., 0., 5.])
     """
     if isinstance(graph, TypedGraph):
-        return _of_relations(graph, features, reduce, weighted)
+        return _aggregate_relations(graph, features, reduce, weighted)
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     check_choice("reduce", reduce, get_args(Reduction))
     weighted = weighted and graph.values is not None
-    features = _check(graph, features)
+    features = _feature_rows(graph, features)
     if weighted:
         graph.notice_values()
         if reduce == "mean":
             graph, _ = in_range(graph, features.dtype if features.dtype.kind == "f" else np.float64)
-    if not _fits(graph, features, reduce, weighted):
+    if not _sums_fit(graph, features, reduce, weighted):
         if reduce != "mean":
             raise ValueError(
                 f"the {reduce} of integer features may overflow 64 bits; expected smaller numbers, or floats: "
@@ -117,41 +118,52 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
     rows: np.ndarray[Any, Any] = vxm(features, graph, semiring)
     if reduce == "sum":
         return rows
-    rows = module_of(graph.device).asarray(rows)  # over ranks, collects the rows of all ranks
+    rows = module_of(graph.device).asarray(rows)  # of a distributed graph, collects the rows of all ranks
     if reduce == "mean":
         total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
-        means = _divided(rows, total)
-        return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
+        means = _divide_rows(rows, total)
+        return (
+            means if features.dtype.kind != "f" else _repair_overflowed_means(graph, features, semiring, total, means)
+        )
     rows[graph.in_degrees == 0] = 0
     return rows
 
 
-def _of_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted: bool) -> dict[Relation, Any]:
-    """Aggregate over each relation whose source type has features."""
+def _aggregate_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted: bool) -> dict[Relation, Any]:
+    """Aggregate features over each relation of a typed graph whose source type has features.
+
+    `features` maps vertex types to arrays. Return a dict from each of these relations to the rows of its target
+    vertices.
+    """
     if not isinstance(features, Mapping):
         raise TypeError(f"features is a {type(features).__name__}; expected a mapping from type to an array for it")
     rows = {}
-    for kind, each in features.items():
-        rows[kind] = as_array(f"features[{kind!r}]", each)
-        if rows[kind].ndim not in (1, 2) or len(rows[kind]) != graph.vertices(kind).n:
+    for vertex_type, given in features.items():
+        rows[vertex_type] = as_array(f"features[{vertex_type!r}]", given)
+        if rows[vertex_type].ndim not in (1, 2) or len(rows[vertex_type]) != graph.vertices(vertex_type).n:
             raise ValueError(
-                f"features[{kind!r}] have shape {rows[kind].shape}; expected ({graph.sizes[kind]}, k), a row for each "
-                "vertex"
+                f"features[{vertex_type!r}] have shape {rows[vertex_type].shape}; expected "
+                f"({graph.sizes[vertex_type]}, k), a row for each vertex"
             )
     by_relation = {}
     for name, relation in graph.relations.items():
         if name[0] in rows:
-            x, first = rows[name[0]], graph.starts(name)[1]
-            if relation.n > len(x):  # rows of targets, from which no edge leads, follow
+            x, first_target = rows[name[0]], graph.starts(name)[1]
+            # target vertices come after the sources, and get rows of zeros, as no edge leads from them
+            if relation.n > len(x):
                 xp: Any = array_module(x)
                 x = xp.concatenate([x, xp.zeros((relation.n - len(x), *x.shape[1:]), x.dtype)])
-            by_relation[name] = aggregate_features(relation, x, reduce, weighted=weighted)[first:]
+            by_relation[name] = aggregate_features(relation, x, reduce, weighted=weighted)[first_target:]
     return by_relation
 
 
 @lru_cache
 def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
-    """Return the semiring of a reduction: the message along an edge, and its monoid."""
+    """Return the semiring for one kind of reduction of features of a dtype.
+
+    Its multiplication makes the message along an edge: the feature, times the weight if weighted, in a dtype that holds
+    sums. Its monoid combines the messages.
+    """
     total = WIDEST.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
 
     def message(x, weight):
@@ -161,8 +173,13 @@ def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
     return Semiring(MONOIDS[reduce], message, name=f"{reduce}_of_features")
 
 
-def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
-    """Return whether sums of integers, or products with weights, certainly fit their type."""
+def _sums_fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
+    """Return whether the results of a reduction of integer features, and their products with weights, surely fit their
+    dtype.
+
+    Bounds from the dtypes or the largest values are tried first. If they do not suffice, the reduction of the
+    absolute values is computed in float64.
+    """
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
         return True
@@ -171,19 +188,21 @@ def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
         return True
     xp, limit = module_of(graph.device), int(np.iinfo(kind).max)
     count = graph.max_in_degree if adds else 1
-    bound = _largest(features) * (_largest(graph.values, graph.value_range) if weighted else 1)
+    bound = _largest_magnitude(features) * (_largest_magnitude(graph.values, graph.value_range) if weighted else 1)
     if bound * count <= limit or not adds:
         return bound * count <= limit
-    sizes = abs(features.astype(np.float64))
-    heavy = graph.with_values(lambda values: abs(values.astype(np.float64))) if weighted else graph
-    most = float(xp.max(vxm(sizes, heavy, _semiring(reduce, weighted, sizes.dtype))))
-    return most * (1 + 1e-6) <= limit
+    magnitudes = abs(features.astype(np.float64))
+    weighted_graph = graph.with_values(lambda values: abs(values.astype(np.float64))) if weighted else graph
+    largest_sum = float(xp.max(vxm(magnitudes, weighted_graph, _semiring(reduce, weighted, magnitudes.dtype))))
+    return largest_sum * (1 + 1e-6) <= limit
 
 
-def _largest(values: Any, bounds: Any = None) -> int:
-    """Return an upper bound of the absolute values of integers.
+def _largest_magnitude(values: Any, bounds: Any = None) -> int:
+    """Return an upper bound of the absolute values of an array of integers.
 
-    `bounds` give it if known, else the type, for up to 32 bits.
+    For dtypes of up to 32 bits it is the bound of the dtype. For 64 bits it follows from `bounds`, the smallest and
+    largest
+    value if known, or from a pass over the values.
     """
     kind = values.dtype
     if kind.kind == "b":
@@ -194,16 +213,16 @@ def _largest(values: Any, bounds: Any = None) -> int:
     return max(-least, most)
 
 
-def _where_sums_overflow(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
-    """Recompute means whose sums of finite features overflowed, from scaled features."""
+def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
+    """Replace the means whose sum of finite features overflowed by means computed from scaled-down features."""
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
-    again = xp.ldexp(_divided(vxm(xp.ldexp(features, -SHIFT), graph, semiring), total), SHIFT)
-    return xp.where(xp.isfinite(means), means, again.astype(means.dtype, copy=False))
+    rescaled = xp.ldexp(_divide_rows(vxm(xp.ldexp(features, -SHIFT), graph, semiring), total), SHIFT)
+    return xp.where(xp.isfinite(means), means, rescaled.astype(means.dtype, copy=False))
 
 
-def _check(graph: Graph, features: Any) -> Any:
+def _feature_rows(graph: Graph, features: Any) -> Any:
     """Check the features and convert them to an array with one row per vertex."""
     features = as_array("features", features)
     if features.dtype.kind not in "biuf" or features.dtype.itemsize > 8:
@@ -213,8 +232,10 @@ def _check(graph: Graph, features: Any) -> Any:
     return features.astype(np.float32) if features.dtype == np.float16 else features
 
 
-def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Divide sums by weights. The result is 0 where the weight is 0. Floats are divided in place."""
+def _divide_rows(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
+    """Divide each row of sums by the total weight of its vertex. Rows of weight 0 are not divided. Floats change in
+    place.
+    """
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
     weight = xp.where(weight == 0, 1, weight).astype(kind)

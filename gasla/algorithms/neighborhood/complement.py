@@ -8,7 +8,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
-CELLS = 1 << 22  # pairs that are looked at together, a byte each
+CELLS = 1 << 22  # number of pairs of vertices that are tested together, which takes one byte each
 
 
 def complement(graph: Any) -> Graph:
@@ -60,18 +60,19 @@ def complement(graph: Any) -> Graph:
     height, filled = max(1, CELLS // max(n, 1)), 0
     for first in range(0, n, height):
         last = min(first + height, n)
-        some = slice(*rows.indptr[[first, last]].tolist())
+        block = slice(*rows.indptr[[first, last]].tolist())
         is_apart = xp.ones((last - first, n), bool)
-        is_apart[src[some] - first, dst[some]] = False
+        is_apart[src[block] - first, dst[block]] = False
         is_apart[xp.arange(last - first), xp.arange(first, last)] = False
         absent = xp.nonzero(is_apart)[1]
         indices[filled : filled + len(absent)] = absent
         filled += len(absent)
-    made = Graph.from_csr(running_sums(counts), indices)
+    graph_of_absent = Graph.from_csr(running_sums(counts), indices)
     if graph.sides is not None:
-        graph = graph.with_vertex_attributes({SIDES: None})  # new edges are within a side, too
-    made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
-    return made
+        # edges of the complement may join vertices of one side, so the result has no sides
+        graph = graph.with_vertex_attributes({SIDES: None})
+    graph_of_absent.naming, graph_of_absent.vertex_attributes = graph.naming, graph.vertex_attributes
+    return graph_of_absent
 
 
 ROW = Row(

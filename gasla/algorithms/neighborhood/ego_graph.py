@@ -1,6 +1,7 @@
 """Ego graphs: the subgraph of all vertices within a radius of a vertex.
 
-The search stores one byte per vertex: whether it is within the radius. Then only the edges of these vertices are read.
+The search stores one byte per vertex, which tells whether the vertex is within the radius. Then only the edges of the
+vertices within the radius are read.
 """
 
 from collections.abc import Hashable
@@ -21,7 +22,9 @@ from gasla.rows import Command, Row
 
 
 class WithinRadius(VertexProgram):
-    """is_near(v) = whether v is within the radius: an in-neighbor was reached in the previous iteration."""
+    """is_near(v) = whether v is within the radius: true once an in-neighbor has been reached in the previous
+    iteration.
+    """
 
     is_near = vertex(np.bool_, init=False)
     reduce = semirings.any
@@ -95,25 +98,27 @@ def ego_graph(
     source = translate_vertex(graph, source)
     check_flags(center=center, undirected=undirected, weighted=weighted)
     radius = real_number("radius", radius, most=np.inf)
-    is_near = _within(_both_ways(graph, weighted) if undirected else graph, source, radius, weighted)
+    is_near = _mask_within(_with_both_directions(graph, weighted) if undirected else graph, source, radius, weighted)
     if not center:
         is_near[source] = False
     return graph.subgraph(is_near)
 
 
-def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
-    """Mark the vertices within the radius."""
+def _mask_within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
+    """Return a mask of the vertices to which a path of at most the length `radius` leads from the source."""
     if weighted:
         graph.notice_values()
         distance = sssp(graph, source, cutoff=None if has_negative(graph) else radius)
-        with np.errstate(over="ignore"):  # a radius may overflow float32, to inf
+        with np.errstate(over="ignore"):  # converted to float32, a large radius may overflow to inf
             return (distance <= radius) & (distance < np.inf)
     limit = int(min(radius, graph.n))
     return run(WithinRadius, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
 
 
-def _both_ways(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with both directions of every edge."""
+def _with_both_directions(graph: Graph, weighted: bool) -> Graph:
+    """Return the graph with both directions of every edge. If lengths count, the smaller one is taken for both
+    directions.
+    """
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph
     return graph.symmetrized(semirings.min) if weighted else graph.with_values(None).symmetrized()

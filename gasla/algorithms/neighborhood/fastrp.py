@@ -1,8 +1,8 @@
-"""Fast random projection: an embedding by random rows that spread along edges a few times.
+"""Fast random projection: embeds vertices by giving each a random row, which is averaged along edges a few times.
 
-The similarity of two vertices is that of their neighborhoods within a few steps. A sparse random matrix keeps distances
-while it brings n columns down to some dozens (Johnson and Lindenstrauss; Achlioptas), so powers of the adjacency matrix
-are never written out: each step is a product of the graph with an (n, dimension) matrix.
+The similarity of two vertices' rows is that of their neighborhoods within a few steps. A sparse random matrix reduces
+n columns to some dozens and nearly keeps distances (Johnson and Lindenstrauss; Achlioptas). So powers of the adjacency
+matrix are never stored: each step is a product of the graph with an (n, dimension) matrix.
 """
 
 import reprlib
@@ -20,8 +20,8 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
-SIXTH = 43  # number of the 256 values of a byte that make about a sixth
-MOST_WEIGHT = 1e30  # float32 holds sums of such numbers
+SIXTH = 43  # number of the 256 values of a byte that become 1, and as many -1: about a sixth each
+MOST_WEIGHT = 1e30  # largest weight of a step, so that sums of weighted rows stay finite in float32
 
 
 @takes_weight
@@ -96,39 +96,44 @@ def fastrp(
     """
     graph = whole_graph(graph)
     check_flags(weighted=weighted)
-    width, begin = whole_number("dimension", dimension), whole_number("seed", seed, MOST_SEED)
+    width, seed_number = whole_number("dimension", dimension), whole_number("seed", seed, MOST_SEED)
     if width == 0:
         raise ValueError("dimension is 0; expected 1 or more")
-    shares = _shares(iteration_weights)
+    step_weights = _step_weights(iteration_weights)
     strength = real_number("normalization_strength", normalization_strength, -1, 1)
     require_room("the embedding has", graph.n * width, 28, graph.device, "a smaller dimension")
     xp: Any = module_of(graph.device)
-    rows, backward = _random_rows(xp, graph.n, width, begin), graph.reversed()
+    rows, backward = _random_rows(xp, graph.n, width, seed_number), graph.reversed()
     if strength:
         degrees = graph.out_degrees.astype(np.float64)
         rows *= (xp.where(degrees > 0, degrees, 1) ** strength).astype(np.float32)[:, None]
     embedding = xp.zeros((graph.n, width), np.float32)
-    for step, share in enumerate(shares):
+    for step, step_weight in enumerate(step_weights):
         if step:
             rows = aggregate_features(backward, rows, "mean", weighted=weighted)
-        if share:
+        if step_weight:
             sizes = xp.sqrt((rows**2).sum(axis=1, keepdims=True))
-            embedding += rows * (np.float32(share) / xp.where(sizes > 0, sizes, np.float32(1)))
+            embedding += rows * (np.float32(step_weight) / xp.where(sizes > 0, sizes, np.float32(1)))
     return embedding
 
 
-def _shares(given: Any) -> list[float]:
-    """Return the weights of the steps, checked."""
-    if not isinstance(given, list | tuple | np.ndarray) or getattr(given, "ndim", 1) != 1 or len(given) == 0:
-        raise TypeError(f"iteration_weights is {reprlib.repr(given)}; expected a list of one or more numbers")
-    return [real_number(f"iteration_weights[{i}]", x, -MOST_WEIGHT, MOST_WEIGHT) for i, x in enumerate(given)]
+def _step_weights(weights: Any) -> list[float]:
+    """Return `iteration_weights` as a list of floats, one for each step. Raise TypeError unless they are a list of
+    numbers.
+    """
+    if not isinstance(weights, list | tuple | np.ndarray) or getattr(weights, "ndim", 1) != 1 or len(weights) == 0:
+        raise TypeError(f"iteration_weights is {reprlib.repr(weights)}; expected a list of one or more numbers")
+    return [real_number(f"iteration_weights[{i}]", x, -MOST_WEIGHT, MOST_WEIGHT) for i, x in enumerate(weights)]
 
 
 def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
-    """Return a matrix of 1, -1 and mostly 0. Each byte of a hash makes an entry."""
+    """Return an (n, width) float32 matrix of entries 1 and -1, each with probability about 1/6, and otherwise 0.
+
+    Each entry is made from one byte of a hash of the seed, the row and the column, so it is the same on any device.
+    """
     words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
-    drawn = words.view(np.uint8)[:, :width]
-    return (drawn < SIXTH).astype(np.float32) - (drawn >= 256 - SIXTH)
+    random_bytes = words.view(np.uint8)[:, :width]
+    return (random_bytes < SIXTH).astype(np.float32) - (random_bytes >= 256 - SIXTH)
 
 
 ROW = Row(

@@ -2,7 +2,7 @@
 
 Locations spread from the located vertices outward, one edge at a time. The spatial median, the point with the smallest
 sum of distances, is found by Weiszfeld's iteration, as changed by Vardi and Zhang for points that coincide with a
-neighbor. All vertices iterate in one run: a vertex follows its neighbors while they still move.
+neighbor. All vertices iterate in one run, and a vertex is computed again as long as one of its neighbors still moves.
 """
 
 from typing import Any
@@ -24,14 +24,16 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
-PERIOD = 8  # iterations from one extrapolation to the next
+PERIOD = 8  # every how many iterations positions are extrapolated
 
 
 class Medians(VertexProgram):
-    """position(v) moves to the spatial median of the positions of its in-neighbors, first to their mean.
+    """position(v) moves to the spatial median of the positions of its in-neighbors, and in its first iteration to their
+    mean.
 
-    A self loop makes a vertex that has moved iterate again. Ends: at `max_iterations`, or when no vertex moves further
-    than `tol`.
+    A self loop makes a vertex that has moved iterate again. The run ends after `max_iterations`, or when no vertex
+    moves
+    further than `tol`.
     """
 
     sphere = option(False)
@@ -42,20 +44,25 @@ class Medians(VertexProgram):
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        """Return a direction (3), a weight, and 1 for a neighbor at the vertex's own position.
+        """Return what an in-neighbor adds to the Weiszfeld step of a vertex, as a vector of five numbers.
 
-        At first, return a position.
+        The first three are the unit vector toward the in-neighbor, the fourth is the weight 1 / distance, and the last
+        is 1 if
+        the in-neighbor is at the vertex's own position, else 0. For a vertex without a location yet, the first three
+        are the
+        position of the in-neighbor, with weight 1.
         """
         ahead = src.position - dst.position
         apart = semirings.sqrt(semirings.plus(ahead * ahead))
-        if self.sphere:  # along the great circle
+        if self.sphere:  # replace the direction by its part tangent to the sphere, along the great circle
             ahead = ahead - dst.position * semirings.plus(ahead * dst.position)
         length = semirings.sqrt(semirings.plus(ahead * ahead))
         is_here = apart <= self.tol
         unit = ahead * semirings.where(is_here | (length == 0), 0.0, 1 / semirings.maximum(length, 1e-300))
         weight = semirings.where(is_here, 0.0, 1 / semirings.maximum(apart, 1e-300))
         value = semirings.where(dst.located, unit, src.position)
-        counts = semirings.where(src.id == dst.id, 0.0, 1.0)  # a self loop has no part in the sum
+        # a self loop only activates its vertex, so it adds 0 to the sums
+        counts = semirings.where(src.id == dst.id, 0.0, 1.0)
         pulls = semirings.where(dst.located, weight, 1.0) * counts
         here = semirings.where(dst.located & is_here, 1.0, 0.0) * counts
         return semirings.vector(value[0] * counts, value[1] * counts, value[2] * counts, pulls, here)
@@ -71,16 +78,18 @@ class Medians(VertexProgram):
         )
         if self.sphere:
             radius = semirings.sqrt(semirings.plus(position * position))
-            pole = semirings.vector(0.0, 0.0, 1.0)  # the location if the mean is at the center of the sphere
+            # a point on the sphere for the case that the mean is its center, which has no direction
+            pole = semirings.vector(0.0, 0.0, 1.0)
             position = semirings.where(radius > 1e-12, position / semirings.maximum(radius, 1e-12), pole)
         return {"position": position, "located": True, "move": move}
 
     def leap(self, last, move, weight):
-        """Return how many moves to make at once.
+        """Return by which factor to lengthen the current move of a vertex: 1, or more in every `PERIOD`-th iteration.
 
-        In some iterations it is the sum of all to come, if they shrink by one factor.
-
-        That leads to a nearby neighbor, but no further than the distance to it: 1 over the sum of inverse distances.
+        If successive moves point the same way and shrink by a constant ratio, the factor is the sum of the geometric
+        series of
+        all moves to come, 1 / (1 - ratio). A lengthened move is at most 1 over the sum of the inverse distances to the
+        in-neighbors, so it does not pass a nearby in-neighbor.
         """
         both, before = semirings.plus(last * move), semirings.plus(last * last)
         length = semirings.sqrt(semirings.plus(move * move))
@@ -161,33 +170,33 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     """
     graph = whole_graph(graph)
     check_flags(sphere=sphere)
-    tol, most = real_number("tol", tol), most_iterations("max_iter", max_iter)
+    tol, limit = real_number("tol", tol), most_iterations("max_iter", max_iter)
     xp: Any = module_of(graph.device)
-    given = _checked(graph, locations, bool(sphere))
-    known = ~xp.isnan(given[:, 0])
+    rows = _location_rows(graph, locations, bool(sphere))
+    known = ~xp.isnan(rows[:, 0])
     if not bool(known.any()):
-        return given
-    waves, depth = _outward(graph, known)
-    start, middle, extent = _on_sphere(given, xp), 0.0, 1.0
+        return rows
+    waves, depth = _outward_edges(graph, known)
+    start, middle, extent = _unit_vectors(rows, xp), 0.0, 1.0
     if not sphere:
-        middle = given[known].min(axis=0) / 2 + given[known].max(axis=0) / 2
-        extent = float(abs(given[known] - middle).max()) or 1.0
-        start = xp.concatenate([(given - middle) / extent, xp.zeros((graph.n, 1))], axis=1)
+        middle = rows[known].min(axis=0) / 2 + rows[known].max(axis=0) / 2
+        extent = float(abs(rows[known] - middle).max()) or 1.0
+        start = xp.concatenate([(rows - middle) / extent, xp.zeros((graph.n, 1))], axis=1)
     start = xp.where(known[:, None], start, 0.0)
     result = run(
         Medians(sphere=bool(sphere), tol=tol), waves, active=xp.flatnonzero(known), position=start, located=known,
-        max_iterations=depth + most,
+        max_iterations=depth + limit,
     )  # fmt: skip
     if not result.converged:
-        words = f"the locations still change after {result.iterations} iterations; raise max_iter, or tol"
-        warn(words, ConvergenceWarning)
-    positions = _degrees(result.position, xp) if sphere else result.position[:, :2] * extent + middle
+        message = f"the locations still change after {result.iterations} iterations; raise max_iter, or tol"
+        warn(message, ConvergenceWarning)
+    positions = _latitudes_and_longitudes(result.position, xp) if sphere else result.position[:, :2] * extent + middle
     positions = xp.where(result.located[:, None], positions, np.nan)
-    return xp.where(known[:, None], given, positions)
+    return xp.where(known[:, None], rows, positions)
 
 
-def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
-    """Return the locations as float64 on the graph's device, a row for each vertex."""
+def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
+    """Return the locations as an (n, 2) float64 array on the graph's device. Raise an error if one is not valid."""
     given = as_array("locations", locations)
     if given.dtype.kind not in "iuf" or given.shape != (graph.n, 2):
         raise TypeError(
@@ -197,20 +206,22 @@ def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
     rows: Array = moved(given, graph.device).astype(np.float64)
     xp: Any = module_of(graph.device)
     unknown = xp.isnan(rows)
-    bad = xp.isinf(rows).any(axis=1) | (unknown[:, 0] != unknown[:, 1]) | (abs(rows) > 1e300).any(axis=1)
+    is_wrong = xp.isinf(rows).any(axis=1) | (unknown[:, 0] != unknown[:, 1]) | (abs(rows) > 1e300).any(axis=1)
     if sphere:
-        bad |= abs(rows[:, 0]) > 90
-    if bool(bad.any()):
-        v = int(bad.argmax())
-        wanted = "a latitude from -90 to 90 and a longitude" if sphere else "two finite numbers, of 1e300 at most"
-        raise ValueError(f"locations of vertex {v} is {rows[v].tolist()}; expected {wanted}, or NaN for both")
+        is_wrong |= abs(rows[:, 0]) > 90
+    if bool(is_wrong.any()):
+        v = int(is_wrong.argmax())
+        expectation = "a latitude from -90 to 90 and a longitude" if sphere else "two finite numbers, of 1e300 at most"
+        raise ValueError(f"locations of vertex {v} is {rows[v].tolist()}; expected {expectation}, or NaN for both")
     return rows
 
 
-def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
-    """Return the edges that lead one step away from located vertices, and the number of steps.
+def _outward_edges(graph: Graph, known: Array) -> tuple[Graph, int]:
+    """Return a graph along whose edges locations spread outward, and the number of steps they need to reach all
+    vertices.
 
-    Other vertices get loops.
+    Its edges lead from each vertex to neighbors that are one step further from the located vertices. Vertices that are
+    reached but not located also have a self loop.
     """
     xp: Any = module_of(graph.device)
     simple = simplify(graph).with_values(None)
@@ -222,27 +233,27 @@ def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
     return waves, int(xp.where(steps < np.inf, steps, 0).max())
 
 
-def _on_sphere(degrees: Array, xp: Any) -> Array:
-    """Return unit vectors of latitudes and longitudes."""
+def _unit_vectors(degrees: Array, xp: Any) -> Array:
+    """Return the (n, 3) unit vectors of points on the sphere, given as rows of latitude and longitude in degrees."""
     latitude, longitude = xp.radians(degrees[:, 0]), xp.radians(degrees[:, 1])
     flat = xp.cos(latitude)
     return xp.stack([flat * xp.cos(longitude), flat * xp.sin(longitude), xp.sin(latitude)], axis=1)
 
 
-def _degrees(units: Array, xp: Any) -> Array:
-    """Return latitudes and longitudes of unit vectors."""
+def _latitudes_and_longitudes(units: Array, xp: Any) -> Array:
+    """Return rows of latitude and longitude in degrees for (n, 3) unit vectors."""
     x, y, z = units.T
     return xp.degrees(xp.stack([xp.arctan2(z, xp.hypot(x, y)), xp.arctan2(y, x)], axis=1))
 
 
-def _is_placed(places: Any) -> Any:
-    """Return a mask of the vertices with a location."""
+def _has_location(places: Any) -> Any:
+    """Return a mask of the rows of `places` that are not NaN: the vertices with a location."""
     return ~np.isnan(places[:, 0])
 
 
-def _estimated(f: Any) -> Any:
-    """Return the vertices whose location is estimated."""
-    return np.flatnonzero(_is_placed(f["found"]) & ~_is_placed(f.arguments["locations"]))
+def _estimated_vertices(f: Any) -> Any:
+    """Return the vertices whose location was estimated: the input has none, and the result has one."""
+    return np.flatnonzero(_has_location(f["found"]) & ~_has_location(f.arguments["locations"]))
 
 
 ROW = Row(
@@ -250,10 +261,10 @@ ROW = Row(
     Command(
         *("geolocate", {"x": "x", "y": "y"}),
         lambda f: (
-            f"{_is_placed(f.arguments['locations']).sum():,} of {f.graph.n:,} vertices have a location, and "
-            f"{len(_estimated(f)):,} others an estimated one{':' * bool(len(_estimated(f)))}"
+            f"{_has_location(f.arguments['locations']).sum():,} of {f.graph.n:,} vertices have a location, and "
+            f"{len(_estimated_vertices(f)):,} others an estimated one{':' * bool(len(_estimated_vertices(f)))}"
         ),
-        lambda f: f.coordinates("found", _estimated(f)),
+        lambda f: f.coordinates("found", _estimated_vertices(f)),
         unpack=lambda _, found: {"found": found, "x": found[:, 0], "y": found[:, 1]},
     ),
     method="medians of neighbors' places in rounds (Compton, Jurgens, Allen, IEEE Big Data 2014)",

@@ -12,7 +12,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
 Array = Any  # NumPy's or CuPy's
-EACH = 40  # bytes for an edge of the line graph while it is made
+EACH = 40  # bytes of memory per edge of the line graph while it is built
 
 
 def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
@@ -66,19 +66,21 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
     check_flags(undirected=undirected)
     graph = whole_graph(graph)
     if undirected:
-        edges, indptr, indices = _of_common_ends(graph)
+        edges, indptr, indices = _undirected_lists(graph)
     else:
         edges = module_of(graph.device).arange(graph.m, dtype=index_dtype(graph.m))
-        adjacency = _lists(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
+        adjacency = _lists_of(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
         indptr, indices = adjacency.indptr, adjacency.indices
-    made = Graph.from_csr(indptr, indices.astype(index_dtype(len(edges)), copy=False))
-    return made.with_vertex_attributes(edge=edges)
+    result = Graph.from_csr(indptr, indices.astype(index_dtype(len(edges)), copy=False))
+    return result.with_vertex_attributes(edge=edges)
 
 
-def _of_common_ends(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the first edge of each pair of ends, and for each the list of edges that share an end with it.
+def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
+    """Return the line graph of an undirected graph: its vertices, and its adjacency lists as `indptr` and `indices`.
 
-    Two different edges among them have at most one end in common, so nothing is listed twice.
+    A vertex of the line graph is the first of all edges that join the same two vertices. Its adjacency list holds the
+    other
+    edges that share an end with it. Two different edges have at most one common end here, so no edge is listed twice.
     """
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
@@ -86,16 +88,20 @@ def _of_common_ends(graph: Graph) -> tuple[Array, Array, Array]:
     edges = xp.sort(xp.unique(low.astype(np.int64) * graph.n + high, return_index=True)[1])
     ends = xp.stack([low[edges], high[edges]], axis=1)
     counts = 1 + (ends[:, 0] != ends[:, 1])
-    is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()  # a loop has one
+    # a self loop has a single end, so its second entry is left out
+    is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()
     ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
     at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
-    adjacency, firsts = _lists(graph, at_vertex, ends), running_sums(counts)
-    is_other = adjacency.indices != owners[adjacency.owners()]  # each edge is once in the list of each of its ends
+    adjacency, firsts = _lists_of(graph, at_vertex, ends), running_sums(counts)
+    # leaves out the edge itself, which is once in the list of each of its ends
+    is_other = adjacency.indices != owners[adjacency.owners()]
     return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
 
 
-def _lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
-    """Return the lists of some vertices if they fit the memory that is available."""
+def _lists_of(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
+    """Return the adjacency lists of the given vertices, one after another. Raise MemoryError if they would not fit
+    memory.
+    """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
     total = int(lengths[vertices].sum(dtype=np.int64))
     require_room("the line graph has up to", total, EACH, graph.device, "the line graph of a subgraph")

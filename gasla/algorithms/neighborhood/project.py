@@ -1,7 +1,8 @@
 """Bipartite projection: the vertices of one side, joined if they have a common neighbor.
 
-It is the product A[side] times its transpose, without the diagonal. A vertex of degree d on the other side contributes
-d² entries, so the result may be much larger than the graph; its size is computed first.
+The projection is the product of A[side] and its transpose, without the diagonal. A vertex of degree d on the other side
+contributes d² entries, so the result may be much larger than the graph. The size of the result is therefore computed
+first.
 """
 
 from typing import Any
@@ -19,7 +20,8 @@ from gasla.operations.operands import check_semiring
 from gasla.rows import Row
 from semirings import Semiring
 
-COMMUTATIVE = {np.add, np.multiply, np.minimum, np.maximum}  # commutative operators
+# operators f with f(x, y) == f(y, x), for which the projection is symmetric
+COMMUTATIVE = {np.add, np.multiply, np.minimum, np.maximum}
 
 
 def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Graph:
@@ -77,41 +79,52 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
     if combine is not None:
         check_semiring("combine", combine)
     side = two_sides.chosen(graph, side)
-    graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))  # new edges have none
+    # edges of the projection are new, so they have no attributes
+    graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))
     if graph.sides is not None:
-        graph = graph.with_vertex_attributes({two_sides.SIDES: None})  # new edges are within a side
+        # edges of the projection join vertices of one side, so it has no sides
+        graph = graph.with_vertex_attributes({two_sides.SIDES: None})
     xp: Any = module_of(graph.device)
-    blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # keeps the names of vertices
+    # without edges, but with the names and attributes of vertices
+    without_edges = graph.with_values(None).select(xp.zeros(graph.m, bool))
     try:
-        chosen = blank.subgraph(side)
+        chosen = without_edges.subgraph(side)
     except (TypeError, ValueError) as error:
         raise type(error)(f"side: {error}") from None
-    inside = xp.zeros(graph.n, bool)
-    inside[_original(chosen)] = True
-    both = _both_ways(graph, combine)
-    src, dst = both.out.owners(), both.out.indices
+    is_chosen = xp.zeros(graph.n, bool)
+    is_chosen[_original_ids(chosen)] = True
+    both_ways = _with_both_directions(graph, combine)
+    src, dst = both_ways.out.owners(), both_ways.out.indices
     if graph.has_self_loops:
         raise ValueError("a vertex has a self loop; expected a bipartite graph")
-    two_sides.require_across(src, dst, inside)
-    from_side = xp.zeros(both.m, bool)
-    from_side[both.out.numbers()] = inside[src]
-    half = both.select(from_side)
-    made = mxm(half, half.reversed(), combine or semirings.plus_pair)
-    product = Graph.from_csr(made.indptr, made.indices, made.data)
+    two_sides.require_across(src, dst, is_chosen)
+    from_side = xp.zeros(both_ways.m, bool)
+    from_side[both_ways.out.numbers()] = is_chosen[src]
+    from_chosen = both_ways.select(from_side)
+    entries = mxm(from_chosen, from_chosen.reversed(), combine or semirings.plus_pair)
+    product = Graph.from_csr(entries.indptr, entries.indices, entries.data)
     if combine is not None and combine.operator.function in COMMUTATIVE and combine.monoid.commutative:
-        product = product.with_values(mirrored(product.out, made.data))  # both triangles must be equal to the last bit
-    off = product.out.owners() != product.out.indices
-    ends = product.out.owners()[off], product.out.indices[off]
-    return blank.changed(insert=ends).subgraph(_original(chosen)).with_values(product.out_values[off])  # type: ignore[index]
+        # copies one triangle to the other, as sums in another order may differ in the last bit
+        product = product.with_values(mirrored(product.out, entries.data))
+    is_off_diagonal = product.out.owners() != product.out.indices
+    ends = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
+    return (
+        without_edges.changed(insert=ends)
+        .subgraph(_original_ids(chosen))
+        .with_values(product.out_values[is_off_diagonal])
+    )  # type: ignore[index]
 
 
-def _original(graph: Any) -> Any:
-    """Return the original ids of a subgraph's vertices."""
+def _original_ids(graph: Any) -> Any:
+    """Return, for each vertex of a subgraph, its id in the graph from which the subgraph was made."""
     return graph.origin.vertices
 
 
-def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
-    """Return the graph with both directions of every edge. If edges are only counted, it has no parallel edges."""
+def _with_both_directions(graph: Graph, combine: Semiring | None) -> Graph:
+    """Return the graph with both directions of every edge.
+
+    If `combine` is None, common neighbors are only counted, so values and parallel edges are dropped as well.
+    """
     if combine is not None and graph.values is not None:
         graph.notice_values()
         kind = graph.values.dtype

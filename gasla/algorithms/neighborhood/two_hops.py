@@ -1,4 +1,4 @@
-"""Two-hop neighborhoods: blocks of rows of the squared adjacency matrix."""
+"""Two-hop neighborhoods: the squared adjacency matrix, computed in blocks of rows."""
 
 from __future__ import annotations
 
@@ -15,26 +15,40 @@ from gasla.operations.matrices import mxm
 from gasla.operations.sparse import Sparse
 
 Array = np.ndarray[Any, Any]
-MOST = 1 << 22  # paths of two edges per block; all paths from a vertex are in one block
+MOST = 1 << 22  # approximate largest number of paths of two edges in a block of rows; a single row may have more
 
 
 class TwoHops(NamedTuple):
-    """A block of rows: for some vertices, all vertices with a common neighbor, also themselves, and total weights."""
+    """A block of rows of the squared adjacency matrix, in CSR form.
 
-    rows: slice  # positions in `chosen`
+    The row of a vertex lists all vertices that share a neighbor with it, the vertex itself included, and for each the
+    sum
+    of the weights of the common neighbors.
+    """
+
+    rows: slice  # the positions in `chosen` of the vertices of the rows
     indptr: Array  # offsets of the rows of this block
-    vertices: Array  # ascending in each row
+    vertices: Array  # column of each entry, ascending within a row
     weights: Array
-    owners: Array  # the vertex of each entry's row
+    owners: Array  # for each entry, the vertex whose row holds the entry
 
 
 def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
-    """Yield rows of a simple undirected graph times itself, in blocks. Weights are summed in the order of neighbors."""
+    """Yield the rows of some vertices of the squared adjacency matrix of a simple undirected graph, in blocks.
+
+    The value of an entry is the sum of `weights` over the common neighbors of both vertices, added in the order of the
+    adjacency list.
+    """
     lists, pattern = simple.sorted_out, simple.with_values(None)
     for rows in shares(paths_from(simple)[chosen], MOST):
-        here = lists.of(chosen[rows])
-        some = Sparse((len(here.indptr) - 1, simple.n), here.indptr, here.indices, weights[here.indices])
-        product = mxm(some, pattern, semirings.plus_first)
+        chosen_lists = lists.of(chosen[rows])
+        block = Sparse(
+            (len(chosen_lists.indptr) - 1, simple.n),
+            chosen_lists.indptr,
+            chosen_lists.indices,
+            weights[chosen_lists.indices],
+        )
+        product = mxm(block, pattern, semirings.plus_first)
         owners = chosen[rows][Adjacency(product.indptr, product.indices).owners()]
         yield TwoHops(rows, product.indptr, product.indices, product.data, owners)
 
