@@ -1,1 +1,1 @@
-"""How important is every vertex."""
+"""Centralities: scores that say how important each vertex of a graph is."""

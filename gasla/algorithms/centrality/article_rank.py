@@ -1,7 +1,8 @@
 """ArticleRank: a PageRank in which vertices of low out-degree give less.
 
-Each vertex divides its rank by its out-degree plus the mean out-degree, so that a neighbor with one edge does not pass
-on all that it has. The program is PageRank's without normalization, with other divisors.
+Each vertex divides its rank by its out-degree plus the mean out-degree of the graph, so a neighbor with a single edge
+does not pass on all of its rank. The program is that of PageRank without normalization, with these divisors instead of
+the out-degree.
 """
 
 from typing import Any

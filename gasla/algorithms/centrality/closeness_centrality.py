@@ -1,7 +1,8 @@
 """Closeness centrality: the inverse of the mean distance to a vertex from the vertices that reach it.
 
-The mean is by default scaled by the fraction of vertices that reach it (Wasserman and Faust). Searches from all
-vertices, or from a random sample, each add to a count and a sum at every vertex that they reach (distance_sums.py).
+By default the inverse is multiplied by the fraction of vertices that reach the vertex (Wasserman and Faust). Searches
+from all vertices, or from a random sample, each add to a count and to a sum of distances at every vertex that they
+reach (distance_sums.py).
 """
 
 from collections.abc import Hashable, Iterable
@@ -100,18 +101,23 @@ def closeness_centrality(
         u = translate_vertex(graph, u, "u")
         distances = distances_to(reversed_edges(graph, weighted), u, weighted=weighted)
         distances = distances[module_of(graph.device).asarray(chosen, np.int64)]
-        reached = np.isfinite(distances)
-        with np.errstate(over="ignore"):  # sums beyond float64 are inf
-            total = distances[reached].sum()
-        return float(_closeness(reached.sum(), total, len(chosen) - (u in chosen), wf_improved))
+        is_reached = np.isfinite(distances)
+        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf
+            total = distances[is_reached].sum()
+        return float(_closeness(is_reached.sum(), total, len(chosen) - (u in chosen), wf_improved))
     count, total = distance_sums(graph, chosen, weighted=weighted, inverse=False)
     return _closeness(count, total, count_others(graph, chosen), wf_improved)
 
 
 def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
-    """Return closeness from the number of sources that reach a vertex, the sum of their distances, and all sources."""
+    """Return the closeness of vertices.
+
+    `count` is the number of sources that reach a vertex, `total` the sum of their distances, and `sources` the number
+    of
+    all sources other than the vertex.
+    """
     xp: Any = array_module(count)
-    with np.errstate(over="ignore"):  # the inverse of the smallest subnormal distances is inf
+    with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf
         mean = xp.where(total > 0, count / xp.where(total > 0, total, 1), 0.0)
     return mean * (count / xp.maximum(sources, 1)) if wf_improved else mean
 

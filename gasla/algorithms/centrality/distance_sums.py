@@ -1,7 +1,8 @@
 """Sums of the distances from many sources to each vertex, for closeness and harmonic centrality.
 
-Distances are not stored. 64 searches that run together each add the number of the iteration at the vertices they reach
-in it; a single search adds it once. With lengths, the distances from a few sources at a time are summed.
+Distances are not stored. Each iteration of a search adds the number of the iteration to the sum of every vertex that it
+reaches. If 64 searches run together, the number is added once for each search that reaches the vertex in the iteration.
+With lengths, distances are computed for a few sources at a time and then summed.
 """
 
 import reprlib
@@ -25,23 +26,27 @@ from gasla.operations.prepare import prepare
 from gasla.program import option, vertex
 from gasla.progress import track
 
-BATCH = 8  # sources per batch, where edges have lengths
+BATCH = 8  # number of sources whose distances are stored together if edges have lengths
 
 
 class _Sums:
-    """count(v) = number of sources that have reached v. total(v) = sum of their distances, or of the inverses."""
+    """count(v) = the number of sources that have reached v. total(v) = the sum of their distances, or inverse
+    distances.
+    """
 
     inverse = option(False)
     count = vertex(np.int64)
     total = vertex(np.float64)
 
     def term(self):
-        """Return the term that a source adds at the vertices that it reaches in this iteration."""
+        """Return what a source adds to the sum of a vertex that it reaches in this iteration: the distance or its
+        inverse.
+        """
         return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
 
 class BatchedSums(_Sums, Arrivals):
-    """The sums for searches from 64 sources at once."""
+    """The sums of distances for searches from 64 sources that run together, with one bit per source at each vertex."""
 
     def apply(self, vertex, gathered):
         new = gathered & ~vertex.seen
@@ -51,7 +56,7 @@ class BatchedSums(_Sums, Arrivals):
 
 
 class SingleSums(_Sums, Levels):
-    """The sums for a search from one source."""
+    """The sums of distances for a search from one source, in which each vertex is reached at most once."""
 
     def apply(self, vertex, gathered):
         total = vertex.total + self.term()
@@ -59,24 +64,26 @@ class SingleSums(_Sums, Levels):
 
 
 def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: bool) -> tuple[Any, Any]:
-    """Count the sources other than itself that reach each vertex, and sum their distances.
+    """Return for each vertex the number of sources other than itself that reach it, and the sum of their distances.
 
-    With `inverse`, sum the inverse distances instead; distances of 0 are left out.
+    With `inverse`, inverse distances are summed instead, and distances of 0 are left out.
     """
     batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
     if batches and graph.sharers(len(batches)):
-        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            terms = _at_once if graph.is_whole else _terms
-            both = graph.sum_shares(partial(terms, weighted, inverse), batches)
-            return both[: graph.n].astype(np.int64), both[graph.n :]
+        # the ranks of a distributed graph share the sources, unless the whole graph does not fit in the memory of a
+        # rank
+        with suppress(MemoryError):
+            terms = _yield_total if graph.is_whole else _yield_terms
+            counts_and_sums = graph.sum_shares(partial(terms, weighted, inverse), batches)
+            return counts_and_sums[: graph.n].astype(np.int64), counts_and_sums[graph.n :]
     xp: Any = module_of(graph.device)
     count, total = xp.zeros(graph.n, np.int64), xp.zeros(graph.n)
     if not sources:
         return count, total
     if weighted:
         for first in track(range(0, len(sources), BATCH), "batches of sources"):
-            some = sources[first : first + BATCH]
-            _add(multi_source_shortest_paths(graph, some), some, count, total, inverse)
+            batch = sources[first : first + BATCH]
+            _add_distances(multi_source_shortest_paths(graph, batch), batch, count, total, inverse)
         return count, total
     sums = {"count": count, "total": total}
     if probe(graph, sources).is_shared:
@@ -90,35 +97,43 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
     return count, total
 
 
-def _at_once(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
-    """Yield what `_terms` does for all sources together."""
-    yield from _terms(weighted, inverse, graph, [list(chain(*batches))])
+def _yield_total(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
+    """Yield one array for the sources of all batches together: counts, and after them sums of distances.
+
+    `Graph.sum_shares` expects this form of its function.
+    """
+    yield from _yield_terms(weighted, inverse, graph, [list(chain(*batches))])
 
 
-def _terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
-    """Yield the counts of each batch of sources, and after them the sums."""
+def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
+    """Yield an array for each batch of sources: for each vertex the count of sources, and after the counts the sums.
+
+    `Graph.sum_shares` expects this form of its function.
+    """
     for sources in batches:
         count, total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
         yield array_module(total).concatenate([count.astype(np.float64), total])
 
 
-def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bool) -> None:
+def _add_distances(distances: Any, sources: list[int], count: Any, total: Any, inverse: bool) -> None:
     xp: Any = array_module(distances)
     for distance, source in zip(distances, sources):
-        reached = xp.isfinite(distance)
-        reached[source] = False
-        count += reached
+        is_reached = xp.isfinite(distance)
+        is_reached[source] = False
+        count += is_reached
         if inverse:
-            reached &= distance != 0
-        finite = xp.where(reached, distance, 1).astype(np.float64)
-        with np.errstate(over="ignore"):  # sums beyond float64 are inf
-            total += xp.where(reached, 1 / finite if inverse else finite, 0)
+            is_reached &= distance != 0
+        finite = xp.where(is_reached, distance, 1).astype(np.float64)
+        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf
+            total += xp.where(is_reached, 1 / finite if inverse else finite, 0)
 
 
 def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
-    """Return distances from every vertex to `target`, as floats. They are inf without a path, and at the target itself.
+    """Return the distance from every vertex to `target`, as floats.
 
-    `backwards` is the graph with its edges reversed.
+    The distance is inf for vertices without a path to the target, and for the target itself. `backwards` is the graph
+    with
+    its edges reversed.
     """
     xp: Any = module_of(backwards.device)
     if weighted:
@@ -131,7 +146,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
 
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with every edge reversed. It has values if these are lengths."""
+    """Return the graph with every edge reversed. If `weighted`, it has the lengths of the edges as values."""
     if is_undirected(graph, weighted):
         return graph
     if weighted:
@@ -140,7 +155,10 @@ def reversed_edges(graph: Graph, weighted: bool) -> Graph:
 
 
 def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
-    """Return whether values are lengths, by the arguments. Raises ValueError if a length is negative."""
+    """Return whether the values of the graph are used as lengths, according to the arguments `distance` and `weighted`.
+
+    Raise ValueError if a length is negative.
+    """
     check_flags(weighted=weighted)
     if distance is not None and not (isinstance(distance, str) and distance == "weight"):
         raise ValueError(
@@ -156,7 +174,7 @@ def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
 
 
 def count_others(graph: Graph, sources: Iterable[int]) -> Any:
-    """Return for each vertex the number of sources other than itself."""
+    """Return for each vertex the number of sources, not counting the vertex itself if it is a source."""
     xp: Any = module_of(graph.device)
     chosen = np.fromiter(sources, np.int64)
     count = xp.full(graph.n, len(chosen))

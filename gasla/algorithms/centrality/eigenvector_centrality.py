@@ -1,10 +1,10 @@
 """Eigenvector centrality: the score of a vertex is proportional to the sum of its in-neighbors' scores.
 
-The scores are the left eigenvector of the largest eigenvalue of the adjacency matrix, found by power iteration: every
-vertex adds its in-neighbors' scores to its own, and all are divided by their norm. Adding the own score shifts all
-eigenvalues by one; without it, the iteration would not converge on a graph without odd cycles. The divisor is the norm
-of the previous iteration, an aggregate: scaling does not change the direction of the vector, and an iteration stays a
-single pass.
+The scores are the left eigenvector of the largest eigenvalue of the adjacency matrix, found by power iteration. In each
+iteration, every vertex adds its in-neighbors' scores to its own score, and all sums are divided by the norm of the
+scores. Adding a vertex's own score shifts all eigenvalues by one. Without the shift, the iteration would not converge
+on a graph without odd cycles. The divisor is the norm after the previous iteration, which an aggregate has computed.
+Scaling does not change the direction of the vector, so an iteration stays a single pass.
 
 R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflösung. ZAMM 9 (1929).
 """
@@ -29,10 +29,11 @@ from gasla.rows import Row, scores
 
 
 class Power(Spread):
-    """score(v) = (score(v) + sum over in-edges of score(u)) / (norm of all scores), in each iteration."""
+    """score(v) = (score(v) + sum over in-edges u -> v of score(u)) / (norm of all scores), in each iteration."""
 
     score = vertex(Spread.real)
-    unit = parameter(Spread.real, 1.0)  # factor for small weights, which the vertex's own score would dominate
+    # factor of weights that are all below 1, without which a vertex's own score would outweigh the sum
+    unit = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
 
     def gather(self, src, dst, edge):
@@ -126,22 +127,24 @@ def eigenvector_centrality(
     tol = real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
     weights = weights_dtype(graph, weighted)
-    kind = score_type(weights, dtype)
-    start = _start(graph, nstart)
+    score_dtype = score_type(weights, dtype)
+    start = _initial_scores(graph, nstart)
     if graph.n == 0:
-        return ScoresResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
+        return ScoresResult(module_of(graph.device).zeros(0, score_dtype), 0, 0.0, True)
     unit = 1.0
     if weights is not None:
         largest = float(weight_range(graph, shares=True)[1])
-        if largest < 1:  # weights of 1 or more need no scaling; if scores overflow, the check below raises
-            graph, exponent = in_range(graph, kind)
+        if largest < 1:  # weights of 1 or more need no scaling: if scores overflow, an error is raised after the run
+            graph, exponent = in_range(graph, score_dtype)
             largest = ldexp(largest, -exponent)
         unit = 1 / largest if 0 < largest < 1 else 1.0
-    program = Power(real=kind, weights=weights, tolerance=float(tol) * graph.n, unit=unit)
+    program = Power(real=score_dtype, weights=weights, tolerance=float(tol) * graph.n, unit=unit)
     result = run(program, graph, max_iterations=max_iter, notice=False, score=start)
     norm = float(result.square) ** 0.5
     if not 0 < norm < inf:
-        raise ValueError(f"scores overflow in {kind}: the weights are too large; divide all of them by one number")
+        raise ValueError(
+            f"scores overflow in {score_dtype}: the weights are too large; divide all of them by one number"
+        )
     residual = float(result.change) / norm / graph.n if result.iterations else inf
     converged = residual < tol
     if not (converged or tol == 0):
@@ -151,19 +154,19 @@ def eigenvector_centrality(
             ConvergenceWarning,
         )
     scores = result.score
-    scores /= kind.type(norm)
+    scores /= score_dtype.type(norm)
     return ScoresResult(scores, result.iterations, residual, converged)
 
 
-def _start(graph: Graph, nstart: Any) -> Any:
-    """Return the initial scores, whose squares sum to 1."""
+def _initial_scores(graph: Graph, nstart: Any) -> Any:
+    """Return the initial scores: equal ones, or those of `nstart`, scaled such that their squares sum to 1."""
     if nstart is None:
         return max(graph.n, 1) ** -0.5
     start: Any = vertex_numbers(graph, "nstart", nstart, least=0)
     largest = float(start.max()) if graph.n else 1.0
     if largest == 0:
         raise ValueError("nstart is 0 everywhere; expected some positive number")
-    start = start / largest  # the squares neither overflow nor underflow
+    start = start / largest  # now the largest is 1, so that the sum of squares neither overflows nor underflows
     return start / float((start * start).sum()) ** 0.5 if graph.n else start
 
 

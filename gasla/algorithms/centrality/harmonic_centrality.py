@@ -1,7 +1,7 @@
 """Harmonic centrality: the sum of the inverse distances from all other vertices.
 
-Vertices that do not reach a vertex are infinitely far and add 0. Searches from all vertices, or from a random sample,
-each add to a sum at every vertex that they reach (distance_sums.py).
+Vertices without a path to a vertex are infinitely far from it, and add 0 to its sum. Searches from all vertices, or
+from a random sample, each add to a sum at every vertex that they reach (distance_sums.py).
 """
 
 from collections.abc import Hashable, Iterable
@@ -93,22 +93,27 @@ def harmonic_centrality(
     xp: Any = module_of(graph.device)
     if nbunch is None:
         _, total = distance_sums(graph, chosen, weighted=weighted, inverse=True)
-        return total if k is None else total * _scale(graph, chosen)
-    asked = several_vertices(graph, "nbunch", nbunch)
+        return total if k is None else total * _sample_factor(graph, chosen)
+    vertices = several_vertices(graph, "nbunch", nbunch)
     backwards = reversed_edges(graph, weighted)
-    total, ids = xp.zeros(len(asked)), xp.asarray(chosen, np.int64)
-    for i, v in enumerate(asked):
-        far = distances_to(backwards, v, weighted=weighted)[ids]
-        with np.errstate(over="ignore"):  # the inverse of the smallest subnormal distances is inf
-            total[i] = (1 / far[far > 0]).sum()
-    return total if k is None else total * _scale(graph, chosen)[xp.asarray(asked, np.int64)]
+    total, ids = xp.zeros(len(vertices)), xp.asarray(chosen, np.int64)
+    for i, v in enumerate(vertices):
+        distances = distances_to(backwards, v, weighted=weighted)[ids]
+        with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf
+            total[i] = (1 / distances[distances > 0]).sum()
+    return total if k is None else total * _sample_factor(graph, chosen)[xp.asarray(vertices, np.int64)]
 
 
-def _scale(graph: Graph, sources: list[int]) -> Any:
-    """Return the number of other vertices over the number of other sources that were drawn, or 0 if none was."""
+def _sample_factor(graph: Graph, sources: list[int]) -> Any:
+    """Return for each vertex the factor by which a sum over sampled sources estimates the sum over all vertices.
+
+    The factor is the number of other vertices over the number of sampled sources other than the vertex, or 0 if there
+    is
+    no such source.
+    """
     xp: Any = module_of(graph.device)
-    drawn = count_others(graph, sources)
-    return xp.where(drawn > 0, (graph.n - 1) / xp.maximum(drawn, 1), 0.0)
+    source_count = count_others(graph, sources)
+    return xp.where(source_count > 0, (graph.n - 1) / xp.maximum(source_count, 1), 0.0)
 
 
 ROW = Row(

@@ -1,7 +1,8 @@
 """HITS: hubs are vertices with edges to good authorities, authorities are vertices with edges from good hubs.
 
-Two programs alternate over the same fields, one along each direction of the edges. Each divides by the sum of the
-other's scores, which is an aggregate of the other program, so normalization needs no pass over the vertices.
+Two programs alternate over the same fields: one gathers along the edges, the other against them. Each divides its sums
+by the total of the other program's scores. This total is an aggregate of the other program, so normalization needs no
+pass over the vertices.
 """
 
 from typing import Any
@@ -135,28 +136,31 @@ def hits(
     check_flags(weighted=weighted, normalized=normalized)
     tol = real_number("tol", tol)
     weights = weights_dtype(graph, weighted)
-    kind, xp = score_type(weights, dtype), module_of(graph.device)
+    score_dtype, xp = score_type(weights, dtype), module_of(graph.device)
     if graph.n == 0:
-        return HubsResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
-    start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)
+        return HubsResult(xp.zeros(0, score_dtype), xp.zeros(0, score_dtype), 0, 0.0, True)
+    start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(score_dtype)
     if weights is not None:
-        graph, _ = in_range(graph, kind)
-    programs = [program(real=kind, weights=weights) for program in (Authorities, Hubs)]
+        graph, _ = in_range(graph, score_dtype)
+    programs = [program(real=score_dtype, weights=weights) for program in (Authorities, Hubs)]
     compile_ahead(graph, programs, programs[0])
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
-    hubs = _scaled(result.state["hub"], normalized)
-    last = run(programs[0], graph, max_iterations=1, notice=False, hub=hubs)  # authorities of the final hubs
-    authorities = _scaled(last.authority, normalized)
+    hubs = _scale_scores(result.state["hub"], normalized)
+    # one more iteration, so that the authority scores belong to the final hub scores
+    final_run = run(programs[0], graph, max_iterations=1, notice=False, hub=hubs)
+    authorities = _scale_scores(final_run.authority, normalized)
     residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
     converged = check_converged("hub scores", result.converged, residual, max_iter, silent=tol == 0)
     return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
 
-def _scaled(scores: Any, to_sum: bool) -> Any:
-    """Scale the scores to sum 1, or to maximum 1. If all are 0, they stay unchanged."""
-    whole = scores.sum(dtype=np.float64) if to_sum else scores.max()
-    return (scores / whole.astype(np.float64)).astype(scores.dtype) if whole > 0 else scores
+def _scale_scores(scores: Any, to_sum: bool) -> Any:
+    """Return the scores divided by their sum if `to_sum`, else by their maximum. Scores that are all 0 stay
+    unchanged.
+    """
+    total = scores.sum(dtype=np.float64) if to_sum else scores.max()
+    return (scores / total.astype(np.float64)).astype(scores.dtype) if total > 0 else scores
 
 
 ROW = Row(

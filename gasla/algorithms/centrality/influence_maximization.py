@@ -1,11 +1,14 @@
 """Influence maximization: the vertices from which the independent cascade reaches most vertices.
 
-In a cascade, a vertex that is reached passes on along each out-edge once, with the probability of the edge. A reverse
-reachable set has the vertices from which a random vertex would be reached: a search against edges, each of which is
-kept by lot. The share of such sets that some vertices are in is the share of vertices that they reach. So the vertices
-that are greedily chosen to be in most sets reach most, and a second sample of sets says how close to the best they are.
-Samples are doubled until that is close enough. Many sets grow at once, level by level, as pairs of a set and a vertex;
-of all edges at a level those that are kept are drawn, so that the others take no time.
+In a cascade, a vertex that is reached passes on along each out-edge once, with the probability of the edge. A *reverse
+reachable set* holds the vertices from which a random vertex, its root, would be reached: a search from the root against
+the edges, in which each edge is kept at random. The fraction of these sets that contain one of some vertices estimates
+the fraction of all vertices that a cascade from them reaches. So vertices are chosen greedily to be in most sets. A
+second, independent sample of sets tells how close to the best the choice is, and both samples are doubled until it is
+close enough.
+
+Many sets grow at once, level by level, as pairs of a set and a vertex. Only the kept edges of a level are drawn, by the
+gaps between them, so that the other edges take no time.
 """
 
 import math
@@ -22,10 +25,13 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row, Task
 
 Array = Any  # NumPy's or CuPy's
-FIRST, AT_ONCE = 1 << 6, 1 << 12  # sets that grow together: at first, to learn their mean size, and later
-TOGETHER = 1 << 18  # entries that several sets that grow together have, about
-LEAST_EPSILON = 1e-6  # with a smaller epsilon, no machine holds the samples: ten billion times the default's
-ENTRY = 64  # bytes for a vertex of a set of either sample, with both orders of the sets, or for a kept edge in a search
+# numbers of sets that grow together: at first, when their mean size is not known yet, and later
+FIRST, AT_ONCE = 1 << 6, 1 << 12
+TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that grow together
+# smallest allowed epsilon: it needs ten billion times the samples of the default, which no machine holds
+LEAST_EPSILON = 1e-6
+# bytes of memory for each vertex in a set of either sample, sorted in both orders, or for each kept edge in a search
+ENTRY = 64
 
 
 class InfluenceResult(NamedTuple):
@@ -112,110 +118,127 @@ def influence_maximization(
     chances = edge_probabilities(graph, probability)
     first, last = _numbers_of_samples(graph.n, k, epsilon, delta)
     doublings = max(1, math.ceil(math.log2(last / first)))
-    surely = math.log(3 * doublings / delta)
+    log_term = math.log(3 * doublings / delta)
     choosing, judging = (Sets(graph, chances, each) for each in (2 * seed, 2 * seed + 1))
     count = first
     while True:
         choosing.grow(count, len(judging.keys))
         judging.grow(count, len(choosing.keys))
-        seeds, most = choosing.greedy(k)
+        seeds, upper_bound = choosing.greedy(k)
         reached = judging.covered_by(seeds)
-        low = (math.sqrt(reached + 2 * surely / 9) - math.sqrt(surely / 2)) ** 2 - surely / 18
-        ratio = max(low, 0.0) / (math.sqrt(most + surely / 2) + math.sqrt(surely / 2)) ** 2
+        lower_bound = (math.sqrt(reached + 2 * log_term / 9) - math.sqrt(log_term / 2)) ** 2 - log_term / 18
+        ratio = max(lower_bound, 0.0) / (math.sqrt(upper_bound + log_term / 2) + math.sqrt(log_term / 2)) ** 2
         if ratio >= 1 - 1 / math.e - epsilon or count >= last:
             return InfluenceResult(seeds, max(graph.n * reached / count, float(k)), min(ratio, 1.0))
         count = min(2 * count, last)
 
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
-    """Return the first and the last number of samples of a run (OPIM-C)."""
+    """Return the number of sets in the first sample, and the number at which the doubling of samples ends (OPIM-C)."""
     best, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    wanted = 2 * (best * math.sqrt(math.log(6 / delta)) + math.sqrt(best * (choices + math.log(6 / delta)))) ** 2
-    return math.ceil(wanted), max(math.ceil(wanted), math.ceil(wanted * n / (epsilon**2 * k)))
+    needed = 2 * (best * math.sqrt(math.log(6 / delta)) + math.sqrt(best * (choices + math.log(6 / delta)))) ** 2
+    return math.ceil(needed), max(math.ceil(needed), math.ceil(needed * n / (epsilon**2 * k)))
 
 
 class Sets:
-    """A growing number of reverse reachable sets, of which each is the same in every run."""
+    """A growing sample of reverse reachable sets: each has the vertices from which a random root is reached.
+
+    The random numbers follow from the seed, so the i-th set is the same in every run.
+    """
 
     def __init__(self, graph: Graph, chances: Array, seed: int) -> None:
         xp: Any = module_of(graph.device)
         self.graph, self.xp, self.count, self.drawn = graph, xp, 0, 0
-        words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]  # twice a seed may have 65 bits
+        # twice a seed may have 65 bits, which take two words
+        words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]
         self.seed = [np.uint64(word) for word in words]
         self.lists = graph.in_
         self.chances: Array = self.lists.by_position(chances)
         self.largest = float(chances.max()) if graph.m else 0.0
         self.is_even = bool((chances == self.largest).all())
-        self.keys = xp.zeros(0, np.int64)  # set * n + vertex, ascending
+        self.keys = xp.zeros(0, np.int64)  # set * n + vertex for each vertex of each set, ascending
 
     def grow(self, count: int, others: int) -> None:
-        """Add sets, up to a number of them. The other sample has so many entries."""
+        """Add sets to the sample until there are `count`.
+
+        `others` is the number of entries of the other sample, which counts toward the memory that both need.
+        """
         blocks, total, first = [self.keys], len(self.keys), self.count
         while first < count:
             mean = total / first if first else 1.0
             size = max(1, min(AT_ONCE if first else FIRST, count - first, int(TOGETHER / mean)))
             self._require_room(others + total + math.ceil(size * mean))
-            blocks.append(self._some(self.xp.arange(first, first + size), others + total))
+            blocks.append(self._sample_sets(self.xp.arange(first, first + size), others + total))
             total += len(blocks[-1])
             first += size
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
-        """Raise MemoryError if the entries of both samples, and the edges, exceed the memory."""
+        """Raise MemoryError if so many entries of both samples, or edges of a search, do not fit memory."""
         advice = "lower probabilities, or larger epsilon"
         require_room("the samples have", entries, ENTRY, self.graph.device, advice)
 
-    def _some(self, sets: Array, held: int) -> Array:
-        """Return the keys of some sets: vertices from which the root of each is reached along edges kept by lot.
+    def _sample_sets(self, sets: Array, held: int) -> Array:
+        """Return the vertices of new reverse reachable sets, as sorted keys set * n + vertex.
 
-        Both samples have `held` entries already.
+        `sets` are the numbers of the new sets. Each gets a random root, and a search from the root against edges, each
+        of which
+        is kept at random. `held` is the number of entries that both samples have already, for the check of memory.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
-        reached = new = sets * n + xp.minimum((self._draws(len(sets)) * n).astype(np.int64), n - 1)
+        reached = new = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
         while len(new):
             sets, vertices = xp.divmod(new, n)
-            begins = running_sums(indptr[vertices + 1] - indptr[vertices])
-            into = int(begins[-1])  # edges into the new vertices, one list after another
-            self._require_room(held + len(reached) + math.ceil(into * self.largest))
-            kept = self._kept(into)
-            row = xp.searchsorted(begins, kept, side="right") - 1
-            places = indptr[vertices[row]] + kept - begins[row]
+            offsets = running_sums(indptr[vertices + 1] - indptr[vertices])
+            edge_count = int(offsets[-1])  # number of edges into the new vertices
+            self._require_room(held + len(reached) + math.ceil(edge_count * self.largest))
+            kept = self._kept_edges(edge_count)
+            row = xp.searchsorted(offsets, kept, side="right") - 1
+            edges = indptr[vertices[row]] + kept - offsets[row]
             if not self.is_even:
-                is_kept = self._draws(len(places)) * self.largest < self.chances[places]
-                row, places = row[is_kept], places[is_kept]
-            came = xp.unique(sets[row] * n + self.lists.indices[places])
-            at = xp.minimum(xp.searchsorted(reached, came), len(reached) - 1)
-            new = came[reached[at] != came]
+                is_kept = self._random_numbers(len(edges)) * self.largest < self.chances[edges]
+                row, edges = row[is_kept], edges[is_kept]
+            candidates = xp.unique(sets[row] * n + self.lists.indices[edges])
+            positions = xp.minimum(xp.searchsorted(reached, candidates), len(reached) - 1)
+            new = candidates[reached[positions] != candidates]
             reached = xp.sort(xp.concatenate([reached, new]))
         return reached
 
-    def _kept(self, total: int) -> Array:
-        """Return which edges are kept if each has the largest probability, by drawing the gaps between kept edges."""
+    def _kept_edges(self, total: int) -> Array:
+        """Return ascending positions below `total`, each of which is drawn with the largest probability of all edges.
+
+        The gaps between drawn positions are drawn from the geometric distribution, so the time depends on their number
+        only.
+        """
         xp, chance = self.xp, self.largest
         if chance in (0.0, 1.0):
             return xp.arange(total if chance else 0)
-        last, parts = -1, [xp.zeros(0, np.int64)]
+        last, pieces = -1, [xp.zeros(0, np.int64)]
         while last < total:
-            draws = self._draws(int((total - last) * chance * 1.1) + 64)
-            with np.errstate(over="ignore"):  # chances near 0: infinite gaps end the list as well
-                gaps = xp.minimum(xp.log1p(-draws) / math.log1p(-chance), total).astype(np.int64)  # geometric
-            parts.append(last + xp.cumsum(gaps + 1))
-            last = int(parts[-1][-1])
-        kept = xp.concatenate(parts)
+            uniform = self._random_numbers(int((total - last) * chance * 1.1) + 64)
+            # with a probability near 0, gaps may be infinite, and are then limited to `total`
+            with np.errstate(over="ignore"):
+                # geometric distribution
+                gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), total).astype(np.int64)
+            pieces.append(last + xp.cumsum(gaps + 1))
+            last = int(pieces[-1][-1])
+        kept = xp.concatenate(pieces)
         return kept[kept < total]
 
-    def _draws(self, count: int) -> Array:
-        """Return the next random numbers, at least 0 and below 1."""
+    def _random_numbers(self, count: int) -> Array:
+        """Return `count` new random numbers, at least 0 and below 1. They follow from the seed and from how many came
+        before.
+        """
         numbers = self.xp.arange(self.drawn, self.drawn + count).astype(np.uint64)
         self.drawn += count
         return (semirings.hash(*self.seed, numbers) >> np.uint64(11)) * 2.0**-53
 
     def greedy(self, k: int) -> tuple[Array, float]:
-        """Choose vertices, each in most sets that have no earlier one.
+        """Choose k vertices one by one, each from the most sets that contain no vertex chosen before.
 
-        Return them, and a bound on the sets of the best k.
-
-        Beyond some chosen vertices, k more add at most what the k best of them add alone.
+        Return the vertices, and an upper bound of the number of sets that the best k vertices could cover. The bound
+        holds
+        since, after some vertices are chosen, k more add at most what the k best of them would add each alone.
         """
         xp, n = self.xp, self.graph.n
         sets, vertices = xp.divmod(self.keys, n)
@@ -230,11 +253,12 @@ class Sets:
             is_covered[fresh] = True
             covered += len(fresh)
             counts -= xp.bincount(by_set.of(fresh).indices, minlength=n)
-            seeds[i], counts[vertex] = vertex, -1 - self.count  # is not chosen again
+            # the negative count keeps the vertex from being chosen again
+            seeds[i], counts[vertex] = vertex, -1 - self.count
         return seeds, min(most, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
 
     def covered_by(self, seeds: Array) -> int:
-        """Return in how many sets some vertices are."""
+        """Return the number of sets that contain at least one of the given vertices."""
         xp: Any = self.xp
         sets, vertices = xp.divmod(self.keys, self.graph.n)
         is_seed = xp.zeros(self.graph.n, bool)

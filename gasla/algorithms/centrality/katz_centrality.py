@@ -1,9 +1,9 @@
 """Katz centrality: the number of walks that lead to a vertex, each edge of a walk damped by a factor alpha.
 
-In every iteration each vertex gathers its in-neighbors' scores, multiplies their sum by `alpha`, and adds its own
-constant `beta`. After k iterations all walks of up to k edges are counted. Two aggregates, the change and the sum of
-squares, end the run: when the change is small, or when the scores diverge because `alpha` is too large, which is
-reported. The sum of squares also gives the norm, so normalization needs no pass of its own.
+In every iteration each vertex gathers its in-neighbors' scores, multiplies their sum by `alpha`, and adds its constant
+`beta`. After k iterations all walks of up to k edges are counted. The run ends when the change of the scores is small.
+It also ends when the scores diverge because `alpha` is too large, which is reported. Two aggregates, the change and the
+sum of squares, tell both. The sum of squares also gives the norm, so normalization needs no pass of its own.
 """
 
 from math import inf
@@ -26,15 +26,16 @@ from gasla.rows import Row, scores
 
 
 class Katz(Spread):
-    """score(v) = beta + alpha * (sum over in-edges of score(u)), in each iteration."""
+    """score(v) = beta + alpha * (sum over in-edges u -> v of score(u)), in each iteration."""
 
-    varies = option(False)  # whether beta differs between vertices: field `own` instead of parameter `beta`
+    # whether beta differs between vertices, and is the field `own` instead of the parameter `beta`
+    varies = option(False)
     score = vertex(Spread.real)
     own = vertex(Spread.real, when=varies)
     alpha = parameter(Spread.real, 0.1)
     beta = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
-    most = parameter(np.float64, LARGEST)  # largest sum of squares before the run counts as divergent
+    most = parameter(np.float64, LARGEST)  # the run counts as divergent if the sum of squares exceeds this number
 
     def gather(self, src, dst, edge):
         return self.along(edge, src.score)
@@ -137,30 +138,36 @@ def katz_centrality(
     alpha, tol = real_number("alpha", alpha), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
     weights = weights_dtype(graph, weighted)
-    kind = score_type(weights, dtype)
+    score_dtype = score_type(weights, dtype)
     constants = _constants(graph, beta)
     if graph.n == 0:
-        return ScoresResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    own = {"beta": constants} if isinstance(constants, float) else {"own": constants}
-    program = Katz(real=kind, weights=weights, varies="own" in own)
-    start = constants if nstart is None else _start(graph, nstart, kind)
-    graph, exponent = (graph, 0) if weights is None else in_range(graph, kind)
+        return ScoresResult(module_of(graph.device).zeros(0, score_dtype), 0, 0.0, True)
+    beta_field = {"beta": constants} if isinstance(constants, float) else {"own": constants}
+    program = Katz(real=score_dtype, weights=weights, varies="own" in beta_field)
+    start = constants if nstart is None else _initial_scores(graph, nstart, score_dtype)
+    graph, exponent = (graph, 0) if weights is None else in_range(graph, score_dtype)
     with np.errstate(over="ignore"):
-        scaled_alpha = float(np.ldexp(alpha, exponent))  # as weights are multiplied by 2**-exponent
-    if not scaled_alpha <= float(np.finfo(kind).max):
-        raise ValueError(f"scores overflow {kind}: alpha is {alpha:g}, too large for these weights")
-    numbers = {"alpha": scaled_alpha, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
+        # weights were multiplied by 2**-exponent, so alpha is multiplied by 2**exponent
+        scaled_alpha = float(np.ldexp(alpha, exponent))
+    if not scaled_alpha <= float(np.finfo(score_dtype).max):
+        raise ValueError(f"scores overflow {score_dtype}: alpha is {alpha:g}, too large for these weights")
+    numbers = {
+        "alpha": scaled_alpha,
+        "tolerance": tol * graph.n,
+        "most": float(np.finfo(score_dtype).max),
+        **beta_field,
+    }
     result = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
     residual, square = (float(result.change) / graph.n, float(result.square)) if result.iterations else (inf, 0.0)
     grows = not (square < numbers["most"] and (residual < inf or not result.iterations))
     converged = residual < tol and not grows
     scores = result.score
     if grows and not float(abs(scores).max()) < inf:
-        raise ValueError(f"scores overflow {kind}: {_too_large(alpha)}")
+        raise ValueError(f"scores overflow {score_dtype}: {_alpha_message(alpha)}")
     if not (converged or (tol == 0 and not grows)):
-        _warn(residual, result.iterations, alpha, grows)
+        _warn_not_converged(residual, result.iterations, alpha, grows)
     if normalized:
-        scores = _normalized(scores, square)
+        scores = _divide_by_norm(scores, square)
     return ScoresResult(scores, result.iterations, residual, converged)
 
 
@@ -173,8 +180,8 @@ def _constants(graph: Graph, beta: Any) -> Any:
     return constants
 
 
-def _start(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
-    """Check `nstart`, and return one number per vertex, of which `dtype` holds the square."""
+def _initial_scores(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
+    """Return `nstart` as one number per vertex. Raise ValueError if the square of a number overflows `dtype`."""
     start, most = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
     if (largest := float(abs(start).max())) > most:
         v = int(abs(start).argmax())
@@ -184,8 +191,13 @@ def _start(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
     return start
 
 
-def _normalized(scores: Any, square: float) -> Any:
-    """Divide scores by their norm, in place unless on ranks: by the root of `square`, if that did not overflow."""
+def _divide_by_norm(scores: Any, square: float) -> Any:
+    """Return the scores divided by their Euclidean norm.
+
+    `square` is the sum of their squares. If it has overflowed or underflowed, the scores are scaled first. Arrays in
+    one
+    memory are divided in place.
+    """
     kind = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
         scores /= kind(square**0.5)
@@ -195,20 +207,22 @@ def _normalized(scores: Any, square: float) -> Any:
     return scores
 
 
-def _too_large(alpha: float) -> str:
+def _alpha_message(alpha: float) -> str:
     return (
         f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and beta and nstart whose squares are finite"
     )
 
 
-def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
+def _warn_not_converged(residual: float, iterations: int, alpha: float, grows: bool) -> None:
     """Warn the caller of `katz_centrality` that the run did not converge."""
     if grows:
-        words = f"the scores diverge; {_too_large(alpha)}"
+        message = f"the scores diverge; {_alpha_message(alpha)}"
     else:
-        words = f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
-        words += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
-    warn(words, ConvergenceWarning)
+        message = (
+            f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
+        )
+        message += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
+    warn(message, ConvergenceWarning)
 
 
 ROW = Row(

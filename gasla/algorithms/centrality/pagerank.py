@@ -1,11 +1,11 @@
 """PageRank: the stationary distribution of a random surfer who follows edges and at times jumps.
 
-In every iteration each vertex gathers its in-neighbors' shares: rank over out-degree, or rank divided by weight. Two
-aggregates run along: the total rank of vertices without out-edges, which is redistributed, and the L1 change of the
-ranks, which ends the run.
+In every iteration each vertex gathers its in-neighbors' shares. A share is a vertex's rank over its out-degree, or over
+the sum of the weights of its out-edges. Two aggregates are computed in the same pass. One is the total rank of vertices
+without out-edges, which is redistributed. The other is the L1 change of the ranks, which ends the run.
 
-Several personalizations at once are in personalized_pagerank.py.
-The form without normalization, in which only vertices whose rank changes activate others, is that of VertexAPI2.
+Several personalizations at once are in personalized_pagerank.py. The form without normalization, in which only vertices
+whose rank changes activate their out-neighbors, is that of VertexAPI2.
 """
 
 from collections.abc import Callable
@@ -42,20 +42,25 @@ from gasla.rows import UNWEIGHTED, Row, scores
 
 
 class PageRank(Spread):
-    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)), in each iteration.
+    """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges u -> v of share(u)), in each iteration.
 
-    `inverse` is one over the out-degree, or over the sum of the weights of the out-edges; 0 if that is 0. In-place
-    updates do not preserve the sum of all ranks, which would converge late: jumps then distribute the current `total`,
-    only the proportions have to converge, and a final division normalizes the ranks. Jumps use the aggregates of the
-    previous iteration. Without normalization rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex activates
-    others if its rank changes.
+    `lost` is the total rank of vertices without out-edges. `inverse` is one over the out-degree, or over the sum of the
+    weights of the out-edges, and 0 if that is 0. Jumps use the aggregates of the previous iteration.
+
+    With in-place updates the sum of all ranks varies, and would converge late. Jumps then distribute the current
+    `total`
+    rank instead of 1, so that only the proportions have to converge, and a final division normalizes the ranks.
+
+    Without normalization rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex activates its out-neighbors if
+    its
+    rank changes.
     """
 
     normalized = option(True)
-    personal = option(False)  # jumps and dangling vertices have distributions of their own
-    until_converged = option(True)  # else it runs for max_iterations, and the host need not wait for a GPU
+    personal = option(False)  # whether jumps, and vertices without out-edges, have distributions of their own
+    until_converged = option(True)  # if False, the run has max_iterations, and the host need not wait for a GPU
     in_place = option(False)
-    norm = option(semirings.plus)  # reduces the changes to the residual
+    norm = option(semirings.plus)  # how the changes of all vertices are reduced to the residual
 
     rank = vertex(Spread.real)
     share = vertex(Spread.real)
@@ -70,7 +75,7 @@ class PageRank(Spread):
         return self.along(edge, src.share)
 
     def jump(self, vertex):
-        """Return the rank that comes from jumps and from vertices without out-edges."""
+        """Return the part of a vertex's rank that comes from jumps and from vertices without out-edges."""
         if not self.normalized:
             return 1 - self.alpha
         kept = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
@@ -101,7 +106,7 @@ class PageRank(Spread):
         return self.until_converged and self.residual < least
 
 
-_program = lru_cache(PageRank)  # saves a few microseconds per call, which counts on small graphs
+_program = lru_cache(PageRank)  # caching the program saves a few microseconds per call, which counts on small graphs
 
 
 class PageRankResult(NamedTuple):
@@ -109,7 +114,7 @@ class PageRankResult(NamedTuple):
 
     ranks: np.ndarray
     iterations: int
-    residual: float  # or a CuPy array with 0 dimensions
+    residual: float  # or a CuPy array with 0 dimensions, which a GPU may still be computing
     converged: bool
 
 
@@ -214,87 +219,95 @@ def pagerank(
             raise ValueError("personalization holds several distributions; expected one with order='in place'")
     max_iter = whole_number("max_iter", max_iter)
     weights = weights_dtype(graph, weighted and normalized)
-    kind = score_type(weights, dtype)
+    score_dtype = score_type(weights, dtype)
     if graph.n == 0:
         shape = (len(personalization), 0) if _is_batch(personalization) else 0
-        return PageRankResult(module_of(graph.device).zeros(shape, kind), 0, 0.0, True)
-    chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
+        return PageRankResult(module_of(graph.device).zeros(shape, score_dtype), 0, 0.0, True)
+    distributions = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_batch(personalization):
-        count, each = len(personalization) * graph.n, kind.itemsize + 8  # a rank, and its personalization in float64
-        require_room("the ranks have", count, each, graph.device, "top_k_pagerank, or fewer at a time")
-        find = partial(_many, normalized, weights, kind, alpha, tol, max_iter)
-        many = PageRankResult(*_shared(graph, chosen, normalized, kind, find))
-        converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
-        return many._replace(converged=converged)
-    shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
+        # bytes for a rank, and for its personalization in float64
+        count, bytes_per_rank = len(personalization) * graph.n, score_dtype.itemsize + 8
+        require_room("the ranks have", count, bytes_per_rank, graph.device, "top_k_pagerank, or fewer at a time")
+        find = partial(_rank_batches, normalized, weights, score_dtype, alpha, tol, max_iter)
+        batch_result = PageRankResult(*_share_batches(graph, distributions, normalized, score_dtype, find))
+        converged = check_converged("ranks", batch_result.converged, batch_result.residual, max_iter, silent=tol == 0)
+        return batch_result._replace(converged=converged)
+    given = {
+        name: _checked_distribution(graph, x, name, normalized) for name, x in distributions.items() if x is not None
+    }
     if normalized:
-        form: dict[str, Any] = {
-            "personal": bool(shares.keys() - {"nstart"}),
+        options: dict[str, Any] = {
+            "personal": bool(given.keys() - {"nstart"}),
             "until_converged": tol > 0,
             "in_place": order == "in place",
         }
     else:
-        form = {"normalized": False, "until_converged": False, "norm": semirings.max}
-    program = _program(real=kind, weights=weights, alpha=alpha, tolerance=tol, **form)
+        options = {"normalized": False, "until_converged": False, "norm": semirings.max}
+    program = _program(real=score_dtype, weights=weights, alpha=alpha, tolerance=tol, **options)
     compile_ahead(graph, in_order(program, order))
-    graph, scaled, fields = prepared_fields(graph, weights, kind)
+    graph, scaled, fields = prepared_fields(graph, weights, score_dtype)
     if scaled != weights:
-        program = _program(real=kind, weights=scaled, alpha=alpha, tolerance=tol, **form)
+        program = _program(real=score_dtype, weights=scaled, alpha=alpha, tolerance=tol, **options)
     if not normalized:
-        shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
-    if shares:
-        fields = fields | _other_fields(graph, fields["inverse"], shares)
+        given["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
+    if given:
+        fields = fields | _given_fields(graph, fields["inverse"], given)
     result = run(program, graph, max_iterations=max_iter, order=order, wait=False, notice=False, **fields)
-    if tol > 0 or not normalized:  # otherwise the host does not wait for a GPU
+    if tol > 0 or not normalized:  # otherwise nothing needs the result yet, so the host does not wait for a GPU
         check_converged("ranks", result.converged, float(result.residual), max_iter, silent=False)
-    ranks, residual = result.state["rank"], _number(result.aggregates["residual"])
+    ranks, residual = result.state["rank"], _to_number(result.aggregates["residual"])
     if normalized and order == "in place":
-        total = _number(result.aggregates["total"])
+        total = _to_number(result.aggregates["total"])
         ranks, residual = ranks / total, residual / total
     return PageRankResult(ranks, result.iterations, residual, result.converged)
 
 
-def _number(value: Any) -> Any:
-    """Return a Python float. A CuPy array stays one, since a GPU may not have computed it yet."""
+def _to_number(value: Any) -> Any:
+    """Return a NumPy number as a Python float, but a CuPy array unchanged, as a GPU may not have computed it yet."""
     return float(value) if array_module(value) is np else value
 
 
 def prepared_fields(
     graph: Graph, weights: np.dtype | None, dtype: np.dtype
 ) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
-    """Return the graph to run on, the type of its weights, and start values.
+    """Return the graph to run on, the dtype of its weights, and the initial fields of the program.
 
-    Weights are scaled if their sums overflow.
+    The graph has scaled weights if sums of the weights come near the limits of `dtype`. The result is cached.
     """
-    scaled, fields = graph.kept(("pagerank", weights, dtype), lambda graph: _fields(graph, weights, dtype))
+    scaled, fields = graph.kept(("pagerank", weights, dtype), lambda graph: _initial_fields(graph, weights, dtype))
     return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
 
 
-def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
-    """Return the initial fields for equal ranks. `inverse` is one over the sum of the weights of the out-edges, or 0.
+def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
+    """Return a scaled graph, or None if it is not needed, and the initial fields of the program for equal ranks.
 
-    Returned first is a scaled graph to run on, or None: needed if sums of weights come near the limits of the type.
+    The field `inverse` is one over the sum of the weights of a vertex's out-edges, or 0. The scaled graph is needed if
+    such
+    sums come near the limits of `dtype`.
     """
     rank, scaled = dtype.type(1 / graph.n), None
     if weights is None:
-        inverse, share = _divided(graph.out_degrees, rank)
+        inverse, share = _inverses(graph.out_degrees, rank)
     else:
         check_weights(graph, shares=True)
-        far, ones = 2.0 ** (np.finfo(dtype).maxexp // 2), module_of(graph.device).ones(graph.n)
+        limit, ones = 2.0 ** (np.finfo(dtype).maxexp // 2), module_of(graph.device).ones(graph.n)
         total = mxv(graph, ones)
-        inverse, share = _divided(total, rank)
-        if not all(range_of(each)[1] <= far for each in (total, inverse)):
-            scaled = graph.with_values(_scaled(graph))
-            inverse, share = _divided(mxv(scaled, ones), rank)
+        inverse, share = _inverses(total, rank)
+        if not all(range_of(each)[1] <= limit for each in (total, inverse)):
+            scaled = graph.with_values(_scale_weights(graph))
+            inverse, share = _inverses(mxv(scaled, ones), rank)
     return scaled, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
 
 
 class Scale(VertexProgram):
-    """Multiply the weights of each vertex's out-edges by a power of two, in two steps, as it may be out of range."""
+    """scaled(e) = weight(e) times the power of two of its source vertex, which is given as two factors.
+
+    The power alone may be out of the range of the dtype, so its two factors are multiplied one after the other.
+    """
 
     kind = option(np.float64)
     one, other = vertex(kind), vertex(kind)
-    is_scaled = vertex(np.bool_, init=False)  # changes at every vertex, so that all scatter
+    is_scaled = vertex(np.bool_, init=False)  # changes at every vertex, so that every vertex scatters
     weight, scaled = edge(kind), edge(kind, init=0)
     everyone = True
 
@@ -305,8 +318,12 @@ class Scale(VertexProgram):
         return {"scaled": edge.weight * src.one * src.other}
 
 
-def _scaled(graph: Graph) -> Any:
-    """Scale each vertex's out-edge weights by the power of two that brings their maximum below 1, without rounding."""
+def _scale_weights(graph: Graph) -> Any:
+    """Return the edge weights, scaled at each vertex by the power of two that brings its largest out-edge weight
+    below 1.
+
+    PageRank only depends on the proportions of these weights, and powers of two cause no rounding.
+    """
     xp, kind = module_of(graph.device), float_type(graph)
     graph = graph.with_values(lambda values: values.astype(kind, copy=False))
     exponent = -xp.frexp(mxv(graph, xp.ones(graph.n, kind), semirings.max_times))[1]
@@ -314,17 +331,19 @@ def _scaled(graph: Graph) -> Any:
     return run(Scale(kind=kind), graph, max_iterations=1, one=one, other=other, compile=False).scaled
 
 
-def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
-    """Return the inverse of `total`, or 0 where `total` is 0, and `rank` multiplied by it."""
+def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
+    """Return 1 / `total` for each vertex, or 0 where `total` is 0, and the same multiplied by `rank`."""
     xp: Any = array_module(total)
-    some = total > 0
-    with np.errstate(all="ignore"):  # infinities are checked by the caller
-        inverse = some / xp.where(some, total, 1).astype(rank.dtype)
+    is_positive = total > 0
+    with np.errstate(all="ignore"):  # the caller checks for infinite results
+        inverse = is_positive / xp.where(is_positive, total, 1).astype(rank.dtype)
         return inverse, inverse * rank
 
 
-def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
-    """Return initial fields given by the caller. `shares` holds distributions by the names of pagerank's arguments."""
+def _given_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
+    """Return the initial fields for the distributions that the caller has given, by the names of `pagerank`'s
+    arguments.
+    """
     xp: Any = module_of(graph.device)
     fields: dict[str, Any] = {}
     if "nstart" in shares:
@@ -337,7 +356,7 @@ def _other_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[st
 
 
 def _is_batch(given: Any) -> bool:
-    """Return whether several distributions are given: a list of them, or a two-dimensional array."""
+    """Return whether an argument holds several distributions: a list of them, or a two-dimensional array."""
     if isinstance(given, list | tuple):
         return bool(given) and (isinstance(given[0], dict) or np.ndim(given[0]) > 0)
     return getattr(given, "ndim", 1) > 1
@@ -346,7 +365,7 @@ def _is_batch(given: Any) -> bool:
 Ranked = tuple[Any, int, float, bool]  # ranks, iterations, residual, convergence
 
 
-def _many(
+def _rank_batches(
     normalized: bool,
     weights: np.dtype | None,
     dtype: np.dtype,
@@ -367,24 +386,29 @@ def _many(
     graph, chosen :
         the graph; `personalization`, `dangling` and `nstart`, with one row for each distribution
     """
-    rows = _batch(graph, chosen, normalized)
+    rows = _distribution_rows(graph, chosen, normalized)
     graph, weights, fields = prepared_fields(graph, weights, dtype)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
 
 
 @on_one_device("personalizations")
-def _shared(
+def _share_batches(
     graph: Graph,
     chosen: dict[str, Any],
     normalized: bool,
     dtype: np.dtype,
     find: Callable[[Graph, dict[str, Any]], Ranked],
 ) -> Ranked:
-    """Find ranks as `find` does. Ranks share the batches of personalizations, if each has room for the whole graph."""
+    """Return what `find` returns for all personalizations, computed by the ranks of a distributed graph if it has any.
+
+    The ranks share batches of personalizations. If the whole graph does not fit the memory of a rank, `find` is called
+    with
+    the distributed graph.
+    """
     count = len(chosen["personalization"])
     if not graph.sharers(-(-count // BATCH)):
         return find(graph, chosen)
-    _batch(graph, chosen, normalized)  # raises the errors of invalid distributions before work begins
+    _distribution_rows(graph, chosen, normalized)  # raises the errors of invalid distributions before any work begins
     chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
 
     def batch(which: slice) -> dict[str, Any]:
@@ -392,20 +416,23 @@ def _shared(
 
     with suppress(MemoryError):
         batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
-        shared: Any = graph.map_shares(partial(_numbers_of_batches, find), batches)
+        shared: Any = graph.map_shares(partial(_batch_table, find), batches)
         table = shared if graph.is_whole else shared.compute()
         ranks = table[:, :-OTHERS].reshape(-1, graph.n)[:count].astype(dtype)
         return ranks, int(table[:, -3].max()), float(table[:, -2].max()), bool(table[:, -1].all())
     return find(graph, chosen)
 
 
-OTHERS = 3  # numbers of a result besides the ranks: iterations, residual, convergence
+OTHERS = 3  # number of results of a batch besides the ranks: iterations, residual, and convergence
 
 
-def _numbers_of_batches(
+def _batch_table(
     find: Callable[[Graph, dict[str, Any]], Ranked], graph: Graph, batches: list[dict[str, Any]], first: int
 ) -> np.ndarray:
-    """Return a row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
+    """Return a table with a row for each batch: the ranks for up to `BATCH` personalizations, and three more numbers.
+
+    The three are iterations, residual and convergence. `Graph.map_shares` expects this form of its function.
+    """
     xp: Any = module_of(graph.device)
     table = xp.zeros((len(batches), BATCH * graph.n + OTHERS))
     for row, batch in zip(table, batches, strict=True):
@@ -415,10 +442,10 @@ def _numbers_of_batches(
     return table
 
 
-def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
-    """Return the distributions of jumps, of dangling vertices (if given) and of initial ranks.
+def _distribution_rows(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
+    """Return the distributions of jumps, of vertices without out-edges (None if not given), and of initial ranks.
 
-    Each has a row per personalization.
+    Each of the three has a row per personalization. Raise ValueError if their numbers differ.
     """
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])
@@ -430,17 +457,17 @@ def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
         if given is None:
             return None
         if not _is_batch(given):
-            return [_shares(graph, given, name, normalized)] * count
+            return [_checked_distribution(graph, given, name, normalized)] * count
         if len(given) != count:
             raise ValueError(f"{name} has {len(given)} distributions; expected one, or {count} as personalization has")
-        return [_shares(graph, each, name, normalized) for each in given]
+        return [_checked_distribution(graph, each, name, normalized) for each in given]
 
     even = [xp.broadcast_to(xp.asarray(1 / graph.n), (graph.n,))] * count
     return Rows(rows("personalization"), rows("dangling"), rows("nstart") or even)
 
 
-def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
-    """Return a normalized distribution. Raise ValueError with normalized=False, which takes none."""
+def _checked_distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
+    """Return an argument as a distribution that sums to 1. Raise ValueError with normalized=False, which takes none."""
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which takes no distribution; leave one of them out")
     return distribution(graph, given, name)

@@ -1,8 +1,8 @@
-"""Several personalized PageRanks at once: every vertex holds a vector of eight ranks, so that an edge is read once.
+"""Several personalized PageRanks at once: every vertex has a vector of eight ranks, so each edge is read once for all.
 
 Eight personalizations make a batch, which runs until the sum over the vertices of the largest change among the eight is
-less than the tolerance. A vertex stores its share, rank * inverse, and not the rank itself, since the run is bound by
-memory traffic.
+less than the tolerance. The run is bound by memory traffic. So a vertex stores only its share, rank * inverse, from
+which the rank is computed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,11 @@ BATCH = 8  # personalizations per run
 class PersonalizedPageRank(Spread):
     """share(v) = rank(v) * inverse(v) for each personalization. If v has no out-edges (inverse 0), share(v) = rank(v).
 
-    The rank of vertices without out-edges is one aggregate per personalization: `lost_0`, `lost_1`, ...
+    The total rank of vertices without out-edges is an aggregate for each personalization: `lost_0`, `lost_1`, ...
     """
 
     width = option(BATCH)
-    has_dangling = option(False)  # vertices without out-edges have a distribution of their own
+    has_dangling = option(False)  # whether vertices without out-edges have a distribution of their own
     until_converged = option(True)
 
     share = vertex((Spread.real, (width,)))
@@ -51,19 +51,21 @@ class PersonalizedPageRank(Spread):
 
     @aggregate(semirings.plus)
     def residual(self, before, after):
-        return _largest(abs(after.share - before.share)) / _share_factor(after)
+        return _vector_maximum(abs(after.share - before.share)) / _share_factor(after)
 
     def stop(self):
         return self.until_converged and self.residual < self.tolerance
 
 
 def _share_factor(vertex: Any) -> Any:
-    """Return share / rank."""
+    """Return the factor share / rank of a vertex: `inverse`, or 1 if the vertex has no out-edges."""
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
 
 
-def _largest(vector: Any) -> Any:
-    """Return the maximum of a vector without NaN, compared in pairs: handling NaN would be slower."""
+def _vector_maximum(vector: Any) -> Any:
+    """Return the maximum of the entries of a vector, compared in pairs. Entries must not be NaN, which would take
+    longer.
+    """
     lanes = [vector[lane] for lane in range(vector.type.length)]
     while len(lanes) > 1:
         pairs = [semirings.where(x > y, x, y) for x, y in zip(lanes[::2], lanes[1::2])]
@@ -71,19 +73,22 @@ def _largest(vector: Any) -> Any:
     return lanes[0]
 
 
-def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
+def _lost_rank(lane: int, self: Any, before: Any, after: Any) -> Any:
     return semirings.where(after.inverse == 0, after.share[lane], 0)
 
 
 @lru_cache
 def _program_of(width: int) -> Any:
-    """Return the program class for `width` personalizations, with one `lost` aggregate each."""
-    body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(width)}
+    """Return the program class for `width` personalizations, with one aggregate `lost_i` for each."""
+    body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost_rank, lane)) for lane in range(width)}
     return type("PersonalizedPageRank", (PersonalizedPageRank,), body | {"width": width})
 
 
 class Rows(NamedTuple):
-    """Per personalization the distributions of jumps, of dangling vertices (None: as jumps), and of initial ranks."""
+    """The distributions of jumps, of vertices without out-edges, and of initial ranks, one of each per personalization.
+
+    If `dangling` is None, the rank of vertices without out-edges is distributed as jumps are.
+    """
 
     personalization: Sequence[Any]
     dangling: Sequence[Any] | None
@@ -93,11 +98,15 @@ class Rows(NamedTuple):
 def personalized_ranks(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
-    """Run all batches. Return (k, n) ranks, the maxima over the batches of iterations and residual, and convergence."""
+    """Return the (k, n) ranks for k personalizations, the largest number of iterations, the largest residual, and
+    convergence.
+
+    The personalizations run in batches. The maxima are over the batches, and convergence is whether all have converged.
+    """
     ranks = array_module(inverse).empty((len(given.personalization), graph.n), inverse.dtype)
     iterations, residual, converged = 0, 0.0, True
-    for rows, of_batch, result in batches(graph, weights, inverse, given, alpha, tol, max_iter):
-        ranks[rows] = of_batch
+    for rows, batch_ranks, result in batches(graph, weights, inverse, given, alpha, tol, max_iter):
+        ranks[rows] = batch_ranks
         iterations, converged = max(iterations, result.iterations), converged and result.converged
         residual = max(residual, float(result.aggregates["residual"]))
     return ranks, iterations, residual, converged
@@ -106,28 +115,36 @@ def personalized_ranks(
 def batches(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Run each batch: the numbers of its personalizations, a row of ranks for each, and the result of the run."""
+    """Run each batch of personalizations, and yield its slice of their numbers, a row of ranks for each, and the run's
+    result.
+    """
     xp: Any = array_module(inverse)
-    kind, count = inverse.dtype, len(given.personalization)
-    factor = xp.where(inverse == 0, 1, inverse).astype(kind)
+    rank_dtype, count = inverse.dtype, len(given.personalization)
+    factor = xp.where(inverse == 0, 1, inverse).astype(rank_dtype)
     width = max(2, min(count, BATCH))
-    form = {"real": kind, "weights": weights, "has_dangling": given.dangling is not None, "until_converged": tol > 0}
-    program = _program_of(width)(**form, alpha=alpha, tolerance=tol)
+    options = {
+        "real": rank_dtype,
+        "weights": weights,
+        "has_dangling": given.dangling is not None,
+        "until_converged": tol > 0,
+    }
+    program = _program_of(width)(**options, alpha=alpha, tolerance=tol)
     for first in range(0, count, width):
-        rows = [min(row, count - 1) for row in range(first, first + width)]  # the last batch repeats its last row
+        # the last batch is filled up with copies of its last row
+        rows = [min(row, count - 1) for row in range(first, first + width)]
         jumps = {"personalization": given.personalization, "dangling": given.dangling}
-        fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
-        fields |= {"share": _by_vertex(given.nstart, rows, kind), "inverse": inverse}
+        fields = {name: _vectors_of_rows(x, rows, rank_dtype) for name, x in jumps.items() if x is not None}
+        fields |= {"share": _vectors_of_rows(given.nstart, rows, rank_dtype), "inverse": inverse}
         fields["share"] *= factor[:, np.newaxis]
         result = run(program, graph, max_iterations=max_iter, notice=False, **fields)
-        here = slice(first, min(first + width, count))
-        yield here, (result.state["share"][:, : here.stop - first] / factor[:, np.newaxis]).T, result
+        numbers = slice(first, min(first + width, count))
+        yield numbers, (result.state["share"][:, : numbers.stop - first] / factor[:, np.newaxis]).T, result
 
 
-def _by_vertex(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
-    """Transpose the chosen rows to one vector per vertex."""
+def _vectors_of_rows(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
+    """Return the chosen rows as an array with one vector per vertex: the transpose of these rows."""
     first = rows[chosen[0]]
-    columns = array_module(first).empty((len(first), len(chosen)), dtype)
-    for lane, row in enumerate(chosen):  # without a temporary copy
-        columns[:, lane] = rows[row]
-    return columns
+    vectors = array_module(first).empty((len(first), len(chosen)), dtype)
+    for column, row in enumerate(chosen):  # copied one by one, which needs no temporary array of all rows
+        vectors[:, column] = rows[row]
+    return vectors

@@ -1,4 +1,4 @@
-"""Shared by iterative centralities: the program, results, initial distributions, and the check of convergence."""
+"""What iterative centralities share: the program, results, initial distributions, and the check of convergence."""
 
 from math import inf
 from typing import Any, NamedTuple
@@ -16,17 +16,18 @@ from gasla.program import VertexProgram, edge, option
 class Spread(VertexProgram):
     """Every vertex adds up what its neighbors send, times the weights of the edges if they have any.
 
-    Only `stop` ends a run.
+    All vertices are active in every iteration, so the run ends only by the program's `stop`, or after the last
+    iteration.
     """
 
-    real = option(np.float64)  # type of the scores
+    real = option(np.float64)  # dtype of the scores
     weights = option(None)  # dtype of the weights; None if unweighted
     weight = edge(weights, when=weights)
     reduce = semirings.plus
     everyone = True
 
     def along(self, edge, score):
-        """Return what a score adds to the sum at the other end of an edge."""
+        """Return what a score adds to the sum at the other end of an edge: the score, times the weight if weighted."""
         return score * edge.weight if self.weights else score
 
     def activate(self, before, after):
@@ -53,7 +54,10 @@ class HubsResult(NamedTuple):
 
 
 def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
-    """Return the dtype of the weights, or None if unweighted. `in_range` or `weight_range` then checks their values."""
+    """Return the dtype of the weights, or None if unweighted.
+
+    The caller checks the values of the weights, by `in_range` or `weight_range`.
+    """
     if not weighted or graph.value_type is None:
         return None
     graph.notice_values()
@@ -62,7 +66,9 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """Convert an array or a dict of numbers, or the names of equally likely vertices, to an array that sums to 1."""
+    """Return an argument as an array that sums to 1: an array or a dict of numbers, or equally likely vertices by
+    name.
+    """
     if graph.naming is not None and are_names(given):
         given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
     numbers = vertex_numbers(graph, name, given, least=0)
@@ -74,12 +80,13 @@ def distribution(graph: Graph, given: Any, name: str) -> Any:
 
 
 def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *, silent: bool) -> bool:
-    """Return whether a run converged, that is, whether its stop condition ended it.
+    """Return whether a run converged: whether its stop condition ended it.
 
-    Otherwise warns the caller of the calling function, unless `silent`. Raises ValueError if the last change is
-    infinite or NaN: the scores have overflowed.
+    If it did not, warn the caller of the calling function, unless `silent`. Raise ValueError if the last change is
+    infinite
+    or NaN, which shows that the scores have overflowed.
     """
-    if not residual < inf:  # NaN, too
+    if not residual < inf:  # true for NaN as well
         raise ValueError(
             f"the {scores} overflowed: their last change is {residual}. Expected weights nearer to 1, or "
             "dtype=np.float64: divide all weights by one number"

@@ -25,7 +25,7 @@ from gasla.rows import Row, Task, links
 
 
 class Forward(Spread):
-    """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the share by weight."""
+    """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the fraction of hub(u) by weight."""
 
     authority = vertex(Spread.real)
     from_authority = vertex(Spread.real)  # authority / (sum of the weights of the in-edges)
@@ -40,7 +40,9 @@ class Forward(Spread):
 
 
 class Back(Spread):
-    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of the share by weight."""
+    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of the fraction of authority(v) by
+    weight.
+    """
 
     hub = vertex(Spread.real)
     from_authority = vertex(Spread.real)
@@ -125,9 +127,9 @@ def salsa(
     check_flags(weighted=weighted)
     tol = real_number("tol", tol)
     weights = weights_dtype(graph, weighted)
-    kind, xp = score_type(weights, dtype), module_of(graph.device)
-    graph, fields = _fields(graph, weights, kind)
-    programs = [program(real=kind, weights=weights) for program in (Forward, Back)]
+    score_dtype, xp = score_type(weights, dtype), module_of(graph.device)
+    graph, fields = _initial_fields(graph, weights, score_dtype)
+    programs = [program(real=score_dtype, weights=weights) for program in (Forward, Back)]
     result = run(programs, graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
     residual = float(result.aggregates.get("change", 0))
     converged = check_converged("hub scores", result.converged or graph.n == 0, residual, max_iter, silent=tol == 0)
@@ -135,29 +137,30 @@ def salsa(
     return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
 
-def _fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph, dict[str, Any]]:
-    """Return the graph to run on, scaled if needed, and the initial fields.
+def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph, dict[str, Any]]:
+    """Return the graph to run on, with scaled weights if needed, and the initial fields of both programs.
 
-    These are equal hub scores, and inverse sums of weights.
+    The fields are equal hub scores of the vertices with out-edges, and the inverse sums of the weights of each vertex's
+    out-edges and in-edges.
     """
     xp: Any = module_of(graph.device)
     if weights is None:
-        leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
+        out_weight, in_weight = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)
     else:
         graph, exponent = in_range(graph, dtype)
-        leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
-        if exponent > 0 and float(xp.maximum(leaves, enters).max()) > ldexp(LARGEST, -exponent):
+        out_weight, in_weight = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
+        if exponent > 0 and float(xp.maximum(out_weight, in_weight).max()) > ldexp(LARGEST, -exponent):
             raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
-    with np.errstate(over="ignore", divide="ignore"):  # checked below
-        inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(dtype) for x in (leaves, enters))
+    with np.errstate(over="ignore", divide="ignore"):  # an overflow is reported below
+        inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(dtype) for x in (out_weight, in_weight))
     if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
         raise ValueError(
             "the weights at a vertex are so small, relative to the largest, that the inverse of their sum overflows "
             f"{dtype}; expected weights nearer to each other, or dtype=np.float64"
         )
-    hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
-    named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
-    return graph, {name: x.astype(dtype) for name, x in named.items()}
+    hub = (out_weight > 0) / max(int((out_weight > 0).sum()), 1)
+    fields = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}
+    return graph, {name: x.astype(dtype) for name, x in fields.items()}
 
 
 ROW = Row(

@@ -1,7 +1,7 @@
 """The k vertices of the highest personalized PageRank, for many personalizations: recommendations in bounded memory.
 
-Personalizations run in batches of eight, as in `gasla.pagerank`. Each batch is reduced to the best k before the next
-one, so that memory does not grow with their number.
+Personalizations run in batches of eight, as in `gasla.pagerank`. Each batch is reduced to its best k vertices before
+the next batch, so that memory does not grow with the number of personalizations.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -130,43 +130,53 @@ def top_k_pagerank(
     array([[ 4,  5],
            [ 5, -1]], dtype=int32)
     """
-    graph, k = _both_ways(whole_graph(graph)), whole_number("k", k, NO_LIMIT)
+    graph, k = _with_both_directions(whole_graph(graph)), whole_number("k", k, NO_LIMIT)
     check_flags(known=known, weighted=weighted)
     alpha, tol = real_number("alpha", alpha, most=1), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
     weights = weights_dtype(graph, weighted)
-    kind = score_type(weights, dtype)
-    given = _Sources(graph, sources)
+    score_dtype = score_type(weights, dtype)
+    personalizations = _Sources(graph, sources)
     xp: Any = module_of(graph.device)
     is_left_out = xp.zeros(graph.n, bool)
     if among is not None:
         is_left_out[:] = True
         is_left_out[vertex_ids(graph, "among", among)] = False
     id_type = np.dtype(graph.id_dtype)
-    require_room("the result has", len(given) * k, id_type.itemsize + kind.itemsize, graph.device, "a smaller k")
-    vertices, ranks = xp.full((len(given), k), -1, id_type), xp.zeros((len(given), k), kind)
+    require_room(
+        "the result has",
+        len(personalizations) * k,
+        id_type.itemsize + score_dtype.itemsize,
+        graph.device,
+        "a smaller k",
+    )
+    vertices, ranks = (
+        xp.full((len(personalizations), k), -1, id_type),
+        xp.zeros((len(personalizations), k), score_dtype),
+    )
     iterations, residual, converged = 0, 0.0, True
-    if len(given):
-        whole, weights, fields = prepared_fields(graph, weights, kind)
-        rows = Rows(given, None, given)  # from where the surfer begins, so that what is out of reach has rank 0
+    if len(personalizations):
+        whole, weights, fields = prepared_fields(graph, weights, score_dtype)
+        # ranks also start from the personalization, so that vertices out of reach have rank 0
+        rows = Rows(personalizations, None, personalizations)
         for numbers, scores, run in batches(whole, weights, fields["inverse"], rows, alpha, tol, max_iter):
             scores[:, is_left_out] = 0
             for row, number in enumerate(range(numbers.start, numbers.stop)):
-                if among is None and (own := given.side(number)) is not None:
-                    scores[row, own] = 0
+                if among is None and (is_same_side := personalizations.side(number)) is not None:
+                    scores[row, is_same_side] = 0
                 if not known:
-                    scores[row, given.known(number)] = 0
-            vertices[numbers], ranks[numbers] = _best(scores, k, id_type)
+                    scores[row, personalizations.known(number)] = 0
+            vertices[numbers], ranks[numbers] = _best_of_rows(scores, k, id_type)
             iterations, converged = max(iterations, run.iterations), converged and run.converged
             residual = max(residual, float(run.aggregates["residual"]))
     converged = check_converged("ranks", converged, residual, max_iter, silent=tol == 0)
     return TopRanks(vertices, ranks, iterations, residual, converged)
 
 
-def _both_ways(graph: Graph) -> Graph:
-    """Return the graph.
+def _with_both_directions(graph: Graph) -> Graph:
+    """Return the graph, with both directions of every edge if all edges lead from one side to the other.
 
-    If its edges all lead from one side to the other, each becomes two, as walks would end at once.
+    Walks in a graph whose edges all lead to one side would end after one step.
     """
     if graph.m == 0 or (sides := graph.sides) is None:
         return graph
@@ -176,13 +186,13 @@ def _both_ways(graph: Graph) -> Graph:
         return graph
     xp: Any = module_of(graph.device)
     values = None if graph.values is None else xp.concatenate([graph.values, graph.values])
-    both = Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), values, n=graph.n)
-    both.naming, both.vertex_attributes = graph.naming, graph.vertex_attributes
-    return both
+    result = Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), values, n=graph.n)
+    result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
+    return result
 
 
 class _Sources(Sequence[Any]):
-    """Personalizations, each made into an array when it is read."""
+    """A sequence of personalizations, each of which is made into an array of n numbers only when it is read."""
 
     def __init__(self, graph: Graph, given: Iterable[Any]) -> None:
         if isinstance(given, str | dict) or not hasattr(given, "__iter__"):
@@ -204,20 +214,27 @@ class _Sources(Sequence[Any]):
         return distribution(self.graph, self.given[number], "sources")
 
     def side(self, number: int) -> Any:
-        """Return whether each vertex is on the side of a personalization, or None unless it has one."""
+        """Return whether each vertex is on the same side as the vertices of a personalization.
+
+        Return None if the graph has no sides, or these vertices are not all on one side.
+        """
         sides = self.graph.sides
-        own = None if sides is None else {int(sides[v]) for v in self.given[number]}
-        return sides == own.pop() if own is not None and len(own) == 1 else None
+        sides_of_vertices = None if sides is None else {int(sides[v]) for v in self.given[number]}
+        return (
+            sides == sides_of_vertices.pop() if sides_of_vertices is not None and len(sides_of_vertices) == 1 else None
+        )
 
     def known(self, number: int) -> Any:
-        """Return the vertices of a personalization, and their out-neighbors."""
+        """Return the vertices of a personalization, and their out-neighbors: those that need not be recommended."""
         xp: Any = module_of(self.graph.device)
-        own = [v for v, weight in self.given[number].items() if weight]
-        return xp.concatenate([xp.asarray(own, self.graph.id_dtype), *(self.graph.out.row(v) for v in own)])
+        vertices = [v for v, weight in self.given[number].items() if weight]
+        return xp.concatenate([xp.asarray(vertices, self.graph.id_dtype), *(self.graph.out.row(v) for v in vertices)])
 
 
-def _best(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the k largest positive scores of each row, and their columns."""
+def _best_of_rows(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the columns of the k largest positive scores of each row, padded with -1, and the scores, padded with
+    0.
+    """
     xp: Any = module_of("cpu" if isinstance(scores, np.ndarray) else "gpu")
     count, n = scores.shape
     columns = xp.broadcast_to(xp.arange(n, dtype=id_type), (count, n)).ravel()

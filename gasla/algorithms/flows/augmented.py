@@ -7,19 +7,23 @@ from gasla.operations.primitives import residual_sources, send_flow
 
 
 class AugmentedFlow:
-    """A maximum flow in a network of integer capacities, with the methods of `Preflow`."""
+    """A maximum flow in a network of integer capacities, computed at once, with the methods of the class `Preflow`."""
 
     def __init__(self, network: Graph, source: int, target: int) -> None:
         self.network, self.target = network, target
         self.arrived, self._net = send_flow(network, source, target)
 
     def net(self) -> Any:
-        """Return the net flow of each edge: its flow minus that of its partner, in int64."""
+        """Return the net flow of each edge as int64: its flow minus the flow of its partner, the paired edge in the
+        other direction.
+        """
         return self._net
 
     def source_side(self) -> Any:
-        """Mark the largest source side of the minimum cuts: vertices without a residual path to the target."""
+        """Return a mask of the largest source side of a minimum cut: all vertices without a residual path to the
+        target.
+        """
         return ~residual_sources(self.network, self._net, self.target)
 
     def return_excess(self) -> None:
-        """Do nothing: all that left the source has arrived."""
+        """Do nothing: unlike a preflow, a flow leaves no excess, since all that left the source has arrived."""

@@ -1,11 +1,14 @@
 """Global minimum cut: the edges of least total weight whose removal leaves a graph in two parts.
 
-Nagamochi, Ono and Ibaraki: vertices are put in an order in which each has most weight of edges to those before it. If
-that weight is at least the cheapest cut known, the vertex and the one before it need not be separated: they are
-contracted. What comes before a place of the order is itself a cut. Between two such rounds, vertices are contracted in
-pairs that are joined by at least half of the weight at one of them (Padberg and Rinaldi): long cycles, of which an
-order contracts little, lose half of their vertices. So do pairs of a triangle whose edges are half of the weight at
-either of the two; triangles are looked for where an order contracts little.
+Each round orders the vertices such that every vertex has the most weight of edges to those before it (Nagamochi, Ono
+and Ibaraki). If this weight is at least the cheapest cut known, no cheaper cut separates the vertex from the one before
+it, so both are contracted to one. The vertices before any place of the order are themselves a side of a cut, which is
+tried.
+
+Between two rounds, vertices are contracted in pairs that are joined by at least half of the weight at one of them
+(Padberg and Rinaldi). So long cycles, of which an order contracts little, lose half of their vertices. Where an order
+contracts little, pairs in a triangle are contracted as well, if two of its edges have half of the weight at either of
+the two vertices.
 """
 
 import math
@@ -21,9 +24,11 @@ from gasla.graph.weights import exact_total, takes_weight
 from gasla.operations.primitives import adjacency_order
 from gasla.rows import Command, Row, Task
 
-BITS = 60  # number of bits for the sum of all weights
-FEW = 16  # neighbors, of which each may make a triangle
-MOST = 64  # times that floats are scaled: each leaves a rest of m**2 / 2**59, and they span 2**2098
+BITS = 60  # the sum of all integer weights is below 2**BITS
+FEW = 16  # triangles are searched only at edges whose tail has at most this many neighbors
+# largest number of rounds in which floats are scaled: a round lowers the limit to m**2 / 2**59 of what it was, and
+# float64 spans 2**2098
+MOST = 64
 
 
 class GlobalMinimumCut(NamedTuple):
@@ -97,10 +102,10 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
     if graph.n < 2:
         raise ValueError(f"the graph has {graph.n} vertices; expected at least two, one for each side")
     is_float = graph.values is not None and graph.values.dtype.kind == "f"
-    simple = _float_sums(graph) if is_float else _integer_sums(graph)
+    simple = _merge_float_edges(graph) if is_float else _merge_integer_edges(graph)
     is_doubled = simple.is_symmetric and simple.has_symmetric_values
-    both = simple if is_doubled else simple.symmetrized(semirings.plus)
-    side = _cheapest_of_floats(both) if is_float else _cheapest(both)
+    symmetric = simple if is_doubled else simple.symmetrized(semirings.plus)
+    side = _cheapest_side_of_floats(symmetric) if is_float else _cheapest_side(symmetric)
     side = side ^ side[0]
     src, dst = graph.edges()
     cut = ~side[src] & side[dst] if is_doubled else side[src] != side[dst]
@@ -114,8 +119,8 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
         raise ValueError("the cut weighs more than 1.8e308; expected smaller weights: divide them") from None
 
 
-def _integer_sums(graph: Graph) -> Graph:
-    """Return the graph with parallel edges added up, as int64, and without loops and edges of weight 0."""
+def _merge_integer_edges(graph: Graph) -> Graph:
+    """Return the graph with int64 weights, parallel edges added up, and without self loops and edges of weight 0."""
     values = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
     if (total := exact_total(values)) >= 2**BITS:
         raise ValueError(f"the weights sum to {float(total):.3g}; expected less than 2**{BITS}, or floats")
@@ -123,17 +128,18 @@ def _integer_sums(graph: Graph) -> Graph:
     return graph.with_values(weights).select(weights > 0).contract(np.arange(graph.n), semirings.plus, loops=False)
 
 
-def _float_sums(graph: Graph) -> Graph:
-    """Return the same for floats, as float64, times a power of two if their sum might overflow.
+def _merge_float_edges(graph: Graph) -> Graph:
+    """Return the graph with float64 weights, parallel edges added up, and without self loops and edges of weight 0.
 
-    Parallel edges are added up from the smallest on, so that equal ones have equal sums in both directions.
+    If the sum of all weights might overflow, they are divided by a power of two. Parallel edges are added up from the
+    smallest on, so that equal edges have equal sums in both directions.
     """
     src, dst = graph.edges()
     values = np.asarray(graph.values).astype(np.float64)
     excess = int(np.frexp(values.max(initial=0))[1]) + graph.m.bit_length() + 1 - 1023
     values = np.ldexp(values, -max(excess, 0))
-    kept = np.flatnonzero((values > 0) & (src != dst))
-    keys, values = src[kept].astype(np.int64) * graph.n + dst[kept], values[kept]
+    edges = np.flatnonzero((values > 0) & (src != dst))
+    keys, values = src[edges].astype(np.int64) * graph.n + dst[edges], values[edges]
     order = np.argsort(keys)
     keys, values = keys[order], values[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
@@ -144,20 +150,23 @@ def _float_sums(graph: Graph) -> Graph:
     return Graph.from_edges(pairs // graph.n, pairs % graph.n, np.bincount(places, values, len(pairs)), n=graph.n)
 
 
-def _cheapest_of_floats(graph: Graph) -> np.ndarray:
-    """Mark one side of the cheapest cut of a simple graph with symmetric float64 weights.
+def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
+    """Return a mask of one side of the cheapest cut of a simple graph with symmetric float64 weights.
 
-    They are rounded up to multiples of a unit, of which both directions together have at most 2**61. Weights above
-    that of a known cut may be lowered to it: until the unit is small beside the cut.
+    Weights are rounded up to integer multiples of a unit, such that they sum to at most 2**61 units over both
+    directions.
+    If the cut found is so light that the unit is not small beside it, larger weights are lowered to the weight of this
+    cut,
+    which changes no cheaper cut, and the search is repeated with a smaller unit.
     """
     values, (src, dst) = np.asarray(graph.values), graph.edges()
     limit, best = float(values.max(initial=0)), np.arange(graph.n) == 0
-    for again in range(MOST):
+    for round_number in range(MOST):
         scale = BITS + 1 - graph.m.bit_length() - int(np.frexp(limit)[1])
         units = np.maximum(np.ceil(np.ldexp(np.minimum(values, limit), scale)), 1).astype(np.int64)
-        side = _cheapest(graph.with_values(units))
+        side = _cheapest_side(graph.with_values(units))
         weight = float(values[side[src] & ~side[dst]].sum())
-        if again and weight >= limit:  # of cuts that weigh the limit, lowered ones are among them
+        if round_number and weight >= limit:  # the cut has lowered edges, so it is no lighter than `best`
             break
         best = side
         if weight == 0 or weight >= min(limit / 2, float(np.ldexp(graph.m, 32 - scale))):
@@ -166,20 +175,20 @@ def _cheapest_of_floats(graph: Graph) -> np.ndarray:
     return best
 
 
-def _cheapest(graph: Graph) -> np.ndarray:
-    """Mark one side of the cheapest cut of a simple graph with symmetric int64 weights."""
+def _cheapest_side(graph: Graph) -> np.ndarray:
+    """Return a mask of one side of the cheapest cut of a simple graph with symmetric int64 weights."""
     group = np.arange(graph.n)
     best, side = np.iinfo(np.int64).max, group == 0
     while graph.n > 1:
-        degrees = _degrees(graph)
+        degrees = _weighted_degrees(graph)
         if degrees.min() < best:
             best, side = int(degrees.min()), group == degrees.argmin()
         order, sums = adjacency_order(graph, best)
         cuts = np.cumsum(degrees[order] - 2 * sums[order])[:-1]
         if cuts.min() < best:
-            before = np.empty(graph.n, bool)
-            before[order] = np.arange(graph.n) <= cuts.argmin()
-            best, side = int(cuts.min()), before[group]
+            is_before = np.empty(graph.n, bool)
+            is_before[order] = np.arange(graph.n) <= cuts.argmin()
+            best, side = int(cuts.min()), is_before[group]
         if best == 0:
             break
         labels = np.empty(graph.n, np.int64)
@@ -187,7 +196,7 @@ def _cheapest(graph: Graph) -> np.ndarray:
         is_slow = 10 * int(labels[order[-1]]) > 9 * graph.n  # the order contracts less than a tenth
         graph, group = graph.contract(labels, semirings.plus, loops=False), labels[group]
         if graph.n > 1:
-            degrees = _degrees(graph)
+            degrees = _weighted_degrees(graph)
             if degrees.min() < best:
                 best, side = int(degrees.min()), group == degrees.argmin()
             labels = _pairs(graph, degrees, is_slow)
@@ -195,43 +204,55 @@ def _cheapest(graph: Graph) -> np.ndarray:
     return side
 
 
-def _degrees(graph: Graph) -> np.ndarray:
-    """Return the weight of the edges at each vertex."""
+def _weighted_degrees(graph: Graph) -> np.ndarray:
+    """Return the total weight of the out-edges of each vertex."""
     sums = np.append(0, np.cumsum(np.asarray(graph.out_values)))
     return np.diff(sums[graph.out.indptr])
 
 
 def _pairs(graph: Graph, degrees: np.ndarray, triangles: bool) -> np.ndarray:
-    """Number the vertices such that some pairs have one number: a cheapest cut parts none, or leaves one end alone."""
+    """Return a number for each vertex, equal for two vertices that may be contracted to one.
+
+    Two vertices are paired if some cheapest cut does not separate them, or separates only one of the two from all
+    others.
+    Cuts around single vertices are tested elsewhere. With `triangles`, edges in heavy triangles are candidates as well.
+    """
     src, dst = graph.out.owners(), graph.out.indices
     is_heavy = 2 * np.asarray(graph.out_values) >= np.minimum(degrees[src], degrees[dst])
     if triangles:
         is_heavy |= _in_heavy_triangles(graph, degrees)
     mates = maximal_matching(Graph.from_edges(src[is_heavy], dst[is_heavy], n=graph.n))
-    least = np.where(mates >= 0, np.minimum(np.arange(graph.n), mates), np.arange(graph.n))
-    return np.asarray(np.cumsum(least == np.arange(graph.n)) - 1)[least]
+    representative = np.where(mates >= 0, np.minimum(np.arange(graph.n), mates), np.arange(graph.n))
+    return np.asarray(np.cumsum(representative == np.arange(graph.n)) - 1)[representative]
 
 
 def _in_heavy_triangles(graph: Graph, degrees: np.ndarray) -> np.ndarray:
-    """Mark edges that with an edge to a third vertex have half of the weight at each end, if it has few neighbors.
+    """Return a mask of the edges that are in a heavy triangle, so that their ends may be contracted.
 
-    On whichever side the third vertex is, the end on the other side may as well change sides.
+    A triangle of u, v and a third vertex is heavy if at u its two edges have at least half of the weight at u, and
+    likewise
+    at v. On whichever side of a cut the third vertex is, moving the one of u and v that is on the other side then makes
+    the
+    cut no heavier. Only edges whose tail has few neighbors are tested.
     """
     indptr, src, dst = (a.astype(np.int64) for a in (graph.out.indptr, graph.out.owners(), graph.out.indices))
     weights, counts, keys = np.asarray(graph.out_values), np.diff(indptr), src * graph.n + dst
-    few = np.flatnonzero(counts[src] <= FEW)
-    edges = np.repeat(few, counts[src[few]])
-    firsts = np.cumsum(counts[src[few]]) - counts[src[few]]
-    sides = np.arange(len(edges)) - np.repeat(firsts - indptr[src[few]], counts[src[few]])  # of the tail
-    kept = 2 * (weights[edges] + weights[sides]) >= degrees[src[edges]]
-    edges, sides = edges[kept], sides[kept]
+    candidates = np.flatnonzero(counts[src] <= FEW)
+    edges = np.repeat(candidates, counts[src[candidates]])
+    firsts = np.cumsum(counts[src[candidates]]) - counts[src[candidates]]
+    # the edge from the same tail to the third vertex of the triangle
+    third_edges = np.arange(len(edges)) - np.repeat(firsts - indptr[src[candidates]], counts[src[candidates]])
+    is_heavy = 2 * (weights[edges] + weights[third_edges]) >= degrees[src[edges]]
+    edges, third_edges = edges[is_heavy], third_edges[is_heavy]
     order = np.argsort(keys)
-    closing = dst[edges] * graph.n + dst[sides]
-    places = order[np.minimum(np.searchsorted(keys, closing, sorter=order), len(keys) - 1)]
-    closes = (keys[places] == closing) & (2 * (weights[edges] + weights[places]) >= degrees[dst[edges]])
-    marks = np.zeros(len(keys), bool)
-    marks[edges[closes]] = True
-    return marks
+    closing = dst[edges] * graph.n + dst[third_edges]
+    closing_edges = order[np.minimum(np.searchsorted(keys, closing, sorter=order), len(keys) - 1)]
+    is_closed = (keys[closing_edges] == closing) & (
+        2 * (weights[edges] + weights[closing_edges]) >= degrees[dst[edges]]
+    )
+    is_in_triangle = np.zeros(len(keys), bool)
+    is_in_triangle[edges[is_closed]] = True
+    return is_in_triangle
 
 
 ROW = Row(

@@ -1,9 +1,10 @@
 """Maximum flow: the most that can flow from one vertex to another without exceeding the capacity of any edge.
 
 On the CPU flow is sent along shortest paths, on one thread (`primitives.send_flow`). On a GPU the algorithm is
-push-relabel (preflow.py): the source sends the full capacity of its edges; excess is pushed to the target, which
-determines the value; the rest is pushed back to the source. If the target's edges have less capacity than the source's,
-everything runs in reverse. Float capacities are scaled to integers (solver.py).
+push-relabel (preflow.py). The source sends the full capacity of its edges. Excess is pushed to the target, which
+determines the value of the flow. The excess that can't reach the target is pushed back to the source. If the target's
+edges have less capacity than the source's, the flow is computed from the target to the source along reversed edges.
+Float capacities are scaled to integers (solver.py).
 """
 
 from collections.abc import Hashable
@@ -89,8 +90,8 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     return MaximumFlow(solution.value, solution.flow)
 
 
-def _used(f: Any) -> Any:
-    """Return the edges with flow, by descending flow."""
+def _edges_with_flow(f: Any) -> Any:
+    """Return the ids of the edges with positive flow, sorted by descending flow."""
     return f.highest("flow")[: int((f["flow"] > 0).sum())]
 
 
@@ -99,10 +100,10 @@ ROW = Row(
     edge_values(
         *("maximum-flow", {"flow": "flow"}),
         lambda f: (
-            f"a maximum flow of {f['value']:,} from {f.ends} uses {len(_used(f)):,} of {f.graph.m:,} edges"
-            f"{'; edges of the largest flow:' * bool(len(_used(f)))}"
+            f"a maximum flow of {f['value']:,} from {f.ends} uses {len(_edges_with_flow(f)):,} of {f.graph.m:,} edges"
+            f"{'; edges of the largest flow:' * bool(len(_edges_with_flow(f)))}"
         ),
-        lambda f: f.edges(_used(f)),
+        lambda f: f.edges(_edges_with_flow(f)),
     ),
     method="pushes and relabels by a balanced queue: WBPR (Hsieh et al., 2024); on a CPU Boykov, Kolmogorov, 2004",
     longer="Pushes and relabels go to and fro, and labels are set anew by searches.",

@@ -1,8 +1,8 @@
 """Minimum-cost flow: send given supplies to where they are wanted, within capacities, at the lowest cost.
 
-A linear program, for SciPy's solver (HiGHS, dual simplex): a vertex of the polytope of flows is whole if supplies and
-capacities are. The prices at the vertices, which solve the dual program, prove that no flow is cheaper; this is checked
-before an answer is returned, for integers exactly.
+The problem is a linear program, which SciPy's solver solves (HiGHS, dual simplex). A vertex of the polytope of flows
+has whole numbers if supplies and capacities are whole. The solution of the dual program, a price at each vertex, proves
+that no flow is cheaper. This proof is checked before an answer is returned, for integers exactly.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from gasla.graph.validate import as_array
 from gasla.graph.weights import takes_weight
 from gasla.rows import Row
 
-LARGEST = 2**31  # supplies, capacities and integer costs: the solver computes in float64, to about 1e-7
-SCALE = 17  # bits of the largest of float costs in the solver
-TOLERANCE = 1e-9  # relative to the largest cost, of float costs
+# largest supply, capacity and integer cost: the solver computes in float64, with an error of about 1e-7
+LARGEST = 2**31
+SCALE = 17  # float costs are scaled by a power of two such that the largest has this many bits in the solver
+TOLERANCE = 1e-9  # accepted error of float costs, relative to the largest cost
 TOO_LARGE = "exceeds float64, 1.8e308; expected smaller costs: divide them by a power of two"
 
 
@@ -97,10 +98,10 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capac
     """
     graph = in_host_memory("minimum_cost_flow", graph)
     graph.notice_values()
-    costs = _costs(graph)
+    costs = _edge_costs(graph)
     if isinstance(supplies, dict):
         supplies = vertex_numbers(graph, "supplies", supplies)
-    sends = _whole("supplies", supplies, graph.n, "vertex")
+    sends = _whole_numbers("supplies", supplies, graph.n, "vertex")
     if np.isinf(sends).any():
         v = int(np.isinf(sends).argmax())
         raise ValueError(f"the supply of vertex {graph.name(v)!r} is {sends[v]}; expected finite numbers")
@@ -109,52 +110,58 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capac
     if isinstance(capacities, str):
         graph.edge_attributes.require(capacities, "capacities")
         capacities = graph.edge_attributes[capacities]
-    limits = np.full(graph.m, np.inf) if capacities is None else _whole("capacities", capacities, graph.m, "edge")
+    limits = (
+        np.full(graph.m, np.inf) if capacities is None else _whole_numbers("capacities", capacities, graph.m, "edge")
+    )
     if (limits < 0).any():
         e = int((limits < 0).argmax())
         raise ValueError(f"the capacity of edge {e} is {limits[e]:.0f}; expected 0 or more")
-    flow, prices = _solved(graph, costs, sends, limits)
+    flow, prices = _solve_program(graph, costs, sends, limits)
     if costs.dtype.kind == "i":
         return MinimumCostFlow(sum(map(int.__mul__, costs.tolist(), flow.tolist())), flow, prices)
     with np.errstate(over="ignore"):
-        each = costs * flow
+        edge_costs = costs * flow
     try:
-        cost = math.fsum(each.tolist())
-    except (OverflowError, ValueError):  # partial sums, or inf and -inf
+        cost = math.fsum(edge_costs.tolist())
+    except (OverflowError, ValueError):  # fsum raises these if partial sums overflow, or if it meets inf and -inf
         cost = math.inf
     if not math.isfinite(cost):
         raise ValueError(f"the cost {TOO_LARGE}")
     return MinimumCostFlow(cost, flow, prices)
 
 
-def _costs(graph: Graph) -> np.ndarray:
-    """Return the costs as int64 or float64."""
+def _edge_costs(graph: Graph) -> np.ndarray:
+    """Return the costs of the edges as int64 or float64. Raise ValueError if a cost is too large for the solver."""
     if graph.values is None:
         return np.ones(graph.m, np.int64)
-    least, most = weight_range(graph)
+    smallest, largest = weight_range(graph)
     costs: np.ndarray = graph.values
     if costs.dtype.kind == "f":
-        if most == np.inf:
+        if largest == np.inf:
             raise ValueError("a cost is infinite; expected finite costs: leave out edges that must not be taken")
         return costs.astype(np.float64)
     if len(costs) and max(-int(costs.min()), int(costs.max())) > LARGEST:
-        raise ValueError(f"integer costs range from {least} to {most}; expected at most 2**31, or floats")
+        raise ValueError(f"integer costs range from {smallest} to {largest}; expected at most 2**31, or floats")
     return costs.astype(np.int64)
 
 
-def _whole(name: str, given: Any, count: int, each: str) -> np.ndarray:
-    """Return whole numbers, inf among them, as float64."""
+def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
+    """Return `given`, an array of whole numbers or inf, as float64. Raise an error if an entry is not whole, or too
+    large.
+
+    `name`, and `each`, such as "vertex", are words for the error.
+    """
     numbers = np.asarray(as_array(name, given))
     if numbers.dtype == object and all(isinstance(number, Real) for number in numbers.flat):
-        numbers = np.asarray(np.frompyfunc(_limited, 1, 1)(numbers), np.float64)
+        numbers = np.asarray(np.frompyfunc(_clamp_integer, 1, 1)(numbers), np.float64)
     if numbers.dtype.kind not in "biuf" and numbers.size:
         raise TypeError(f"{name} is {numbers.dtype}; expected whole numbers")
     if numbers.shape != (count,):
         raise ValueError(f"{name} has shape {numbers.shape}; expected {(count,)}, one per {each}")
     numbers = numbers.astype(np.float64)
-    wrong = (numbers != np.rint(numbers)) | np.isnan(numbers)
-    if wrong.any():
-        raise TypeError(f"{name} has the entry {numbers[wrong][0]}; expected whole numbers: multiply by a unit")
+    is_wrong = (numbers != np.rint(numbers)) | np.isnan(numbers)
+    if is_wrong.any():
+        raise TypeError(f"{name} has the entry {numbers[is_wrong][0]}; expected whole numbers: multiply by a unit")
     is_large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
     if is_large.any():
         i = int(is_large.argmax())
@@ -165,13 +172,23 @@ def _whole(name: str, given: Any, count: int, each: str) -> np.ndarray:
     return numbers
 
 
-def _limited(number: Any) -> Any:
-    """Return a number, or one that is too large as well in place of an integer beyond floats."""
+def _clamp_integer(number: Any) -> Any:
+    """Return a number, but an integer outside +-2**64 as +-2**64.
+
+    Larger integers may not fit a float. `_whole_numbers` rejects both as too large.
+    """
     return number if isinstance(number, float) else min(max(number, -(2**64)), 2**64)
 
 
-def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the flow along each edge, and the price at each vertex."""
+def _solve_program(
+    graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve the linear program, and return the flow along each edge and the price at each vertex.
+
+    `sends` are the supplies of the vertices, and `limits` the capacities of the edges. Raise ValueError if no flow
+    meets the
+    supplies, or the answer can't be proved optimal.
+    """
     from scipy import optimize
     from scipy.sparse import coo_array
 
@@ -180,44 +197,45 @@ def _solved(graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarr
     src, dst = (np.asarray(ends, np.int64) for ends in graph.edges())
     if graph.m == 0:
         if sends.any():
-            raise ValueError(_infeasible(sends))
+            raise ValueError(_infeasible_message(sends))
         return np.zeros(0, np.int64), np.zeros(graph.n, costs.dtype)
-    is_whole = costs.dtype.kind == "i"
-    scale = 0 if is_whole else SCALE - int(np.frexp(np.abs(costs).max())[1])
+    is_integer = costs.dtype.kind == "i"
+    scale = 0 if is_integer else SCALE - int(np.frexp(np.abs(costs).max())[1])
     edges, ones = np.arange(graph.m), np.ones(graph.m)
     entries = np.append(ones, -ones), (np.append(src, dst), np.append(edges, edges))
-    leaving: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
+    incidence: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
     bounds = np.column_stack([0 * ones, limits])
-    for presolve in (True, False):  # with presolve, status 4 leaves open whether there is a cheapest flow
+    # with presolve, status 4 does not tell whether a cheapest flow exists, so it is tried again without
+    for presolve in (True, False):
         optimum: Any = call_apart(
             lambda presolve=presolve: linprog(
-                np.ldexp(costs.astype(np.float64), scale), A_eq=leaving, b_eq=sends, bounds=bounds, method="highs-ds",
+                np.ldexp(costs.astype(np.float64), scale), A_eq=incidence, b_eq=sends, bounds=bounds, method="highs-ds",
                 options={"presolve": presolve},
             )
         )  # fmt: skip
         if optimum.status != 4:
             break
     if optimum.status == 2:
-        raise ValueError(_infeasible(sends))
+        raise ValueError(_infeasible_message(sends))
     if optimum.status == 3:
         raise ValueError("a cycle of negative cost has no limit; expected capacities that limit it")
     if optimum.status != 0:
         raise RuntimeError(f"SciPy's solver ended with: {optimum.message}")
     flow, duals = np.rint(optimum.x).astype(np.int64), -optimum.eqlin.marginals
     with np.errstate(over="ignore", invalid="ignore"):
-        prices = np.rint(duals).astype(np.int64) if is_whole else np.ldexp(duals, -scale)
+        prices = np.rint(duals).astype(np.int64) if is_integer else np.ldexp(duals, -scale)
         reduced = costs + prices[src] - prices[dst]
     if not np.isfinite(reduced).all() or not np.isfinite(prices).all():
         raise ValueError(f"a price {TOO_LARGE}")
-    slack = 0 if is_whole else TOLERANCE * float(np.abs(costs).max())
-    left = np.bincount(src, flow, graph.n) - np.bincount(dst, flow, graph.n)
-    is_flow = (flow >= 0).all() and (flow <= limits).all() and (left == sends).all()
+    slack = 0 if is_integer else TOLERANCE * float(np.abs(costs).max())
+    net_outflow = np.bincount(src, flow, graph.n) - np.bincount(dst, flow, graph.n)
+    is_flow = (flow >= 0).all() and (flow <= limits).all() and (net_outflow == sends).all()
     if not is_flow or (reduced[flow < limits] < -slack).any() or (reduced[flow > 0] > slack).any():
         raise ValueError("the solver's answer is not exact; expected numbers of fewer digits: divide them by a unit")
     return flow, prices
 
 
-def _infeasible(sends: np.ndarray) -> str:
+def _infeasible_message(sends: np.ndarray) -> str:
     return (
         f"no flow meets the supplies, {np.maximum(sends, 0).sum():.0f} units; expected paths of enough capacity from "
         "vertices that send to those that take"

@@ -1,7 +1,8 @@
 """Minimum cut: the edges of least total capacity whose removal separates one vertex from another.
 
-The capacity equals the maximum flow (Ford and Fulkerson). All that can reach the target is sent there. The
-source's side are the vertices without a residual path to the target; every edge that leaves it is saturated.
+The capacity of a minimum cut equals the maximum flow (Ford and Fulkerson), so a maximum flow is sent to the target.
+Vertices without a residual path to the target are then the source's side, and every edge that leaves this side is
+saturated.
 """
 
 from collections.abc import Hashable
@@ -70,8 +71,8 @@ def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     return MinimumCut(solution.value, solution.source_side)
 
 
-def _cut(f: Any) -> Any:
-    """Return the edges of the cut."""
+def _cut_edges(f: Any) -> Any:
+    """Return the ids of the edges that lead from the source's side of the cut to the target's side."""
     src, dst = f.graph.edges()
     return np.flatnonzero(f["source_side"][src] & ~f["source_side"][dst])
 
@@ -81,11 +82,11 @@ ROW = Row(
     Command(
         *("minimum-cut", {"source_side": "source_side"}),
         lambda f: (
-            f"a minimum cut from {f.ends} has {len(_cut(f)):,} edges of total capacity {f['value']:,}, and "
+            f"a minimum cut from {f.ends} has {len(_cut_edges(f)):,} edges of total capacity {f['value']:,}, and "
             f"{f['source_side'].sum():,} and {(~f['source_side']).sum():,} vertices on its sides"
-            f"{'; edges in the cut:' * bool(len(_cut(f)))}"
+            f"{'; edges in the cut:' * bool(len(_cut_edges(f)))}"
         ),
-        lambda f: f.edges(_cut(f)),
+        lambda f: f.edges(_cut_edges(f)),
     ),
     method="a maximum flow, then one search (WBPR, 2024; Boykov, Kolmogorov, IEEE PAMI 26, 2004)",
     longer="A maximum flow first.",

@@ -1,4 +1,7 @@
-"""The flow network of a graph: checked capacities, a partner for every edge, and self loops for vertex programs."""
+"""The flow network of a graph: checked capacities, a partner for every edge, and self loops for vertex programs.
+
+The partner of an edge is the paired edge in the other direction, which is added with capacity 0 if the graph has none.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.primitives import fits_one_thread
 
-LARGEST = 2**62 - 1  # bound of integer capacities: the sum of an edge and its partner fits in 63 bits
+LARGEST = 2**62 - 1  # largest integer capacity, so that the sum for an edge and its partner fits in 63 bits
 
 
 class UnboundedFlowError(ValueError):
@@ -19,7 +22,7 @@ class UnboundedFlowError(ValueError):
 
 
 def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
-    """Check that source and target are two vertices."""
+    """Return the ids of source and target. Raise ValueError if they are the same vertex."""
     source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
         raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
@@ -27,32 +30,34 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
 
 
 def network(graph: Graph) -> Graph:
-    """Return the graph with partners, which it keeps, and for programs with self loops. The input edges come first.
+    """Return the flow network of a graph, in which every edge has a partner in the other direction. It is cached.
 
-    Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges and self loops have
-    capacity 0.
+    The input edges come first. Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges
+    have capacity 0, and so have self loops, of which every vertex has one if vertex programs compute the flow.
     """
     graph.notice_values()
     loops = not fits_one_thread(graph)
-    return graph.kept(("flow network", loops), lambda graph: _made(graph, loops))
+    return graph.kept(("flow network", loops), lambda graph: _build_network(graph, loops))
 
 
 def reversed_network(network: Graph) -> Graph:
-    """Return the network with the capacities of each edge and its partner exchanged. The network keeps it."""
+    """Return the network with the capacities of each edge and its partner exchanged. It is cached with the network."""
     return network.kept("reversed", lambda net: net.with_values(net.values[net.reverse_edge_ids]))  # type: ignore[index]
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """Return the ids of the edges that leave a vertex. Their partners are those that enter it."""
-    lists = network.out
-    first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
-    return lists.numbers()[first:last]
+    """Return the ids of the edges that leave a vertex. The partners of these edges are the edges that enter the
+    vertex.
+    """
+    adjacency = network.out
+    first, last = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
+    return adjacency.numbers()[first:last]
 
 
 def saturate(network: Graph, source: int) -> tuple[Any, Any]:
-    """Return the initial preflow: the source saturates its out-edges.
+    """Return the initial preflow of push-relabel, in which the source saturates its out-edges.
 
-    Returns the flow of each edge, and excess by vertex.
+    The two arrays are the flow along each edge, and the excess of each vertex.
     """
     ids, heads = leaving(network, source), network.edges()[1]
     xp = array_module(heads)
@@ -63,26 +68,30 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
     return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
 
 
-def _made(graph: Graph, loops: bool) -> Graph:
-    capacities, (src, dst) = _capacities(graph), graph.edges()
+def _build_network(graph: Graph, loops: bool) -> Graph:
+    capacities, (src, dst) = _checked_capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
-    made = graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
-    if isinstance(made.values, np.ndarray):
-        made.values.flags.writeable = False  # so that no call looks for changes
-    return made
+    result = graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
+    if isinstance(result.values, np.ndarray):
+        # a read-only array can't be changed by the caller, so that later runs need not check it for changes
+        result.values.flags.writeable = False
+    return result
 
 
-def _capacities(graph: Graph) -> Any:
-    """Return a copy of the values as int64 or float64, or 1 for each edge of a graph without values."""
+def _checked_capacities(graph: Graph) -> Any:
+    """Return the capacities as int64 or float64: a copy of the values, or 1 for each edge of a graph without values.
+
+    Raise ValueError if a capacity is negative or NaN.
+    """
     values = graph.values
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64)
     xp, kind = array_module(values), values.dtype.kind
-    wrong = ~xp.greater_equal(values, 0)  # NaN, too
-    if any_true(wrong):
-        e = int(wrong.argmax())
+    is_wrong = ~xp.greater_equal(values, 0)  # the comparison is false for NaN as well
+    if any_true(is_wrong):
+        e = int(is_wrong.argmax())
         raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected a number, 0 or more")
     if kind == "f":
-        return values.astype(np.float64) + 0.0  # not -0.0
+        return values.astype(np.float64) + 0.0  # adding 0.0 turns -0.0 into 0.0
     return xp.minimum(values.astype(np.uint64), np.uint64(LARGEST)).astype(np.int64)

@@ -1,17 +1,17 @@
 """Push-relabel: excess, inflow minus outflow, is pushed downhill until it reaches the goal.
 
 Every edge has a partner in the other direction. The residual capacity of an edge is its capacity, minus the flow along
-it, plus the flow along its partner. At first the source saturates its edges. Then vertices with excess push it on, in
-rounds of two iterations:
+the edge, plus the flow along its partner. At first the source saturates its edges. Then vertices with excess push it
+on, in rounds of two iterations:
 
-- decide: each vertex selects the lowest neighbor along a residual edge. If that is lower, it will push there; if not,
-  it is relabeled to one above it.
+- decide: each vertex selects the lowest neighbor along a residual edge. If this neighbor is lower than the vertex, the
+  vertex will push excess to it. If not, the vertex is relabeled: its height becomes that of the neighbor plus one.
 - push: the amount is subtracted at one end of the edge and added at the other, and the tail records it on the edge.
 
 A self loop at every vertex lets an active vertex stay active. Heights estimate the distance to the goal, and would
-rise slowly where no residual path leads there; so after some rounds they are recomputed, by a search from the goal
-along residual edges (global relabeling). When it reaches no vertex with excess, no more can arrive, and the run ends.
-All numbers are integers and each edge is decided by its own ends, so the flow is deterministic.
+rise slowly where no residual path leads to the goal. So after some rounds they are recomputed, by a search from the
+goal along residual edges (global relabeling). When the search reaches no vertex with excess, no more excess can arrive,
+and the run ends. All numbers are integers and each edge is decided by its own ends, so the flow is deterministic.
 
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 B. Hong, Z. He: An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
@@ -33,24 +33,32 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
 
 FAR = 2**62
-NONE = -1  # no edge
-# Rounds between two searches: the number of levels of the last one, or fewer once SHARE * m edges have been read.
+NONE = -1  # value of `arc` at a vertex that pushes along no edge
+# Heights are recomputed after as many rounds as the last search had levels, or sooner, once about SHARE * m edges have
+# been read, but not before FEWEST rounds.
 FEWEST, SHARE = 2, 2
 
 
-def _lower(x: Any, y: Any) -> Any:
-    """Reduce to the lowest neighbor, and to the sum of the flows. The smaller edge id breaks ties."""
+def _lowest_and_sum(x: Any, y: Any) -> Any:
+    """Combine two tuples (height, edge id, residual capacity, change of excess) that a vertex gathers.
+
+    The first three entries are those of the tuple with the smaller height, or at equal heights with the smaller edge
+    id.
+    The changes are added.
+    """
     is_first = (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
 
 def residual_back(edge: Any) -> Any:
-    """Return the residual capacity of the edge's partner, which leads to `src`."""
+    """Return the residual capacity of the partner of `edge`: the paired edge in the other direction, which leads to
+    `src`.
+    """
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
 class Distances(VertexProgram):
-    """height(v) = the number of residual edges on a shortest path to the goal."""
+    """height(v) = the number of edges on a shortest path to the goal along residual edges, or FAR if there is none."""
 
     height = vertex(np.int64, init=FAR)
     capacity = edge(np.int64)
@@ -72,7 +80,10 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """Push excess(v) to the lowest residual neighbor, or raise v. Even iterations decide, odd iterations push."""
+    """Push the excess of v to its lowest residual neighbor, or raise v if no such neighbor is lower.
+
+    Even iterations decide along which edge to push, or raise the vertex. Odd iterations push.
+    """
 
     height = vertex(np.int64)
     excess = vertex(np.int64)
@@ -82,7 +93,7 @@ class Rounds(VertexProgram):
     sent = edge(np.int64, init=0)
     origin = parameter(np.int64, -1)
     sink = parameter(np.int64, -1)
-    reduce = semirings.Monoid(_lower, (FAR, FAR, 0, 0), commutative=True, name="lowest and sum")
+    reduce = semirings.Monoid(_lowest_and_sum, (FAR, FAR, 0, 0), commutative=True, name="lowest and sum")
 
     def pushes(self):
         return self.iteration % 2 == 1
@@ -129,21 +140,26 @@ DISTANCES = Distances()
 
 
 def leads_to(network: Graph, target: int, **sent: Any) -> Any:
-    """Mark the vertices from which residual edges lead to the target."""
+    """Return a mask of the vertices from which a path of residual edges leads to the target."""
     heights = _search(network, target, **sent).height
     return array_module(heights).less(heights, FAR)
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
-    """Find the distance of each vertex to the goal along residual edges. Unreachable vertices have FAR."""
+    """Run a search that finds the distance of each vertex to the goal along residual edges. Unreachable vertices
+    have FAR.
+    """
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
 
 class Preflow:
     """A preflow in a network of integer capacities: the flow of every edge, and the excess of every vertex.
 
-    It starts with the source's edges saturated. If `is_reversed`, it runs against all edges, from the target to the
-    source: flow that cannot arrive has to return, so it should start at the end whose edges have less capacity.
+    At first the edges of one end, the start, are saturated, and excess is then pushed to the other end, the goal. The
+    start
+    is the source, or, if `is_reversed`, the target, with all edges reversed. Flow that can't arrive has to return, so
+    the
+    start should be the end whose edges have less capacity.
     """
 
     def __init__(self, network: Graph, source: int, target: int, *, is_reversed: bool) -> None:
@@ -155,37 +171,42 @@ class Preflow:
 
     @property
     def arrived(self) -> int:
-        """The flow that has arrived at the goal."""
+        """The amount of flow that has arrived at the goal: the target, or the source if the preflow is reversed."""
         return int(self._excess[self._goal])
 
     def net(self) -> Any:
-        """Return the net flow of each edge: its flow minus that of its partner, in int64."""
-        there, back = self._sent, self._sent[self.network.reverse_edge_ids]
-        return back - there if self.is_reversed else there - back
+        """Return the net flow of each edge as int64: its flow minus the flow of its partner, the paired edge in the
+        other direction.
+        """
+        sent, sent_back = self._sent, self._sent[self.network.reverse_edge_ids]
+        return sent_back - sent if self.is_reversed else sent - sent_back
 
     def source_side(self) -> Any:
-        """Mark the largest source side of the minimum cuts: vertices without a residual path to the target."""
+        """Return a mask of the largest source side of a minimum cut: all vertices without a residual path to the
+        target.
+        """
         if self.is_reversed:
-            self.return_excess()  # excess that has yet to return may saturate edges
+            # excess that has yet to return to the target may saturate edges, which would hide residual paths
+            self.return_excess()
         sent = self._sent[self.network.reverse_edge_ids] if self.is_reversed else self._sent
         return ~leads_to(self.network, self.target, sent=sent)
 
     def push_to_goal(self) -> None:
-        """Push excess until no more can arrive. The remaining excess may be at any vertex."""
+        """Push excess until no more can arrive at the goal. The rest of the excess stays at any vertices."""
         self._push_to(self._goal)
 
     def return_excess(self) -> None:
-        """Push the remaining excess back to the start: the preflow becomes a flow."""
+        """Push the remaining excess back to the start, so that the preflow becomes a flow."""
         self._push_to(self._origin)
 
     def _push_to(self, goal: int) -> None:
-        """Push excess to the goal until no more can arrive.
+        """Push excess to vertex `goal` until no more can arrive.
 
         Every round pushes or relabels. Heights stay a valid labeling, which no search lowers, so vertices rise at most
         n**2 times, and push-relabel's bound of O(n**2 m) operations holds [Goldberg, Tarjan 1988].
         """
         graph, rounds = self._graph, Rounds(origin=self._origin, sink=self._goal)
-        while any_true(has_excess := self._with_excess()):
+        while any_true(has_excess := self._excess_mask()):
             search = _search(graph, goal, sent=self._sent)
             heights = search.height
             has_excess &= array_module(heights).less(heights, FAR)
@@ -193,15 +214,15 @@ class Preflow:
                 return
             if goal != self._origin:
                 heights[self._origin] = FAR
-            most = SHARE * graph.m // exact_total(graph.out_degrees[has_excess])
-            left = run(
-                rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(search.iterations, most)),
+            round_limit = SHARE * graph.m // exact_total(graph.out_degrees[has_excess])
+            result = run(
+                rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(search.iterations, round_limit)),
                 notice=False, height=heights, excess=self._excess, sent=self._sent,
             )  # fmt: skip
-            self._sent, self._excess = left.sent, left.excess
+            self._sent, self._excess = result.sent, result.excess
 
-    def _with_excess(self) -> Any:
-        """Mark the vertices with excess, other than the two ends."""
+    def _excess_mask(self) -> Any:
+        """Return a mask of the vertices with excess, other than source and target."""
         has_excess = array_module(self._excess).greater(self._excess, 0)
         has_excess[self._origin] = has_excess[self._goal] = False
         return has_excess

@@ -1,13 +1,14 @@
 """Maximum flows and minimum cuts: exact for integers, and nearly exact for floats of any magnitude.
 
-Graphs in host memory are solved by blocking flows on one thread (augmented.py), which took between a thousandth and 1.6
-times the time of the two threads of push-relabel, on all graphs that were tried; others by push-relabel (preflow.py).
-Both compute in int64. Integer capacities are used as they are. Float capacities may differ by hundreds of
-orders of magnitude, so they are scaled to integers in rounds. Each round has a bound of the flow that is still missing:
+Graphs in host memory are solved by blocking flows on one thread (augmented.py), other graphs by push-relabel
+(preflow.py). On all graphs that were tried, blocking flows took between a thousandth and 1.6 times the time that
+push-relabel took on two threads. Both compute in int64. Integer capacities are used as they are. Float capacities may
+differ by hundreds of orders of magnitude, so they are scaled to integers in rounds. Each round has a bound of the flow
+that is still missing:
 
 - Capacities above the bound, infinite ones too, are lowered to a number slightly above it.
 - The unit is the smallest power of two for which the lowered capacities, and the total that one end can send, have 61
-  bits. All capacities are rounded down to multiples of it.
+  bits. All capacities are rounded down to multiples of the unit.
 - The flow found saturates a cut of the rounded network. The amount by which the edges of this cut were rounded bounds
   the missing flow. If it is at most `ENOUGH` times the value, the round was the last one. One round usually suffices.
 - If the bound turns out to be far too large, the round is discarded and repeated with a better one. Otherwise the next
@@ -19,7 +20,7 @@ previous one. Rounding ends at the latest when the unit is the smallest positive
 
 The value is the capacity of the cut, summed without rounding. It is at least the maximum flow, and exceeds it by at
 most the fraction `ENOUGH`. It equals the maximum flow if all capacities are multiples of a power of two, and the value
-is less than 2**53 times that.
+is less than 2**53 times that power.
 """
 
 import math
@@ -37,9 +38,9 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.weights import exact_total
 from gasla.operations.primitives import fits_one_thread
 
-BITS = 61  # bits of scaled capacities, and of their sum at the source or the target
-ENOUGH = Fraction(1, 2**40)  # fraction of the value that may be missing
-SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # least and greatest positive floats
+BITS = 61  # number of bits of the largest scaled capacity, and of the sum of capacities at the source or the target
+ENOUGH = Fraction(1, 2**40)  # rounds end when the missing flow is at most this fraction of the value
+SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # smallest and largest positive floats
 TOO_LARGE = (
     "the maximum flow exceeds float64, 1.8e308; expected capacities with a smaller sum: divide them by a power of two"
 )
@@ -54,35 +55,41 @@ class Solution(NamedTuple):
 
 
 def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
-    """Find the source side of a minimum cut if `cut`, or else the flow along every edge."""
+    """Return a maximum flow or a minimum cut, whose value is the same.
+
+    If `cut`, the solution has the source side of the cut. If not, it has the flow along every edge.
+    """
     graph = whole_graph(graph)
     source, target = ends(graph, source, target)
     net = network(graph)
-    find = _of_floats if net.values.dtype.kind == "f" else _of_integers  # type: ignore[union-attr]
+    find = _solve_floats if net.values.dtype.kind == "f" else _solve_integers  # type: ignore[union-attr]
     solution = find(net, source, target, cut)
     return solution if cut else solution._replace(flow=solution.flow[: graph.m])
 
 
-def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
-    out, into = _ends_of(net, source, target)
-    sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
-    if min(sends, takes) >= LARGEST and not fits_one_thread(net):  # where excess might not fit int64
-        net = _lowered(net, source, target)
-        lowered = [_total(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
+def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
+    out, into = _end_edges(net, source, target)
+    sends, takes = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
+    # then the excess of a vertex in a preflow might not fit int64
+    if min(sends, takes) >= LARGEST and not fits_one_thread(net):
+        net = _lower_capacities(net, source, target)
+        lowered = [_exact_sum(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
         if min(lowered) >= LARGEST:
-            raise _too_large(net, source, target, sends, takes)
+            raise _too_large_error(net, source, target, sends, takes)
         sends, takes = lowered
-    preflow = _sent(net, source, target, takes < sends)
-    if preflow.arrived >= LARGEST:  # capacities were limited to it
-        raise _too_large(net, source, target, sends, takes)
+    preflow = _send_flow(net, source, target, takes < sends)
+    if preflow.arrived >= LARGEST:  # capacities were limited to LARGEST, so a larger flow may exist
+        raise _too_large_error(net, source, target, sends, takes)
     if cut:
         return Solution(preflow.arrived, None, preflow.source_side())
     preflow.return_excess()
-    return Solution(preflow.arrived, _positive(preflow.net()), None)
+    return Solution(preflow.arrived, _positive_part(preflow.net()), None)
 
 
-def _too_large(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
-    """Return the error for a flow that may not fit int64."""
+def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
+    """Return the error for a network whose maximum flow may not fit int64. `sends` and `takes` are sums of
+    capacities.
+    """
     return ValueError(
         f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(sends):.3g} or more, those "
         f"of the edges that enter target {net.name(target)!r} to {float(takes):.3g} or more; expected at most "
@@ -90,8 +97,12 @@ def _too_large(net: Graph, source: int, target: int, sends: int, takes: int) -> 
     )
 
 
-def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
-    """Return a maximum flow of integer capacities, or on a large graph a preflow that sends as much to its goal."""
+def _send_flow(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
+    """Return a maximum flow of integer capacities, or on a GPU a preflow, in which excess has yet to return to its
+    start.
+
+    The same amount arrives at the goal in both, but excess of a preflow has yet to return to its start.
+    """
     if fits_one_thread(net):
         return AugmentedFlow(net, source, target)
     preflow = Preflow(net, source, target, is_reversed=is_reversed)
@@ -99,48 +110,51 @@ def _sent(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedF
     return preflow
 
 
-def _lowered(net: Graph, source: int, target: int) -> Graph:
-    """Lower capacities that far exceed the possible flow, if there are any.
+def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
+    """Return the network with capacities lowered where they far exceed the possible flow.
 
-    The flow is at most the capacity of a cut without large edges; all edges that are not large sum to less than 2**62.
+    If a cut has no large edge, the flow is at most the capacity of this cut, and larger capacities are lowered to just
+    above that. Edges that are not large sum to less than 2**62.
     """
     capacity: Any = net.values
     xp = array_module(capacity)
     is_large = xp.greater(capacity, LARGEST // net.m)
-    between = _cut_beyond(net, is_large, source, target)
-    return net if between is None else net.with_values(xp.minimum(capacity, _total(capacity[between]) + 1))
+    cut_edges = _small_edge_cut(net, is_large, source, target)
+    return net if cut_edges is None else net.with_values(xp.minimum(capacity, _exact_sum(capacity[cut_edges]) + 1))
 
 
-def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
-    out, into = _ends_of(net, source, target)
+def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
+    out, into = _end_edges(net, source, target)
     capacity: Any = net.values
     xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
-    bound = min(_total(capacity[out]), _total(capacity[into]))
+    bound = min(_exact_sum(capacity[out]), _exact_sum(capacity[into]))
     if bound == math.inf:
-        between = _cut_beyond(net, xp.isinf(capacity), source, target)
-        if between is None:
+        cut_edges = _small_edge_cut(net, xp.isinf(capacity), source, target)
+        if cut_edges is None:
             raise UnboundedFlowError(
                 f"a path of infinite capacity leads from source {net.name(source)!r} to target {net.name(target)!r}, "
                 "so the flow is unbounded; expected a finite capacity on every path"
             )
-        bound = _total(capacity[between])
+        bound = _exact_sum(capacity[cut_edges])
     bound = max(bound, SMALLEST)
-    before, flow, left = Fraction(0), 0.0, capacity
+    earlier_flow, flow, residual = Fraction(0), 0.0, capacity
     while True:
-        units, unit = _rounded(left, bound, out, into)
+        units, unit = _round_to_units(residual, bound, out, into)
         useful = units.copy()
-        useful[back[out]] = useful[back[into]] = 0  # edges into the source and out of the target
+        useful[back[out]] = useful[back[into]] = 0  # flow into the source or out of the target is never useful
         sends, takes = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
-        preflow = _sent(net.with_values(useful), source, target, takes < sends)
+        preflow = _send_flow(net.with_values(useful), source, target, takes < sends)
         with np.errstate(all="ignore"):
-            over = xp.where(xp.isinf(left), left, left - xp.ldexp(units.astype(np.float64), np.int32(unit)))
-        loses = xp.greater(over, 0)
-        side = preflow.source_side() if cut or any_true(loses) else None
-        missing = Fraction(0) if side is None else _total(over[loses & side[src] & ~side[dst]])
+            remainder = xp.where(
+                xp.isinf(residual), residual, residual - xp.ldexp(units.astype(np.float64), np.int32(unit))
+            )
+        has_remainder = xp.greater(remainder, 0)
+        side = preflow.source_side() if cut or any_true(has_remainder) else None
+        missing = Fraction(0) if side is None else _exact_sum(remainder[has_remainder & side[src] & ~side[dst]])
         if missing == math.inf:
             raise ValueError(TOO_LARGE)
         arrived = preflow.arrived * Fraction(2) ** unit
-        value = before + arrived + missing
+        value = earlier_flow + arrived + missing
         if missing == 0 or (missing <= ENOUGH * value and not _are_multiples(capacity, value)):
             break
         if missing > bound / 4:
@@ -155,63 +169,68 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
         preflow.return_excess()
         net_flow = preflow.net()
         with np.errstate(over="ignore"):
-            left = over + xp.ldexp((units - net_flow).astype(np.float64), np.int32(unit))
+            residual = remainder + xp.ldexp((units - net_flow).astype(np.float64), np.int32(unit))
         flow = flow + xp.ldexp(net_flow.astype(np.float64), np.int32(unit))
-        before, bound = before + arrived, missing
+        earlier_flow, bound = earlier_flow + arrived, missing
     if cut:
-        return Solution(_as_float(value), None, side)
+        return Solution(_to_float(value), None, side)
     preflow.return_excess()
     flow = flow + xp.ldexp(preflow.net().astype(np.float64), np.int32(unit))
-    return Solution(_as_float(value), xp.minimum(_positive(flow), xp.minimum(capacity, MOST)), None)
+    return Solution(_to_float(value), xp.minimum(_positive_part(flow), xp.minimum(capacity, MOST)), None)
 
 
-def _rounded(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
-    """Round capacities down to units. Returns int64 numbers of units, and the exponent of the unit.
+def _round_to_units(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
+    """Round the remaining capacities down to multiples of a unit, a power of two.
 
-    Capacities above the bound are lowered to at most 2**BITS units, which exceeds the bound. The total of the end that
-    sends or takes less is at most 2**BITS units.
+    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above the bound are
+    lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
+    capacities sum to at most 2**BITS units.
     """
     xp, unit = array_module(left), _exponent(bound) + 1 - BITS
     with np.errstate(over="ignore"):
         units = xp.minimum(xp.ldexp(xp.minimum(left, MOST), np.int32(-unit)), 2.0**BITS)
-    more = max(0, _exponent(min(_total(units[out]), _total(units[into]))) - BITS)
-    return xp.floor(xp.ldexp(units, np.int32(-more))).astype(np.int64), unit + more
+    extra_bits = max(0, _exponent(min(_exact_sum(units[out]), _exact_sum(units[into]))) - BITS)
+    return xp.floor(xp.ldexp(units, np.int32(-extra_bits))).astype(np.int64), unit + extra_bits
 
 
-def _ends_of(net: Graph, source: int, target: int) -> tuple[Any, Any]:
-    """Return the ids of the edges that leave the source, and of those that enter the target."""
+def _end_edges(net: Graph, source: int, target: int) -> tuple[Any, Any]:
+    """Return the ids of the edges that leave the source, and of the edges that enter the target."""
     return leaving(net, source), net.reverse_edge_ids[leaving(net, target)]
 
 
-def _cut_beyond(net: Graph, is_large: Any, source: int, target: int) -> Any:
-    """Mark the edges into the set of vertices from which large edges lead to the target.
+def _small_edge_cut(net: Graph, is_large: Any, source: int, target: int) -> Any:
+    """Return a mask of the edges of a cut without large edges, or None if there is no such cut.
 
-    Return None if it has the source.
+    The target's side of the cut consists of the vertices from which large edges lead to the target. If these include
+    the
+    source, every cut has a large edge.
     """
     src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
     return side[src] & ~side[dst] if bool(side[source]) else None
 
 
-def _total(values: Any) -> Any:
+def _exact_sum(values: Any) -> Any:
     """Return the sum of nonnegative numbers: exact for integers, and correctly rounded for floats.
 
-    Independent of their order, and without overflow: an int, a Fraction, or inf if a number is inf.
+    The sum is an int, a Fraction, or inf if a number is inf. It does not depend on the order of the numbers, and does
+    not
+    overflow.
     """
     xp = array_module(values)
     if values.dtype.kind != "f":
         return exact_total(values)
-    top = float(values.max()) if len(values) else 0.0
-    if top == 0 or top == math.inf:
-        return math.inf if top else Fraction(0)
-    scale = math.frexp(top)[1]
+    largest = float(values.max()) if len(values) else 0.0
+    if largest == 0 or largest == math.inf:
+        return math.inf if largest else Fraction(0)
+    scale = math.frexp(largest)[1]
     return Fraction(math.fsum(xp.ldexp(values, np.int32(-scale)).tolist())) * Fraction(2) ** scale
 
 
 def _exponent(number: Fraction) -> int:
     """Return the smallest e with number < 2**e, for a fraction whose denominator is a power of two.
 
-    For 0, any e will do.
+    For 0 the result has no meaning, and callers accept any number.
     """
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
@@ -224,12 +243,12 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
     return not any_true(xp.not_equal(parts, xp.floor(parts)))
 
 
-def _positive(net: Any) -> Any:
+def _positive_part(net: Any) -> Any:
     xp = array_module(net)
     return xp.where(xp.greater(net, 0), net, net.dtype.type(0))
 
 
-def _as_float(value: Fraction) -> float:
+def _to_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:

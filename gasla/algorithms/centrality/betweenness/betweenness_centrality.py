@@ -1,6 +1,6 @@
 """Betweenness centrality: the fraction of shortest paths that pass through each vertex.
 
-The score of v is the sum over pairs (s, t) of the fraction of shortest s-t paths that pass v. It is computed by
+The score of v is the sum over pairs (s, t) of the fraction of shortest s-t paths that pass through v. It is computed by
 Brandes' accumulation from every source (brandes.py).
 """
 
@@ -91,18 +91,21 @@ def betweenness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
-    scores = _scores(graph, chosen, weighted, endpoints)
+    scores = _sum_scores(graph, chosen, weighted, endpoints)
     twice = not normalized and is_undirected(graph, weighted)
-    return _scale(scores, chosen, normalized, twice, endpoints)
+    return _divide_by_pairs(scores, chosen, normalized, twice, endpoints)
 
 
-def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
-    """Sum the dependencies of each vertex over the sources. With `endpoints`, add the paths that end there."""
+def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
+    """Return the sum over the sources of each vertex's dependency: its share of the shortest paths from the source.
+
+    With `endpoints`, the paths that start or end at a vertex count as well.
+    """
     shares = graph.sharers(len(sources)) > 0
     if shares and graph.is_whole:
-        return graph.sum_shares(partial(_at_once, weighted, endpoints), sources)
+        return graph.sum_shares(partial(_yield_total, weighted, endpoints), sources)
     if shares:
-        terms = graph.sum_shares(partial(_terms, weighted, endpoints), sources)
+        terms = graph.sum_shares(partial(_yield_terms, weighted, endpoints), sources)
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
     ends = module_of(graph.device).zeros(graph.n, np.int64)
 
@@ -114,19 +117,25 @@ def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -
 
 
 def _count_ends(paths: SourcePaths, ends: Any) -> None:
-    """Add the paths from one source to the counts of their two ends."""
-    reached = array_module(ends).greater(paths.levels, 0)
-    ends += reached
-    ends[paths.source] += reached.sum()
+    """Add to `ends` the number of paths from one source that start or end at each vertex: one for each reached
+    vertex.
+    """
+    is_reached = array_module(ends).greater(paths.levels, 0)
+    ends += is_reached
+    ends[paths.source] += is_reached.sum()
 
 
-def _at_once(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield the sum over some sources."""
-    yield _scores(graph, sources, weighted, endpoints)
+def _yield_total(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Yield one array, the scores summed over the given sources, as `Graph.sum_shares` expects of its function."""
+    yield _sum_scores(graph, sources, weighted, endpoints)
 
 
-def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield the dependencies of each source. With `endpoints`, the numbers of paths that end at each vertex follow."""
+def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Yield for each source an array of the dependencies of all vertices, as `Graph.sum_shares` expects of its
+    function.
+
+    With `endpoints`, the number of paths from the source that start or end at each vertex is appended to each array.
+    """
     xp: Any = module_of(graph.device)
     for paths in source_paths(graph, sources, weighted):
         score = paths.state["score"]
@@ -137,11 +146,14 @@ def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) ->
         yield score
 
 
-def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
-    """Divide by the number of pairs, scaled from the chosen sources to all vertices.
+def _divide_by_pairs(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
+    """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
 
-    A source is never an inner vertex of its own paths, so it has one source fewer than other vertices. `twice`: each
-    pair was counted from both ends and should count once.
+    If only some vertices are sources, the result estimates that for all sources. A source is never an inner vertex of
+    its
+    own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.
+    `twice`
+    says that each pair was counted from both of its ends and should count once.
     """
     n = len(total)
     ends = n if endpoints else n - 1

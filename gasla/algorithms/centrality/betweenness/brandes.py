@@ -1,13 +1,15 @@
 """Brandes' accumulation of path counts and dependencies from each source, for betweenness of vertices and of edges.
 
-Three passes for every source: a search finds the levels; a forward pass counts the shortest paths to each vertex, level
-by level; a backward pass accumulates the dependency of each vertex, from the last level to the first. Values are 0
-until a vertex's own level has run, so a gather needs no test whether an edge leads to the next level. Path counts can
-overflow float64 (2**2000 on a grid): the passes then run with numbers m * 2**(512 e), stored as vectors (m, e).
+There are three passes for every source. A search finds the levels of the vertices. A forward pass counts the shortest
+paths to each vertex, level by level. A backward pass accumulates the dependency of each vertex, from the last level to
+the first. The value of a vertex is 0 until the pass has processed its level, so a gather needs no test whether an edge
+leads to the next level. Path counts can overflow float64 (2**2000 on a grid). The passes then run with numbers
+m * 2**(512 e), stored as vectors (m, e).
 
 With lengths, an edge u -> v is on a shortest path if it is tight: distance(u) + length == distance(v), exactly. A short
-edge may vanish when it is added to a large distance (1 + 1e-23 == 1), and is then tight in both directions. Among the
-paths of the smallest distance, those with the fewest vanishing edges are the shortest: see `_acyclic_tight_graph`.
+edge may vanish when its length is added to a large distance (1 + 1e-23 == 1), and is then tight in both directions.
+Among the paths of the smallest distance, those with the fewest vanishing edges are the shortest: see
+`_acyclic_tight_graph`.
 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
@@ -29,19 +31,26 @@ from gasla.operations.run import run
 from gasla.program import Schedule, VertexProgram, edge, option, vertex
 from gasla.progress import track
 
-UNIT = 2.0**512  # value of one step of the exponent of a scaled number
-VANISHES = 2.0**-53  # x + y may equal x in float64 only if y <= VANISHES * x
-SCALED = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), which represents m * UNIT**e
+UNIT = 2.0**512  # a scaled number (m, e) has the value m * UNIT**e
+VANISHES = 2.0**-53  # x + y == x is possible in float64 only if y <= VANISHES * x
+# type of a scaled number (m, e), which has the value m * UNIT**e
+SCALED = semirings.VectorType(np.dtype(np.float64), 2)
 
 
 def shifted(x, exponent):
-    """Return the mantissa of a scaled number for a given exponent, or 0 if that exceeds its own by two or more."""
+    """Return the mantissa that the scaled number x has when it is written with the given exponent.
+
+    A scaled number (m, e) has the value m * UNIT**e. If `exponent` exceeds that of x by two or more, the result is 0.
+    """
     steps = exponent - x[1]
     return x[0] * semirings.where(steps == 0, 1.0, semirings.where(steps == 1, 1 / UNIT, 0.0))
 
 
 def _add_scaled(x, y):
-    """Add two scaled numbers with mantissas below 2**256. Truncated parts are 2**512 times smaller than the sum."""
+    """Add two scaled numbers (m, e), which have the value m * UNIT**e and mantissas below 2**256.
+
+    The number with the smaller exponent loses digits, but these are at most 2**-512 of the sum.
+    """
     top = semirings.maximum(x[1], y[1])
     total = shifted(x, top) + shifted(y, top)
     large = total >= 2.0**256
@@ -52,7 +61,7 @@ scaled_plus = semirings.Monoid(_add_scaled, identity=0, name="scaled_plus")
 
 
 def is_tight(tail, head, edge):
-    """Return whether an edge lies on a shortest path.
+    """Return whether an edge is on a shortest path: whether tail distance + edge length equals head distance.
 
     Unreached vertices have distance NaN, which equals nothing, so no edge to or from them is tight.
     """
@@ -60,11 +69,13 @@ def is_tight(tail, head, edge):
 
 
 class Count(VertexProgram):
-    """paths(v) = sum over in-edges of paths(u), level by level. If edges have lengths, only tight edges count."""
+    """paths(v) = sum over in-edges u -> v of paths(u), level by level. If edges have lengths, only tight edges
+    count.
+    """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
-    number = option(np.float64)  # or SCALED
-    reduce = option(semirings.plus)  # or scaled_plus
+    number = option(np.float64)  # dtype of path counts: float64, or SCALED for scaled numbers
+    reduce = option(semirings.plus)  # scaled_plus for scaled numbers
     paths = vertex(number)
     distance = vertex(np.float64, when=lengths)
     weight = edge(lengths, when=lengths)
@@ -80,10 +91,11 @@ class Count(VertexProgram):
 
 
 class Depend(VertexProgram):
-    """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back.
+    """dependency(v) = paths(v) * sum over out-edges v -> w of (1 + dependency(w)) / paths(w), from the last level back.
 
-    `score` accumulates the dependencies over all sources; `back` is (1 + dependency) / paths. With scaled numbers each
-    edge contributes paths(v) / paths(w) <= 1, so sums are plain floats.
+    `score` accumulates the dependencies over all sources, and `back` is (1 + dependency) / paths. With scaled numbers
+    each
+    edge contributes a multiple of paths(v) / paths(w) <= 1, so sums of dependencies fit plain floats.
     """
 
     lengths = option(None)
@@ -136,15 +148,15 @@ class SourcePaths(NamedTuple):
     """The shortest paths from one source, after the forward and backward passes."""
 
     source: int
-    graph: Graph  # all of its tight edges are on shortest paths
+    graph: Graph  # the input graph, in which all tight edges are on shortest paths (`_acyclic_tight_graph`)
     levels: Any  # level of each vertex; 0 at the source, -1 if unreached
-    fields: dict[str, Any]  # distances, if edges have lengths
-    state: Mapping[str, Any]  # paths, back, and score, accumulated over all sources so far
+    fields: dict[str, Any]  # {"distance": distance of each vertex} if edges have lengths, else empty
+    state: Mapping[str, Any]  # the fields paths and back of `Depend`, and score, accumulated over all sources so far
     is_scaled: bool
 
 
 def has_lengths(graph: Graph, weighted: bool) -> bool:
-    """Return whether edges have lengths that count. Raises ValueError if one is not positive."""
+    """Return whether the values of a graph are lengths that count. Raise ValueError if a length is not positive."""
     if not weighted or graph.value_type is None:
         return False
     graph.notice_values()
@@ -155,7 +167,7 @@ def has_lengths(graph: Graph, weighted: bool) -> bool:
 def accumulate_sources(
     graph: Graph, sources: list[int], weighted: bool, visit: Callable[[SourcePaths], None] | None = None
 ) -> Any:
-    """Sum the dependencies of each vertex over the sources. `visit` is called after each source.
+    """Return the sum over the sources of each vertex's dependency. `visit` is called after each source with its paths.
 
     On a GPU the last kernels may still run when this returns.
     """
@@ -168,36 +180,39 @@ def accumulate_sources(
 def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
-    """Yield the shortest paths from each source. With `accumulates`, scores are sums over the sources so far."""
+    """Yield the shortest paths from each source, after both passes. With `accumulates`, scores are sums over all
+    sources.
+
+    Plain float64 numbers are used until the path counts from a source overflow, and from then on scaled numbers.
+    """
     weighted = weighted and graph.value_type is not None
-    passes, is_scaled, scores, prepared_for = _prepared(graph, weighted, scaled=False), False, None, graph
+    passes, is_scaled, scores, prepared_for = _prepare_passes(graph, weighted, scaled=False), False, None, graph
     try:
-        orders = (_weighted_orders if weighted else _orders)(graph, sources)
+        schedules = (_distance_schedules if weighted else _level_schedules)(graph, sources)
         for source in track(sources, "sources"):
-            schedule, tight_graph, fields = next(orders)
+            schedule, tight_graph, fields = next(schedules)
             if tight_graph is not prepared_for:
-                passes, prepared_for = _prepared(tight_graph, weighted, is_scaled), tight_graph
+                passes, prepared_for = _prepare_passes(tight_graph, weighted, is_scaled), tight_graph
             state = None
-            if not is_scaled:  # plain float64 first, scaled numbers where it overflows
-                state = _accumulate(graph, passes, source, schedule, 1, fields, scores)
+            if not is_scaled:  # path counts are computed in plain float64 until they overflow for a source
+                state = _run_passes(graph, passes, source, schedule, 1, fields, scores)
             if state is None:
                 if not is_scaled:
-                    passes, is_scaled = _prepared(tight_graph, weighted, scaled=True), True
-                state = _accumulate(graph, passes, source, schedule, (1, 0), fields, scores)
+                    passes, is_scaled = _prepare_passes(tight_graph, weighted, scaled=True), True
+                state = _run_passes(graph, passes, source, schedule, (1, 0), fields, scores)
                 assert state is not None
             scores = state["score"] if accumulates else None
             yield SourcePaths(source, tight_graph, schedule.levels, fields, state, is_scaled)
-    except BaseException:  # Ctrl-C too: leave no search running
+    except BaseException:  # Ctrl-C also ends here: wait for the search that was launched ahead
         finish(graph.device)
         raise
 
 
 def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
-    """Return the number of shortest paths from a source to each vertex, as float64.
-
-    It is infinite where it overflows.
+    """Return the number of shortest paths from a source to each vertex, as float64, or inf where the number
+    overflows.
     """
-    schedule, tight_graph, fields = next((_weighted_orders if weighted else _orders)(graph, [source]))
+    schedule, tight_graph, fields = next((_distance_schedules if weighted else _level_schedules)(graph, [source]))
     program = Count(lengths=tight_graph.value_type if weighted else None)
     count = prepare(program, tight_graph, scheduled=True, notice=False)
     return count(schedule=schedule, paths={source: 1}, **fields).state["paths"]
@@ -206,34 +221,44 @@ def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
 Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
-def _orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the schedule of its levels. The source itself, on level 0, is not part of it.
+def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
+    """Yield for each source the schedule of its breadth-first levels, the graph, and no fields.
 
-    The search from the next source is launched before the current one is used, so that a GPU stays busy.
+    The schedule starts at level 1, as the source on level 0 needs no work. The search from the next source is launched
+    before the current levels are used, so that a GPU stays busy.
     """
     search = prepare(LEVELS, graph)
     upcoming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
-    for following in [*sources[1:], None]:
+    for next_source in [*sources[1:], None]:
         paths = upcoming
-        if following is not None:
-            upcoming = search(active=[following], level={following: 0}, wait=False)
-        yield Schedule(paths.state["level"], 1, paths.iterations - 1), graph, {}  # the last iteration reaches no vertex
+        if next_source is not None:
+            upcoming = search(active=[next_source], level={next_source: 0}, wait=False)
+        # levels, without the last iteration, which reaches no vertex
+        yield Schedule(paths.state["level"], 1, paths.iterations - 1), graph, {}
 
 
-def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the schedule by weighted distance, the graph of the tight edges, and the distances."""
+def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
+    """Yield for each source the order in which passes process vertices, the graph of tight edges, and the distances.
+
+    The level of a vertex is the largest number of edges on a shortest path to it, so that all edges of shortest paths
+    lead
+    to a later level.
+    """
     assert graph.value_type is not None
-    exact, kind = graph, graph.value_type
-    if kind.kind == "f" and kind.itemsize < 8:  # two sums may be equal in float32 but not in float64
+    exact, length_dtype = graph, graph.value_type
+    # distances are computed in float64, because two sums may be equal in float32 but not in float64
+    if length_dtype.kind == "f" and length_dtype.itemsize < 8:
         lengths: Any = graph.valued.by_out
         exact = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths.astype(np.float64))
-    least = float(weight_range(graph, positive=True)[0]) if graph.m else np.inf
+    smallest_length = float(weight_range(graph, positive=True)[0]) if graph.m else np.inf
     for source in sources:
         distances = sssp(exact, source)
         xp: Any = array_module(distances)
         is_reached = xp.isfinite(distances)
         distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
-        tight_graph = _acyclic_tight_graph(graph, source, distances) if least <= VANISHES * farthest else graph
+        tight_graph = (
+            _acyclic_tight_graph(graph, source, distances) if smallest_length <= VANISHES * farthest else graph
+        )
         assert tight_graph.value_type is not None
         program = Steps(lengths=tight_graph.value_type)
         steps = run(program, tight_graph, active=[source], max_iterations=graph.n, distance=distances, notice=False)
@@ -246,11 +271,14 @@ def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
 
 
 def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
-    """Set the length of edges that are tight but on no shortest path to NaN, which makes them not tight.
+    """Return the graph with length NaN for the edges that are tight but on no shortest path, so that they are not
+    tight.
 
-    These edges join vertices of equal distance. `hops` counts such edges from the source, and from vertices that a
-    tight edge reaches from a smaller distance; along an edge of a shortest path it grows by one. The edges that stay
-    tight therefore ascend by (distance, hops), and form no cycle.
+    Such edges have a length that vanishes when it is added, so they join vertices of equal distance. `hops` is, for
+    each
+    vertex, the smallest number of vanishing edges at the end of a path from the source. Along a vanishing edge of a
+    shortest path `hops` grows by exactly one; other vanishing edges get NaN. The edges that stay tight ascend by
+    (distance, hops), so they form no cycle.
     """
     xp: Any = array_module(distances)
     tails, heads, values = graph.out.owners(), graph.out.indices, cast(Any, graph.valued.each)
@@ -269,7 +297,7 @@ def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
     return graph.with_values(values)
 
 
-def _accumulate(
+def _run_passes(
     graph: Graph,
     passes: tuple[Prepared, Prepared],
     source: int,
@@ -278,9 +306,10 @@ def _accumulate(
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
-    """Run both passes for one source and return their fields. Return None if path counts overflow plain float64.
+    """Run the forward and the backward pass for one source, and return the fields of both.
 
-    On a GPU the kernels may still run when this returns.
+    `one` is the number 1, plain or scaled. Return None if it is plain and path counts overflow float64. On a GPU the
+    kernels may still run when this returns.
     """
     count, depend = passes
     if one == 1 and _surely_overflows(graph, schedule.depth):
@@ -292,7 +321,7 @@ def _accumulate(
     return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state
 
 
-def _prepared(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
+def _prepare_passes(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
     """Prepare the forward pass, which counts paths, and the backward pass, which accumulates dependencies."""
     lengths = graph.value_type if weighted else None
     number, total = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
@@ -301,17 +330,18 @@ def _prepared(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Pre
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:
-    """Return whether path counts exceed float64 if every vertex has the mean degree.
+    """Return whether path counts would exceed float64 if every vertex had the mean degree.
 
-    Scaled numbers are then tried at once.
+    If so, `source_paths` uses scaled numbers at once, without an attempt in plain float64.
     """
     return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
-    """Return whether path counts can exceed float64 at all.
+    """Return whether path counts can exceed float64 at all, so that the result has to be checked.
 
-    The path count grows per level at most by the factor of the largest in-degree, which is at most m. The bound by m is
-    tested first, because the largest degree may still have to be computed, on a GPU by one more kernel to compile.
+    The largest path count grows per level at most by the largest in-degree, which is at most m. The bound by m is
+    tested
+    first, because the largest in-degree may still have to be computed, on a GPU by one more kernel to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000

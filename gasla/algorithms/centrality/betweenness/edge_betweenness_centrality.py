@@ -32,13 +32,14 @@ from semirings import where
 
 
 class Share(VertexProgram):
-    """score(u -> v) += paths(u) * back(v), if v is one level after u, or the edge is tight.
+    """score(u -> v) += paths(u) * back(v), if v is one level after u, or with lengths if the edge is tight.
 
-    With scaled numbers the increment paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
+    `back` is (1 + dependency) / paths of a vertex. With scaled numbers, which have their own exponent, the increment
+    paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
     """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
-    number = option(np.float64)  # or SCALED
+    number = option(np.float64)  # dtype of path counts: float64, or SCALED for numbers with an exponent of their own
     level = vertex(np.int32)
     paths = vertex(number)
     back = vertex(number)
@@ -117,54 +118,64 @@ def edge_betweenness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     scores: Any = module_of(graph.device).zeros(graph.m)
     if graph.m and chosen:
-        scores = _scores(graph, chosen, weighted)
+        scores = _sum_scores(graph, chosen, weighted)
     undirected = is_undirected(graph, weighted)
     if undirected and graph.m:
-        scores = scores + scores[graph.sum_shares(partial(_partners, weighted), [None])]
+        scores = scores + scores[graph.sum_shares(partial(_yield_reverse_ids, weighted), [None])]
     pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
     return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
 
 
-def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
-    """Return the sum over the sources of the shortest paths along each edge."""
+def _sum_scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
+    """Return the score of each edge: summed over the sources, the share of the shortest paths that go along it."""
     scores: Any = module_of(graph.device).zeros(graph.m)
     if graph.sharers(len(sources)):
-        return graph.sum_shares(partial(_at_once if graph.is_whole else _terms, weighted), sources)
+        return graph.sum_shares(partial(_yield_total if graph.is_whole else _yield_terms, weighted), sources)
 
-    def share(paths: SourcePaths) -> None:
+    def add_scores(paths: SourcePaths) -> None:
         nonlocal scores
-        scores = _shared(paths, weighted, scores)
+        scores = _add_edge_scores(paths, weighted, scores)
 
-    accumulate_sources(graph, sources, weighted, share)
+    accumulate_sources(graph, sources, weighted, add_scores)
     return scores
 
 
-def _at_once(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield the sum over some sources."""
-    yield _scores(graph, sources, weighted)
+def _yield_total(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Yield one array, the scores of edges summed over the given sources, as `Graph.sum_shares` expects of its
+    function.
+    """
+    yield _sum_scores(graph, sources, weighted)
 
 
-def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Return the shortest paths from each source along each edge."""
+def _yield_terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """Return an iterator over one array per source, the scores of edges for this source alone, for
+    `Graph.sum_shares`.
+    """
     xp: Any = module_of(graph.device)
-    return (_shared(paths, weighted, xp.zeros(graph.m)) for paths in source_paths(graph, sources, weighted))
+    return (_add_edge_scores(paths, weighted, xp.zeros(graph.m)) for paths in source_paths(graph, sources, weighted))
 
 
-def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
-    """Yield for each edge the id of its reverse edge. With weights, it is one of equal length among parallel edges."""
+def _yield_reverse_ids(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
+    """Yield one array, the id of the reverse edge of each edge, as `Graph.sum_shares` expects of its function.
+
+    If `weighted`, the reverse edge is one of equal length among parallel edges.
+    """
     if not (weighted and graph.has_parallel_edges):
         yield graph.reverse_edge_ids
         return
     xp: Any = module_of(graph.device)
     order = xp.argsort(graph.values, kind="stable")
     src, dst = (ends[order] for ends in graph.edges())
-    partners = xp.empty(graph.m, graph.offset_dtype)
-    partners[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
-    yield partners
+    reverse_ids = xp.empty(graph.m, graph.offset_dtype)
+    reverse_ids[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
+    yield reverse_ids
 
 
-def _shared(paths: SourcePaths, weighted: bool, scores: Any) -> Any:
-    """Add the shortest paths from one source to the scores. On a GPU the kernel may still run when this returns."""
+def _add_edge_scores(paths: SourcePaths, weighted: bool, scores: Any) -> Any:
+    """Add to the score of each edge its share of the shortest paths from one source, and return the scores.
+
+    On a GPU the kernel may still run when this returns.
+    """
     graph, fields = paths.graph, dict(paths.fields)
     lengths = graph.value_type if weighted else None
     program = Share(lengths=lengths, number=SCALED if paths.is_scaled else np.float64)
