@@ -1,1 +1,1 @@
-"""Communities, cores, trusses and triangles."""
+"""Communities, partitions and their quality, cores, trusses and triangles."""

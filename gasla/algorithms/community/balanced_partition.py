@@ -1,7 +1,8 @@
 """Balanced partitions: k parts of about equal weight, with few edges between them, or few values to send.
 
-Levels of ever larger groups of vertices are made, the coarsest is divided, and the parts are improved on each level: a
-whole algorithm of the CPU engine (`primitives.balanced_parts`).
+The method is multilevel. Vertices are merged into groups, level by level, until few groups are left. The coarsest level
+is divided into parts, and the parts are improved on each finer level. All of this is one algorithm of the CPU engine
+(`primitives.balanced_parts`).
 """
 
 from collections.abc import Iterator
@@ -114,27 +115,27 @@ def partition(
     graph = in_host_memory("partition", graph)
     check_flags(weighted=weighted)
     check_choice("objective", objective, get_args(Objective))
-    parts, begin = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
+    parts, seed_number = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
     if parts < 1:
         raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
     tolerance = real_number("tolerance", tolerance)
     scaled, exponent = counted(graph, weighted)
-    labels, cut, volume = parts_of(both_ways(scaled), parts, objective, node_weights, tolerance, begin)
-    return PartitionResult(labels, _cut(graph, labels) if exponent else cut, volume)
+    labels, cut, volume = parts_of(both_ways(scaled), parts, objective, node_weights, tolerance, seed_number)
+    return PartitionResult(labels, _cut_weight(graph, labels) if exponent else cut, volume)
 
 
-def _cut(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
-    """Return the weight of the edges between parts, by weights that were not scaled."""
+def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
+    """Return the total weight of the edges between parts, summed from the original weights, which were not scaled."""
     src, dst = graph.out.owners(), graph.out.indices
     between = labels[src] != labels[dst]
     if graph.has_symmetric_values:
-        between &= src < dst  # one direction of each edge
+        between &= src < dst  # each undirected edge is stored in both directions, and counts once
     with np.errstate(over="ignore"):  # a sum beyond the largest float64 is infinite
         return float(np.asarray(graph.out_values)[between].sum(dtype=np.float64))
 
 
-def _lines(f: Any) -> Iterator[str]:
-    """Describe the parts."""
+def _report_lines(f: Any) -> Iterator[str]:
+    """Yield the lines of text by which the command describes the parts."""
     yield f"the edges between parts weigh {f['cut']:,.6g}, the communication volume is {f['volume']:,}"
     yield from f.groups()
 
@@ -142,7 +143,7 @@ def _lines(f: Any) -> Iterator[str]:
 ROW = Row(
     partition,
     Command(
-        *("partition", {"labels": "part"}, lambda f: f.grouped("parts"), _lines),
+        *("partition", {"labels": "part"}, lambda f: f.grouped("parts"), _report_lines),
         options=UNWEIGHTED,
         defaults={"k": 2},
     ),

@@ -1,18 +1,20 @@
 """Vertex programs that find communities: vertices move to the community of the largest gain, level by level.
 
-At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
-few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
+At first every vertex is a community. When a vertex has its turn, it moves to the best community among those of its
+neighbors. When few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
 
 If all vertices moved at once, two neighbors could swap communities forever, and too many could join one community. So a
 round has six turns, and each vertex moves in one of them, drawn at random for each round. The volumes of communities
 are summed before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
 
-With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part; a vertex that is
-still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
-The parts of one community start the next level as one community, and may separate there.
+With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part. A vertex that is
+still alone in its part joins the best part among those of its neighbors in the same community. Neighbors that may
+leave their part in the same turn are excluded, so parts are connected. The parts of one community start the next level
+as one community, and may separate in that level.
 
-Over ranks the first level is the same, with turns; the contracted graph is one of the calling process. Of GPUs in one
-process the first does it all, if it has room for the graph.
+In a graph distributed over ranks, the ranks compute the first level in the same way, with turns. The contracted graph
+is then in the calling process. If the ranks are GPUs of one process, the first GPU computes all levels, if its memory
+holds the graph.
 
 S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
 """
@@ -32,14 +34,17 @@ from gasla.operations.primitives import fits_one_thread, number
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 
-TURNS_PER_ROUND = 6  # turns in a round; each vertex has one of these turns
+TURNS_PER_ROUND = 6  # number of turns in a round; each vertex moves in one of them
 FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
-MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
+MOST_TURNS = 15 * TURNS_PER_ROUND  # largest number of turns per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
 
 
 class Weigh(VertexProgram):
-    """volume(c) = sum of the degrees in community c. Ends when few vertices have moved in a round."""
+    """volume(c) = sum of the degrees of the vertices in community c, which the program `Move` reads.
+
+    The run of this program and `Move` ends when few vertices have moved in a round.
+    """
 
     community = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -52,7 +57,7 @@ class Weigh(VertexProgram):
         return {}
 
     def activate(self, before, after):
-        return True  # a turn without a move does not end the run
+        return True  # all vertices stay active, so that a turn in which no vertex moves does not end the run
 
     @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
     def volume(self, before, after):
@@ -67,18 +72,27 @@ class Weigh(VertexProgram):
 
 
 def has_turn(program: Any, vertex: Any) -> Any:
-    """Return whether it is a vertex's turn, drawn at random for each round."""
-    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64)
-    return drawn % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
+    """Return whether a vertex may move in the current turn. Its turn is drawn at random for each round."""
+    random_number = semirings.cast(
+        semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64
+    )
+    return random_number % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
 
 
 def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """Return the gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
+    """Return how much the quality rises if a vertex joins a community.
+
+    `volume` is the sum of the degrees in the community without the vertex, and `weight` the total weight of the
+    vertex's
+    edges to the community.
+    """
     return weight - program.share * vertex.degree * volume
 
 
 class Move(VertexProgram):
-    """community(v) = the community of the largest gain, if v has its turn."""
+    """community(v) = the community of the largest gain among those of v's neighbors, if v has its turn and gains by
+    moving.
+    """
 
     direction = option("in")
     community = vertex(ID)
@@ -137,7 +151,7 @@ class NotifyNeighbors(VertexProgram):
 
 
 class WeighParts(VertexProgram):
-    """volume(p) = sum of the degrees in part p. members(p) = number of its vertices."""
+    """volume(p) = sum of the degrees of the vertices in part p. members(p) = the number of these vertices."""
 
     part = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -159,7 +173,10 @@ class WeighParts(VertexProgram):
 
 
 class Join(VertexProgram):
-    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn."""
+    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn.
+
+    Parts of neighbors that could leave their part in the same turn are excluded, so that parts stay connected.
+    """
 
     direction = option("in")
     community = vertex(ID)
@@ -191,18 +208,19 @@ class Join(VertexProgram):
         return gain(self, vertex, self.at(key).volume, total)
 
     def apply(self, vertex, gathered):
-        joins = (gathered.key >= 0) & (gathered.score > 0)
-        return {"part": semirings.where(joins, gathered.key, vertex.part)}
+        is_joining = (gathered.key >= 0) & (gathered.score > 0)
+        return {"part": semirings.where(is_joining, gathered.key, vertex.part)}
 
 
-# --- one level -------------------------------------------------------------------------------------------------------
+# --- one level: moves, refinement, and contraction of a graph ---------------------------------------------------------
 
 
 def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
-    """Return the graph with weights in float64 whose sums do not overflow, and the exponent by which they are scaled.
+    """Return the graph with float64 weights whose sums do not overflow, and the exponent by which the weights are
+    scaled.
 
-    Over ranks weights keep their type. There, and if it has both directions of every edge and a kernel may run, a graph
-    may have none.
+    The weights of a distributed graph keep their dtype. If every edge counts 1, the graph may have no weights: if it is
+    distributed, or if it has both directions of every edge and a kernel of the CPU may process it.
     """
     if not weighted or graph.value_type is None:
         is_plain = not graph.is_whole or (fits_one_thread(graph) and graph.is_symmetric)
@@ -219,22 +237,23 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
 def both_ways(graph: Graph) -> Graph:
     """Return the graph with both directions of every edge: ``A + A.T``, unless values are symmetric.
 
-    Over ranks it is the given one, whose edges programs follow in both directions if necessary.
+    A distributed graph is returned unchanged, and programs follow its edges in both directions if necessary.
     """
     if not graph.is_whole or graph.has_symmetric_values:
         return graph
-    both = graph.symmetrized(semirings.plus)  # adds the two directions of all edges but self loops
-    loops = module_of(graph.device).equal(both.out.owners(), both.out.indices)
-    return both.with_values(both.values * (loops + 1.0))
+    # adds up the two directions of every edge, but does not double self loops, as the next lines do
+    result = graph.symmetrized(semirings.plus)
+    loops = module_of(graph.device).equal(result.out.owners(), result.out.indices)
+    return result.with_values(result.values * (loops + 1.0))
 
 
 def direction(graph: Graph) -> Any:
-    """Return the direction in which programs follow the edges of the graph that `both_ways` has returned."""
+    """Return the direction in which programs follow the edges of a graph that `both_ways` has returned."""
     return "in" if graph.is_whole else undirected(graph, weighted=True)
 
 
 def degrees(graph: Graph) -> Any:
-    """Return the total weight of each vertex's edges. A loop of a graph that is not symmetric counts twice."""
+    """Return the total weight of each vertex's edges. A self loop of a graph that is not symmetric counts twice."""
     ones = module_of(graph.device).ones(graph.n)
     if direction(graph) == "in":
         return mxv(graph, ones)
@@ -242,30 +261,39 @@ def degrees(graph: Graph) -> Any:
 
 
 def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """Move vertices, starting from the given communities, until few still move."""
+    """Run rounds of moves until few vertices still move, and return the community of each vertex, numbered from 0.
+
+    `community` has the communities to start from, and `given` the other fields and parameters of the programs.
+    """
     form: Any = {"direction": direction(graph)}
     phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
     limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
     result = run(phases, graph, community=community, **limits, **given)
-    return _numbered(graph, result.community)
+    return _renumber(graph, result.community)
 
 
 def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """Return the connected parts of communities that single vertices form when they join each other."""
+    """Return a connected part of its community for each vertex, numbered from 0.
+
+    Parts form as vertices that are alone in their part join the part of a neighbor. `given` has the other fields and
+    parameters of the programs.
+    """
     programs = [WeighParts(), Join(direction=direction(graph))]
     result = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
-    return _numbered(graph, result.part)
+    return _renumber(graph, result.part)
 
 
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
-    """Return the graph whose vertices are groups, the group of each vertex, and a vertex of each group."""
+    """Return the graph whose vertices are groups of vertices, the group of each vertex, and one vertex of each
+    group.
+    """
     smaller: Any = graph.contract(groups, semirings.plus)
     origin = smaller.origin
     return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices
 
 
-def _numbered(graph: Graph, label: Any) -> Any:
-    """Renumber labels from 0 in the order of the smallest vertex of each."""
+def _renumber(graph: Graph, label: Any) -> Any:
+    """Return the labels renumbered from 0, in the order of the smallest vertex with each label."""
     smallest = module_of(graph.device).asarray(run(SmallestMembers, graph, max_iterations=1, label=label).least)
     number(smallest)
     return smallest

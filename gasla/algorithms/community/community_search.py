@@ -1,9 +1,10 @@
-"""Searches for communities: what they maximize and keep, and what is made of several runs of them.
+"""Searches for communities: what a search maximizes, which vertices stay, and how several runs are combined.
 
-A vertex v that joins a community gains ``w - resolution * (a[v] * B + b[v] * A)``, or ``w - resolution * a[v] * A``: w
-is the weight of v's edges to the community, and A and B are the sums of `a` and `b` in it. Degrees give modularity,
-out- and in-degrees its directed form, and sizes the constant Potts model. A run, `levels`, starts from any partition.
-So runs follow each other: the next one starts from what the one before has found, or looks for communities within.
+A vertex v that joins a community gains ``w - resolution * (a[v] * B + b[v] * A)``, or ``w - resolution * a[v] * A``.
+Here w is the weight of v's edges to the community, and A and B are the sums of the vertex weights `a` and `b` in it. If
+`a` is the degree, this maximizes modularity. Out- and in-degrees as `a` and `b` give its directed form, and weights of
+1 the constant Potts model. A run (`levels`) starts from any partition. So several runs can follow each other: the next
+run starts from the result of the one before, or looks for communities within its communities.
 
 E. A. Leicht, M. E. J. Newman: Community Structure in Directed Networks. Physical Review Letters 100 (2008).
 V. A. Traag, P. Van Dooren, Y. Nesterov: Narrow scope for resolution-limit-free community detection. Physical Review E
@@ -28,24 +29,29 @@ from gasla.operations.primitives import fits_one_thread, louvain_levels
 from gasla.operations.run import run
 
 Array = Any  # NumPy's or CuPy's
-ONE_THREAD = 1 << 27  # up to this many vertices and edges, vertices of a level move one after another
-SMALL = 1 << 18  # up to this many on a GPU are moved to the host: there turns would take longer than their work
-LEIDEN_STARTS = 3  # starts of Leiden's method from single vertices: the best raises modularity by 0.001 to 0.012
-LEAST_SHARE = 0.05  # share of its weight that an edge keeps if no run of an ensemble puts its ends together
+ONE_THREAD = 1 << 27  # largest number of vertices and edges of a level whose vertices move one after another
+# largest number of vertices and edges of a GPU's level that moves to the host, where turns would take longer than their
+# work
+SMALL = 1 << 18
+# Leiden's method starts this often from single vertices: the best of three raises modularity by 0.001 to 0.012
+LEIDEN_STARTS = 3
+# fraction of its weight that an edge keeps in a consensus if no run puts both of its ends in one community
+LEAST_SHARE = 0.05
 
 
 class Search(NamedTuple):
-    """A graph, what a search maximizes on it, and what it keeps."""
+    """A graph, the quality that a search for communities maximizes on it, and limits of the communities."""
 
-    graph: Graph  # with both directions of every edge; over ranks as it was given
-    weights: Any  # weights of vertices: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum
+    graph: Graph  # has both directions of every edge, unless it is distributed
+    # weights of vertices in the penalty: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum
+    weights: Any
     resolution: float
     refine: bool
-    fixed: Array | None = None  # vertices that stay in their communities of the start
+    fixed: Array | None = None  # mask of the vertices that stay in the communities of the start
     max_size: int | None = None
 
     def formula(self) -> tuple[Array, Array | None, float]:
-        """Return `a`, and `b` if there are two, and the factor of the penalty."""
+        """Return the vertex weights `a`, the vertex weights `b` or None, and the factor of the penalty."""
         if self.weights is None:
             degree = degrees(self.graph)
             return degree, None, self.resolution / (float(degree.sum()) or 1.0)
@@ -53,7 +59,11 @@ class Search(NamedTuple):
         return a, b, self.resolution
 
     def quality(self, labels: Array) -> float:
-        """Return what moves maximize: the weights within communities less the penalties, in both directions."""
+        """Return the quality that moves maximize: the weights of edges within communities minus the penalty of each
+        community.
+
+        Every edge counts in both directions.
+        """
         a, b, share = self.formula()
         program, xp = Inside(weights=self.graph.value_type), module_of(self.graph.device)
         inside = float(run(program, self.graph, max_iterations=1, label=labels, notice=False).inside.sum())
@@ -63,35 +73,40 @@ class Search(NamedTuple):
 
 
 def numbered(labels: Array) -> Array:
-    """Renumber labels from 0 in the order of the smallest vertex of each."""
+    """Return labels renumbered from 0, in the order of the smallest vertex with each label."""
     xp: Any = array_module(labels)
     _, first, which = xp.unique(labels, return_index=True, return_inverse=True)
     return xp.argsort(xp.argsort(first))[which]
 
 
-# --- one run ---------------------------------------------------------------------------------------------------------
+# --- one run of a search: all levels ----------------------------------------------------------------------------------
 
 
 def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     """Return the communities after each level, finest first, of one run from the communities in `start`."""
     graph = search.graph
-    if (near := _for_kernel(search)) is not None:  # no move lowers the quality
-        return _on_kernel(near, start, seed, graph.device) or [_singles(graph)]
-    partitions = _by_programs(search, start, seed)
-    first = _singles(graph) if start is None else numbered(start).astype(graph.id_dtype)
+    # in the kernel vertices move one after another, so no move lowers the quality
+    if (kernel_search := _kernel_search(search)) is not None:
+        return _run_kernel(kernel_search, start, seed, graph.device) or [_single_vertices(graph)]
+    partitions = _run_programs(search, start, seed)
+    first = _single_vertices(graph) if start is None else numbered(start).astype(graph.id_dtype)
     if partitions and search.quality(partitions[-1]) >= search.quality(first):
         return partitions
-    return [first]  # several vertices move at once, so a run may end with a lower quality than it began with
+    # in programs several vertices move at once, so a run may end with a lower quality than that of its start
+    return [first]
 
 
-def _singles(graph: Graph) -> Array:
+def _single_vertices(graph: Graph) -> Array:
     return module_of(graph.device).arange(graph.n, dtype=graph.id_dtype)
 
 
-def _for_kernel(search: Search) -> Search | None:
-    """Return the search, in host memory if it is small, for the kernel in which vertices move one after another.
+def _kernel_search(search: Search) -> Search | None:
+    """Return the search for the kernel in which vertices move one after another, or None if vertex programs should
+    run it.
 
-    Return None if vertex programs should run it, as for a large graph without options that only the kernel has.
+    A small search on a GPU is moved to host memory. Vertex programs run large graphs, unless the search has options
+    that
+    only the kernel has.
     """
     graph = search.graph
     if graph.engine == "gpu" and graph.n + graph.m <= SMALL:
@@ -101,85 +116,99 @@ def _for_kernel(search: Search) -> Search | None:
     return search if is_special or fits_one_thread(search.graph, ONE_THREAD) else None
 
 
-def _on_kernel(near: Search, start: Array | None, seed: int, device: Any) -> list[Array]:
-    """Return the levels, on a device, of a search in host memory."""
-    how: dict[str, Any] = {"node_weights": near.weights, "fixed": near.fixed, "max_size": near.max_size}
-    how |= {"refine": near.refine, "iterations": LEIDEN_STARTS if near.refine and start is None else 1}
+def _run_kernel(search: Search, start: Array | None, seed: int, device: Any) -> list[Array]:
+    """Run a search in host memory by the kernel, and return the labels after each level, on the given device."""
+    options: dict[str, Any] = {"node_weights": search.weights, "fixed": search.fixed, "max_size": search.max_size}
+    options |= {"refine": search.refine, "iterations": LEIDEN_STARTS if search.refine and start is None else 1}
     start = None if start is None else copied(start, "cpu")
-    partitions = louvain_levels(near.graph, start, resolution=near.resolution, seed=seed, **how)
+    partitions = louvain_levels(search.graph, start, resolution=search.resolution, seed=seed, **options)
     return [copied(labels, device) for labels in partitions]
 
 
-def _by_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
-    """Find the levels by vertex programs, and by the kernel from a level on that is small enough."""
+def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
+    """Run a search by vertex programs, and return the labels after each level.
+
+    Once a level is small enough, the kernel in which vertices move one after another finds the remaining levels.
+    """
     partitions: list[Array] = []
-    graph, alone = search.graph, _without_edges(search) if start is None else None
-    community = _singles(graph) if start is None else start
-    while True:  # ends, since each level has fewer vertices than the one before
-        if partitions and (near := _for_kernel(search)) is not None:
-            partitions += [each[partitions[-1]] for each in _on_kernel(near, community, seed, graph.device)]
+    graph, isolated = search.graph, _isolated_vertices(search) if start is None else None
+    community = _single_vertices(graph) if start is None else start
+    while True:  # the loop ends, since each level has fewer vertices than the one before
+        if partitions and (kernel_search := _kernel_search(search)) is not None:
+            partitions += [each[partitions[-1]] for each in _run_kernel(kernel_search, community, seed, graph.device)]
             break
         degree, _, share = search.formula()
         given = {"degree": degree, "seed": seed, "share": share}
         community = moved(search.graph, community, given)
         groups = parts(search.graph, community, given) if search.refine else community
-        merges = not partitions and alone is not None
-        if merges:
-            groups[alone] = groups[alone.argmax()]  # type: ignore[union-attr]
-        smaller, became, members = contracted(search.graph, groups)
+        merges_isolated = not partitions and isolated is not None
+        if merges_isolated:
+            groups[isolated] = groups[isolated.argmax()]  # type: ignore[union-attr]
+        smaller, new_vertices, members = contracted(search.graph, groups)
         if smaller.n == search.graph.n:
             break
-        partitions.append(became[partitions[-1]] if partitions else became)
-        community = community[members]  # without refinement, each vertex is its own community
-        community = numbered(community) if merges else community  # some numbers have gone
+        partitions.append(new_vertices[partitions[-1]] if partitions else new_vertices)
+        community = community[members]  # without refinement, each new vertex is a community of its own
+        # merging vertices without edges leaves gaps between the numbers
+        community = numbered(community) if merges_isolated else community
         weights = search.weights
-        weights = None if weights is None else reduce_by_key(became, weights, semirings.plus, smaller.n)
+        weights = None if weights is None else reduce_by_key(new_vertices, weights, semirings.plus, smaller.n)
         search = search._replace(graph=smaller, weights=weights)
-    if alone is not None:
-        own = graph.n + _singles(graph)
-        partitions = [numbered(module_of(graph.device).where(alone, own, labels)) for labels in partitions]
+    if isolated is not None:
+        single_labels = graph.n + _single_vertices(graph)
+        partitions = [numbered(module_of(graph.device).where(isolated, single_labels, labels)) for labels in partitions]
     return partitions
 
 
-def _without_edges(search: Search) -> Array | None:
-    """Return which vertices have no edges, if there are any: one vertex of the next level can stand for all of them.
+def _isolated_vertices(search: Search) -> Array | None:
+    """Return a mask of the vertices without edges, or None if there are none, or the search needs them as they are.
 
-    Without it, most vertices of the later levels of a random graph would be such vertices.
+    One vertex of the next level stands for all of them while the levels are computed. Otherwise, most vertices of the
+    later
+    levels of a random graph would be such vertices.
     """
     if search.weights is not None or not search.graph.is_whole:
         return None
-    alone: Array = degrees(search.graph) == 0
-    return alone if alone.any() else None
+    is_isolated: Array = degrees(search.graph) == 0
+    return is_isolated if is_isolated.any() else None
 
 
-# --- several runs ----------------------------------------------------------------------------------------------------
+# --- several runs that follow each other, are nested, or make a consensus ---------------------------------------------
 
 
 def seeds(seed: int, k: int) -> int:
-    """Return the seed of the k-th of several runs."""
+    """Return the seed of the k-th of several runs. A run may use `LEIDEN_STARTS` seeds."""
     return seed + LEIDEN_STARTS * k & MOST_SEED
 
 
 def iterated(search: Search, start: Array | None, seed: int, iterations: int | None) -> list[Array]:
-    """Return the levels of the last run that raised the quality: each starts from what the one before has found."""
+    """Run a search repeatedly, each time from the previous result, and return the levels of the last run that
+    improved it.
+
+    At most `iterations` runs are made; None stands for no limit.
+    """
     best = levels(search, start, seed)
     if iterations == 1:
         return best
     score = search.quality(best[-1])
     for k in count(1):
-        further = best if k == iterations else levels(search, best[-1], seeds(seed, k))
-        after = search.quality(further[-1])
-        if not after > score + 1e-12 * abs(score):
+        next_levels = best if k == iterations else levels(search, best[-1], seeds(seed, k))
+        next_score = search.quality(next_levels[-1])
+        if not next_score > score + 1e-12 * abs(score):
             break
-        best, score = further, after
+        best, score = next_levels, next_score
     return best
 
 
 def nested(
     search: Search, sizes: list[int | None], start: Array | None, seed: int, iterations: int | None, least: int
 ) -> list[Array]:
-    """Return levels of which each has a maximum size: first the coarsest is found, then communities within it."""
-    partitions = _merged(search._replace(max_size=sizes[-1]), start, seed, iterations, least)
+    """Return nested levels of communities, one for each maximum size in `sizes`, which ascend.
+
+    The coarsest communities are found first. Those that are too large for the next smaller size are then searched for
+    communities within them, and so on. `least` is the minimum size of a community.
+    """
+    partitions = _merge_small(search._replace(max_size=sizes[-1]), start, seed, iterations, least)
     if len(sizes) == 1:
         return partitions
     n, xp = search.graph.n, array_module(partitions[-1])
@@ -187,16 +216,19 @@ def nested(
         partitions[-1:],
         None if search.fixed is None else numbered(xp.where(search.fixed, start, n + xp.arange(n))),
     )
-    for most in sizes[-2::-1]:
-        is_large = xp.bincount(partitions[0])[partitions[0]] > most
-        inner = _within(search, partitions[0], is_large)._replace(max_size=most)
-        labels = _merged(inner, apart, seed, iterations, least)[-1]
+    for size_limit in sizes[-2::-1]:
+        is_large = xp.bincount(partitions[0])[partitions[0]] > size_limit
+        inner = _search_within(search, partitions[0], is_large)._replace(max_size=size_limit)
+        labels = _merge_small(inner, apart, seed, iterations, least)[-1]
         partitions = [numbered(xp.where(is_large, n + labels, partitions[0])), *partitions]
     return partitions
 
 
-def _within(search: Search, labels: Array, is_large: Array) -> Search:
-    """Return the search within some communities, each of which has the modularity of a graph of its own."""
+def _search_within(search: Search, labels: Array, is_large: Array) -> Search:
+    """Return the search restricted to edges within each of some communities, marked by `is_large`.
+
+    Modularity then compares with the edges of the community alone, as if it were a graph of its own.
+    """
     src, dst = search.graph.edges()
     inner = search.graph.select((labels[src] == labels[dst]) & is_large[src])
     if search.weights is not None and not isinstance(search.weights, tuple):
@@ -207,7 +239,11 @@ def _within(search: Search, labels: Array, is_large: Array) -> Search:
 
 
 def together(search: Search, graph: Graph, runs: int, start: Array | None, seed: int) -> Array:
-    """Return the weights of the edges of `graph`, times how often the first levels of some runs join their ends."""
+    """Return weights for the edges of `graph` by which runs with different seeds agree: a consensus.
+
+    An edge keeps its whole weight if the first levels of all runs put its ends in one community, and less if only some
+    do.
+    """
     src, dst = graph.edges()
     counts, given = module_of(graph.device).zeros(graph.m), 1.0 if graph.values is None else graph.values
     for k in range(runs):
@@ -216,51 +252,59 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
     return given * (LEAST_SHARE + (1 - LEAST_SHARE) * counts / runs)
 
 
-# --- a minimum size --------------------------------------------------------------------------------------------------
+# --- a minimum size of communities ------------------------------------------------------------------------------------
 
 
-def _merged(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
-    """Return levels. In the last one, communities below the minimum size have joined neighboring communities."""
+def _merge_small(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
+    """Return the levels of a search in which the last level has no community below the minimum size `least`, if
+    possible.
+
+    Smaller communities join neighboring ones.
+    """
     partitions = iterated(search, start, seed, iterations)
     while least > 1:
-        roots = _joined(search, partitions[-1], least)
+        roots = _roots_of_joins(search, partitions[-1], least)
         if roots is None:
             break
         partitions[-1] = numbered(array_module(partitions[-1]).asarray(roots)[partitions[-1]])
     return partitions
 
 
-def _joined(search: Search, labels: Array, least: int) -> np.ndarray | None:
-    """Return which community each joins. A community below the minimum size joins the neighbor of largest gain.
+def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | None:
+    """Return for each community which community it joins, or None if no community joins another.
 
-    None if none joins another. Gains are of the communities as they are, so none joins one that has just grown enough.
+    A community below the minimum size `least` joins the neighboring community of the largest gain. Gains are computed
+    for
+    the communities as given. So a community that has just grown to the minimum size is joined only in the next call.
     """
     a, b, share = search.formula()
     smaller, _, members = contracted(search.graph, labels)
     number, *ends, weight = (np.asarray(copied(x, "cpu")) for x in (labels[members], *smaller.edges(), smaller.values))
     src, dst = (number[each] for each in ends)
-    sums = [_sums(labels, each) for each in (a, b) if each is not None]
+    sums = [_sums_by_community(labels, each) for each in (a, b) if each is not None]
     gain = weight - share * (sums[0][src] * sums[-1][dst] + (0 if b is None else sums[1][src] * sums[0][dst]))
-    size = _sums(labels, 1)
-    stays = size < 0 if search.fixed is None else _sums(labels, search.fixed) > 0
-    most = np.inf if search.max_size is None else search.max_size
-    (which,) = np.nonzero((src != dst) & (weight > 0) & (size[src] < least))
-    which = which[np.lexsort((dst[which], -gain[which], src[which], size[src[which]]))]
+    size = _sums_by_community(labels, 1)
+    is_fixed = size < 0 if search.fixed is None else _sums_by_community(labels, search.fixed) > 0
+    size_limit = np.inf if search.max_size is None else search.max_size
+    (edges,) = np.nonzero((src != dst) & (weight > 0) & (size[src] < least))
+    edges = edges[np.lexsort((dst[edges], -gain[edges], src[edges], size[src[edges]]))]
     roots, is_enough = np.arange(len(size)), size >= least
-    for c, d in zip(src[which].tolist(), dst[which].tolist()):
+    for c, d in zip(src[edges].tolist(), dst[edges].tolist()):
         while roots[d] != d:
             d = roots[d]
-        takes = (is_enough[d] or size[d] < least) and size[c] + size[d] <= most and not (stays[c] and stays[d])
-        if takes and roots[c] == c != d and size[c] < least:
+        may_join = (
+            (is_enough[d] or size[d] < least) and size[c] + size[d] <= size_limit and not (is_fixed[c] and is_fixed[d])
+        )
+        if may_join and roots[c] == c != d and size[c] < least:
             roots[c] = d
             size[d] += size[c]
-            stays[d] |= stays[c]
+            is_fixed[d] |= is_fixed[c]
     while (roots[roots] != roots).any():
         roots = roots[roots]
     return roots if (roots != np.arange(len(size))).any() else None
 
 
-def _sums(labels: Array, each: Any) -> np.ndarray:
-    """Return the sum of a number of each vertex by community, in host memory."""
+def _sums_by_community(labels: Array, each: Any) -> np.ndarray:
+    """Return for each community the sum of a number `each` of its vertices, in host memory."""
     labels = np.asarray(copied(labels, "cpu"))
     return np.bincount(labels, np.broadcast_to(np.asarray(copied(each, "cpu")), labels.shape))

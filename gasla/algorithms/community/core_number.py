@@ -1,11 +1,11 @@
 """Core numbers: the largest k for which a vertex is in the k-core.
 
 Vertices are peeled off in the order of their degrees. They wait in buckets by their degree in the remaining graph. When
-the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
-buckets, but not below the open one; those that reach the open one are removed in the next round.
+the lowest bucket opens, its vertices are removed, and its number is their core number. Their neighbors move to lower
+buckets, but not below the open bucket. Neighbors that reach the open bucket are removed in the next round.
 
-Graphs without hubs (`FLAT`), and in host memory those of at most `ONE_THREAD` vertices and edges, are peeled by a
-kernel (`primitives.peel`): rounds of small graphs have little work, and a grid takes many rounds for one bucket.
+A kernel peels graphs without hubs (`FLAT`), and in host memory graphs of at most `ONE_THREAD` vertices and edges
+(`primitives.peel`). Rounds of small graphs have little work, and a grid takes many rounds for one bucket.
 """
 
 from typing import Any
@@ -19,14 +19,14 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Row, Task, scores
 
-ONE_THREAD = 1 << 19  # most vertices and edges of a graph that one thread peels
-FLAT = {"cpu": 16, "gpu": 256}  # most neighbors of a vertex of a graph that all threads peel
+ONE_THREAD = 1 << 19  # largest number of vertices and edges of a graph that one thread peels
+FLAT = {"cpu": 16, "gpu": 256}  # largest degree in a graph without hubs, which the kernel peels whatever its size
 
 
 class Cores(VertexProgram):
-    """degree(v) = the number of remaining neighbors. It is fixed as the core number when v's bucket opens.
+    """degree(v) = the number of remaining neighbors of v. When v's bucket opens, it becomes the core number and stays.
 
-    Ends, since each vertex is active once: the mask excludes vertices whose bucket has opened.
+    The run ends, since each vertex is active once: the mask excludes vertices whose bucket has opened.
     """
 
     degree = vertex(ID, init=lambda vertex: vertex.out_degree)
@@ -90,19 +90,22 @@ def core_number(graph: Any) -> np.ndarray:
     array([2, 2, 2, 1, 0], dtype=int32)
     """
     graph = simplify(graph)
-    cores: np.ndarray = peel(graph) if _is_peeled(graph) else run(Cores, graph).degree
+    cores: np.ndarray = peel(graph) if _has_kernel(graph) else run(Cores, graph).degree
     return cores
 
 
-def _is_peeled(graph: Any) -> bool:
-    """Return whether a kernel peels a simple graph. On a GPU it reads lists in small pieces, which must be there."""
+def _has_kernel(graph: Any) -> bool:
+    """Return whether a kernel, rather than a vertex program, should peel a simple graph.
+
+    The kernel of a GPU reads adjacency lists in small pieces, so they must be in the memory of the GPU.
+    """
     if graph.engine == "gpu":
         return not graph.is_streamed and graph.max_out_degree <= FLAT["gpu"]
     return fits_one_thread(graph, None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD)
 
 
-def _main_core(f: Any) -> str:
-    """Return the heading of the command."""
+def _core_heading(f: Any) -> str:
+    """Return the heading of the command's output, with the size of the core of the largest k."""
     highest = int(f["numbers"].max(initial=0))
     count = int((f["numbers"] == highest).sum())
     return f"the main core is the {highest:,}-core, with {count:,} vertices; highest core numbers:"
@@ -110,7 +113,7 @@ def _main_core(f: Any) -> str:
 
 ROW = Row(
     core_number,
-    scores("core-number", {"numbers": "core"}, _main_core),
+    scores("core-number", {"numbers": "core"}, _core_heading),
     Task(),
     method="peeling without barriers in a level: PKC (Kabir, Madduri, 2017); KCoreGPU (Ahmad et al., ICDE 2023)",
     longer="Vertices are peeled, and each step of a level waits for the one before.",

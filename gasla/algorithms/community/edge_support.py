@@ -1,6 +1,6 @@
 """Edge support: the number of triangles that each edge is in, which is the number of common neighbors of its ends.
 
-Each triangle is found once, as in `triangle_count`, and counted at its three edges.
+Each triangle is listed once, as in `triangle_count`, and counted at its three edges.
 """
 
 from typing import Any
@@ -52,23 +52,26 @@ def edge_support(graph: Any) -> Array:
 
 
 def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
-    """Map values of the edges of `simplify(graph)` to the stored edges, in input order. Loops have 0."""
+    """Return for each stored edge, in input order, the value of its edge in `simplify(graph)`, and 0 for self loops.
+
+    `values` has an entry for each edge of the simple graph.
+    """
     if simple is graph:
         return values
     xp: Any = module_of(graph.device)
     src, dst = graph.out.owners(), graph.out.indices
     at_stored = xp.zeros(graph.m, values.dtype)
     if simple.m:
-        lists, at = simple.sorted_out, simple.sorted_out.by_position(values)
-        assert at is not None
-        keys = _keys(lists.owners(), lists.indices, graph.n)  # ascending
-        places = xp.searchsorted(keys, _keys(src, dst, graph.n))
-        there = src != dst  # every other edge is in the simple graph
-        at_stored[graph.out.numbers()[there]] = at[places[there]]
+        lists, values_by_position = simple.sorted_out, simple.sorted_out.by_position(values)
+        assert values_by_position is not None
+        keys = _edge_keys(lists.owners(), lists.indices, graph.n)  # ascending
+        places = xp.searchsorted(keys, _edge_keys(src, dst, graph.n))
+        is_edge = src != dst  # self loops are not in the simple graph, and all other edges are
+        at_stored[graph.out.numbers()[is_edge]] = values_by_position[places[is_edge]]
     return at_stored
 
 
-def _keys(src: Array, dst: Array, n: int) -> Array:
+def _edge_keys(src: Array, dst: Array, n: int) -> Array:
     return src.astype(np.int64) * n + dst
 
 

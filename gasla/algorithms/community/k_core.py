@@ -59,15 +59,15 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     Graph(n=3, m=3, values=None)
     """
     graph = as_graph(graph)
-    least = None if k is None else whole_number("k", k)
-    cores = find_core_number(graph) if core_number is None else _check(core_number, graph.n)
-    if least is None:
-        least = int(cores.max()) if graph.n else 0
-    is_within: np.ndarray = cores >= least
+    smallest_core = None if k is None else whole_number("k", k)
+    cores = find_core_number(graph) if core_number is None else _checked_core_numbers(core_number, graph.n)
+    if smallest_core is None:
+        smallest_core = int(cores.max()) if graph.n else 0
+    is_within: np.ndarray = cores >= smallest_core
     return is_within
 
 
-def _check(core_number: Any, n: int) -> Any:
+def _checked_core_numbers(core_number: Any, n: int) -> Any:
     cores = as_array("core_number", core_number)
     if cores.shape != (n,):
         raise ValueError(f"core_number has the shape {cores.shape}; expected ({n},), as gasla.core_number returns it")

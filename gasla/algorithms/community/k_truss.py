@@ -1,7 +1,8 @@
 """k-trusses: the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph.
 
-Edges in too few triangles are removed, which leaves fewer triangles at others, until none is (`primitives.peel_edges`).
-The largest k is found by bisection, between edges of high core numbers.
+Edges in too few triangles are removed, which removes triangles of other edges, until no edge is in too few
+(`primitives.peel_edges`). The largest k of a truss that has edges is found by bisection, in which only edges between
+vertices of high core numbers are examined.
 """
 
 from typing import Any
@@ -62,10 +63,11 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     Graph(n=4, m=3, values=None)
     """
     graph = whole_graph(graph)
-    level = None if k is None else whole_number("k", k) - 3  # at which edges are removed that are in no k-truss
+    # edges that are removed at this level or below are not in the k-truss
+    level = None if k is None else whole_number("k", k) - 3
     simple = simplify(graph)
     if level is None:
-        is_within = _last(simple)
+        is_within = _last_truss(simple)
     else:
         is_within = (
             peel_edges(simple, level, level) > level if level >= 0 else module_of(graph.device).ones(simple.m, bool)
@@ -73,20 +75,24 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     return at_stored_edges(graph, simple, is_within)
 
 
-def _last(simple: Graph) -> Any:
-    """Return whether each edge of a simple graph is in the truss of the largest k that is not empty, by bisection.
+def _last_truss(simple: Graph) -> Any:
+    """Return a mask of the edges of a simple graph in the last truss that is not empty: that of the largest k.
 
-    An edge of the (s + 2)-truss joins vertices of the (s + 1)-core, so only edges of dense parts are peeled.
+    The number k is found by bisection. An edge of the (s + 2)-truss joins vertices of the (s + 1)-core, so only edges
+    between vertices of high core numbers are peeled.
     """
     xp: Any = module_of(simple.device)
     is_within = xp.ones(simple.m, bool)
     core = core_number(simple)
-    least = xp.minimum(*(core[ends] for ends in simple.edges()))  # core number of an edge
-    # triangles that all edges of `is_within` are in, and that any edge can be in
-    low, high = 0, int(least.max()) - 1 if simple.m else 0
+    edge_core = xp.minimum(
+        *(core[ends] for ends in simple.edges())
+    )  # the smaller core number of the two ends of each edge
+    # All edges of `is_within` are in at least `low` triangles, and no truss has edges that are all in
+    # more than `high` triangles.
+    low, high = 0, int(edge_core.max()) - 1 if simple.m else 0
     while low < high:
         middle = (low + high + 1) // 2
-        chosen = xp.flatnonzero(is_within & (least > middle))
+        chosen = xp.flatnonzero(is_within & (edge_core > middle))
         remain = peel_edges(simple.select(chosen), middle - 1, middle - 1) >= middle
         if any_true(remain):
             is_within = xp.zeros(simple.m, bool)

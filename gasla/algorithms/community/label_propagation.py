@@ -1,15 +1,15 @@
 """Label propagation: every vertex repeatedly takes the label that is most frequent among its neighbors.
 
 At first every vertex has a label of its own. Then each vertex with a neighbor that changed takes the label of the
-largest total weight among its neighbors; ties go to the smallest label, in a random order of the labels.
+largest total weight among its neighbors. Ties go to the smallest label, in a random order of the labels.
 
-If all vertices update at once, this may not end: the two ends of an edge swap labels, and a grid alternates like a
+If all vertices update at once, the run may not end: the two ends of an edge swap labels, and a grid alternates like a
 chessboard. So in every other iteration a vertex may only change to a smaller label, which two neighbors cannot both do
-to each other (the *pick-less* rule of ν-LPA). The rule may hold vertices back, so once no label changes, all vertices
-are updated once more, and the run ends only if none changes then either.
+to each other (the *pick-less* rule of ν-LPA). The rule may hold vertices back. So once no label changes, all vertices
+are updated once more, and the run ends only if no label changes then either.
 
-The synchronous method is the CDLP of LDBC Graphalytics: all vertices update at once, for a given number of iterations,
-and of the most frequent labels the smallest is taken, in the order of the vertices. Its result is unique.
+The synchronous method is the CDLP of LDBC Graphalytics. All vertices update at once, for a given number of iterations.
+Of the most frequent labels the smallest is taken, in the order of the vertices. The result is unique.
 
 An iteration reads a neighbor id and a label (8 bytes) per edge, and stores 12 bytes per distinct neighboring label.
 """
@@ -34,7 +34,9 @@ Method = Literal["pick-less", "synchronous"]
 
 
 class SynchronousLabels(VertexProgram):
-    """label(v) = the label of most neighbors, or of the largest total weight. Of several, the smallest label wins."""
+    """label(v) = the most frequent label of v's neighbors, or that of the largest total weight. Ties go to the
+    smallest.
+    """
 
     weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
@@ -59,9 +61,11 @@ class SynchronousLabels(VertexProgram):
 
 
 class Labels(SynchronousLabels):
-    """Label propagation in rounds.
+    """The program of pick-less label propagation, which runs in rounds.
 
-    Each round starts with all vertices. In its odd iterations labels may only decrease.
+    Each round starts with an update of all vertices. In the round's second, fourth, … iteration labels may only
+    decrease.
+    When no label changes any more, a new round begins, unless the last round had only one iteration.
     """
 
     enough = parameter(np.float64, 0)
@@ -69,7 +73,7 @@ class Labels(SynchronousLabels):
     took = parameter(np.int64, 0)
 
     def is_free(self):
-        """Return whether this iteration allows any change, not only to smaller labels."""
+        """Return whether labels may change to any label in this iteration, and not only to smaller ones."""
         return (self.iteration - self.began) % 2 == 0
 
     def apply(self, vertex, gathered):
@@ -106,10 +110,11 @@ class SmallestMembers(VertexProgram):
 
 
 class RandomOrder:
-    """A random permutation of labels, computed per vertex and invertible: rounds of odd multiplication and xor-shift.
+    """A random permutation of labels, computed for each vertex by rounds of odd multiplication and xor-shift.
 
-    Labels are distinct and fit the id type, and each determines its vertex. Comparing two labels then is one integer
-    comparison; hashing labels at each comparison took a third of the time of a run.
+    Both steps are invertible, so each label determines its vertex. Labels are distinct and fit the id dtype, so
+    comparing two labels is one integer comparison. As an alternative, hashing labels at each comparison took a third of
+    the time of a run.
     """
 
     def __init__(self, seed: int, ids: np.dtype[Any]) -> None:
@@ -142,7 +147,9 @@ class RandomOrder:
         numbers &= self._kind(2**self._bits - 1)
 
     def _fold(self, numbers: Any) -> None:
-        """Xor the upper half of the bits into the lower half: its own inverse."""
+        """Xor the upper half of the bits of each number into the lower half, in place. Doing so twice restores the
+        numbers.
+        """
         numbers ^= numbers >> self._kind(self._bits // 2 + 1)
 
 
@@ -231,11 +238,11 @@ def label_propagation(
     xp: Any = module_of(graph.device)
     if method == "synchronous":
         return xp.asarray(run(SynchronousLabels(**form), graph, max_iterations=limit, notice=False).label)
-    order = RandomOrder(seed, graph.id_dtype)
-    initial = order.labels(xp.arange(graph.n, dtype=graph.id_dtype))
+    permutation = RandomOrder(seed, graph.id_dtype)
+    initial = permutation.labels(xp.arange(graph.n, dtype=graph.id_dtype))
     spread = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
-    smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(spread), notice=False)
-    labels = xp.asarray(smallest.least)  # over ranks: gathers the blocks of all ranks
+    smallest = run(SmallestMembers, graph, max_iterations=1, label=permutation.vertices(spread), notice=False)
+    labels = xp.asarray(smallest.least)  # of a distributed graph, gathers the labels of all ranks
     number(labels)
     return labels
 

@@ -1,12 +1,12 @@
 """Louvain and Leiden communities: vertices move to the community that raises the quality most, level by level.
 
 At first every vertex is a community, or the communities are those of an earlier result. Vertices move until few still
-do; then communities are contracted to vertices, and this repeats until no vertex moves. Leiden's method contracts
+move. Then communities are contracted to vertices, and this repeats until no vertex moves. Leiden's method contracts
 connected parts of communities instead.
 
-Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run without barriers: vertices move one after another
-(`primitives.louvain_levels`), as do those of a GPU that are `SMALL`. Larger ones are vertex programs
-(`community_programs`). What is made of several runs is in `community_search`.
+Levels of at most `ONE_THREAD` vertices and edges on the CPU, and levels of at most `SMALL` on a GPU, run without
+barriers: vertices move one after another (`primitives.louvain_levels`). Larger levels are computed by vertex programs
+(`community_programs`). Combinations of several runs are in `community_search`.
 """
 
 import reprlib
@@ -42,7 +42,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CommunitiesResult(NamedTuple):
-    """The community of every vertex, finally and after each level: a hierarchy, in which each level merges the last."""
+    """The final community of every vertex, and its community after each level: a hierarchy of ever larger
+    communities.
+    """
 
     labels: np.ndarray[Any, Any]  # or CuPy's
     levels: list[Any]
@@ -61,9 +63,9 @@ class CommunitiesResult(NamedTuple):
         return self.levels[level]
 
     def parents(self, level: int) -> Any:
-        """Return the community of the next level in which each community of a level is.
+        """Return, for each community of a level, the community of the next level that contains it.
 
-        In the last level, it is itself.
+        In the last level, each community is its own parent.
 
         Examples
         --------
@@ -77,7 +79,7 @@ class CommunitiesResult(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """The options that both methods have, besides the resolution."""
+    """The options that Louvain's and Leiden's methods share, besides the resolution."""
 
     weighted: bool
     seed: int
@@ -190,8 +192,11 @@ DETAILS = """
     """
 
 
-def _documented(**parts: str) -> Callable[[Function], Function]:
-    """Return a decorator that appends the common sections to the docstring of a function."""
+def _append_details(**parts: str) -> Callable[[Function], Function]:
+    """Return a decorator that appends `DETAILS`, the sections shared by both functions, to a function's docstring.
+
+    `parts` has the texts to insert where the sections differ.
+    """
 
     def complete(function: Function) -> Function:
         text = DETAILS.format(name=function.__name__, **parts)
@@ -207,7 +212,7 @@ def leiden_communities(graph: Any, *, resolution: float = ..., **options: Unpack
 def leiden_communities(
     graph: Any, *, resolution: Sequence[float], **options: Unpack[Options]
 ) -> list[CommunitiesResult]: ...
-@_documented(
+@_append_details(
     refine="",
     see="gasla.louvain_communities : a little faster; its communities may be disconnected.",
     notes="Each community is connected, by edges of weight above 0, except for what `fixed` keeps together.",
@@ -238,7 +243,7 @@ def leiden_communities(
         "start": start, "fixed": fixed, "max_size": max_size, "min_size": min_size, "iterations": iterations,
         "runs": runs,
     }  # fmt: skip
-    return _communities(graph, resolution, True, **options)
+    return _find_communities(graph, resolution, True, **options)
 
 
 @overload
@@ -249,7 +254,7 @@ def louvain_communities(
 def louvain_communities(
     graph: Any, *, resolution: Sequence[float], refine: bool = ..., **options: Unpack[Options]
 ) -> list[CommunitiesResult]: ...
-@_documented(
+@_append_details(
     refine="\n    refine : bool\n        The same as `gasla.leiden_communities`.",
     see="gasla.leiden_communities : finds connected communities.",
     notes="A community may be disconnected.",
@@ -283,14 +288,14 @@ def louvain_communities(
         "start": start, "fixed": fixed, "max_size": max_size, "min_size": min_size, "iterations": iterations,
         "runs": runs,
     }  # fmt: skip
-    return _communities(graph, resolution, refine, **options)
+    return _find_communities(graph, resolution, refine, **options)
 
 
-# --- arguments, and one search for all options -----------------------------------------------------------------------
+# --- checks of arguments, and one search for all options --------------------------------------------------------------
 
 
 class _Question(NamedTuple):
-    """Checked arguments, besides the graph."""
+    """The arguments of a search for communities, checked and converted, besides the graph."""
 
     weighted: bool
     resolutions: list[float]
@@ -307,37 +312,39 @@ class _Question(NamedTuple):
     runs: int
 
 
-def _communities(
+def _find_communities(
     graph: Any, resolution: float | Sequence[float], refine: bool, **options: Unpack[Options]
 ) -> CommunitiesResult | list[CommunitiesResult]:
-    """Check the arguments, search, and return results in host memory if the graph is over ranks."""
+    """Check the arguments and find communities. Results of a distributed graph are moved to host memory."""
     graph = as_graph(graph)
-    question, several = _checked(graph, resolution, refine, **options)
-    answers = _find(graph, question=question)
+    question, several = _check_arguments(graph, resolution, refine, **options)
+    answers = _find_levels(graph, question=question)
     if not graph.is_whole:
         answers = [[moved(labels, "cpu") for labels in levels] for levels in answers]
     results = [CommunitiesResult(levels[-1], levels) for levels in answers]
     return results if several else results[0]
 
 
-def _find(graph: Graph, *, question: _Question) -> list[list[Array]]:
-    """Return the levels for each resolution."""
+def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
+    """Return, for each resolution, the labels of all vertices after each level."""
     graph, exponent = counted(graph, question.weighted)
-    search = _search(graph, exponent, question)
+    search = _make_search(graph, exponent, question)
     answers = []
     for resolution in question.resolutions:
-        chosen = search._replace(resolution=search.resolution * resolution)
+        scaled_search = search._replace(resolution=search.resolution * resolution)
         if question.runs > 1:
-            weights = together(chosen, graph, question.runs, question.start, question.seed)
-            weakened = _search(graph.with_values(weights), exponent, question)
-            chosen = weakened._replace(resolution=chosen.resolution)
-        how = question.start, question.seed, question.iterations, question.min_size
-        answers.append([labels.astype(graph.id_dtype, copy=False) for labels in nested(chosen, question.sizes, *how)])
+            weights = together(scaled_search, graph, question.runs, question.start, question.seed)
+            weakened = _make_search(graph.with_values(weights), exponent, question)
+            scaled_search = weakened._replace(resolution=scaled_search.resolution)
+        arguments = question.start, question.seed, question.iterations, question.min_size
+        answers.append(
+            [labels.astype(graph.id_dtype, copy=False) for labels in nested(scaled_search, question.sizes, *arguments)]
+        )
     return answers
 
 
-def _search(graph: Graph, exponent: int, question: _Question) -> Search:
-    """Return the search of resolution 1 on a graph whose weights are scaled by a power of two."""
+def _make_search(graph: Graph, exponent: int, question: _Question) -> Search:
+    """Return the search with resolution 1 in a graph whose weights were scaled by the given power of two."""
     xp: Any = module_of(graph.device)
     is_directed = question.directed and not graph.has_symmetric_values
     weights, factor = None, 1.0
@@ -346,12 +353,12 @@ def _search(graph: Graph, exponent: int, question: _Question) -> Search:
         factor = float(np.ldexp(2.0 if is_directed else 1.0, -exponent))
     elif is_directed:
         ones = xp.ones(graph.n)
-        leaving = mxv(graph, ones)
-        weights = leaving, vxm(ones, graph) / (float(leaving.sum()) or 1.0)
+        out_weight = mxv(graph, ones)
+        weights = out_weight, vxm(ones, graph) / (float(out_weight.sum()) or 1.0)
     return Search(both_ways(graph), weights, factor, question.refine, question.fixed)
 
 
-def _checked(
+def _check_arguments(
     graph: Graph,
     resolution: float | Sequence[float],
     refine: bool,
@@ -381,22 +388,22 @@ def _checked(
     check_choice("quality", quality, get_args(Quality))
     several = _is_sequence(resolution)
     resolutions = [real_number("resolution", each) for each in (resolution if several else [resolution])]  # type: ignore[union-attr]
-    seed, least = whole_number("seed", seed, MOST_SEED), _positive("min_size", min_size)
-    runs = _positive("runs", runs, MOST_RUNS)
-    iterations = None if iterations is None else _positive("iterations", iterations)
-    sizes = [each if each is None else _positive("max_size", each) for each in _sizes(max_size)]
+    seed, least = whole_number("seed", seed, MOST_SEED), _positive_number("min_size", min_size)
+    runs = _positive_number("runs", runs, MOST_RUNS)
+    iterations = None if iterations is None else _positive_number("iterations", iterations)
+    sizes = [each if each is None else _positive_number("max_size", each) for each in _maximum_sizes(max_size)]
     if node_weights is not None:
         if quality != "cpm":
             raise ValueError(f"node_weights are for quality='cpm'; with {quality!r} vertices count by their degrees")
-        node_weights = _node_weights(graph, node_weights)
-    stays = _stays(graph, fixed)
-    first = _start(graph, start, stays, sizes)
-    given = {
+        node_weights = _checked_node_weights(graph, node_weights)
+    fixed_vertices = _fixed_mask(graph, fixed)
+    start_labels = _start_labels(graph, start, fixed_vertices, sizes)
+    is_not_default = {
         "quality": quality != "modularity", "directed": directed, "node_weights": node_weights is not None,
         "start": start is not None, "fixed": fixed is not None, "max_size": sizes != [None], "min_size": least > 1,
         "iterations": iterations != 1, "runs": runs > 1,
     }  # fmt: skip
-    for name in (name for name, is_given in given.items() if is_given):
+    for name in (name for name, is_given in is_not_default.items() if is_given):
         graph.require_whole(name)
         if name in ("directed", "fixed", "max_size") and graph.engine != "cpu":
             raise ValueError(
@@ -410,8 +417,8 @@ def _checked(
         quality,
         directed,
         node_weights,
-        first,
-        stays,
+        start_labels,
+        fixed_vertices,
         sizes,
         least,
         iterations,
@@ -423,15 +430,15 @@ def _is_sequence(given: Any) -> bool:
     return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
 
 
-def _positive(name: str, given: Any, most: int | None = None) -> int:
+def _positive_number(name: str, given: Any, most: int | None = None) -> int:
     number = whole_number(name, given, most)
     if number == 0:
         raise ValueError(f"{name} is 0; expected 1 or more")
     return number
 
 
-def _sizes(max_size: Any) -> list[Any]:
-    """Return the maximum sizes, ascending. None, which stands for no limit, may only be the last one."""
+def _maximum_sizes(max_size: Any) -> list[Any]:
+    """Return the maximum sizes as a list, in ascending order. None, for no limit, may only be the last of them."""
     if not _is_sequence(max_size):
         return [max_size]
     sizes = [*max_size]
@@ -441,7 +448,7 @@ def _sizes(max_size: Any) -> list[Any]:
     return sizes
 
 
-def _node_weights(graph: Graph, given: Any) -> Array:
+def _checked_node_weights(graph: Graph, given: Any) -> Array:
     weights = as_array("node_weights", given)
     if weights.shape != (graph.n,) or weights.dtype.kind not in "iuf":
         raise ValueError(
@@ -453,8 +460,10 @@ def _node_weights(graph: Graph, given: Any) -> Array:
     return weights
 
 
-def _stays(graph: Graph, fixed: Any) -> Array | None:
-    """Return which vertices are fixed."""
+def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
+    """Return a mask of the fixed vertices, or None if `fixed` is None. It may be given as a mask, or as ids or
+    names.
+    """
     if fixed is None:
         return None
     xp: Any = module_of(graph.device)
@@ -468,12 +477,16 @@ def _stays(graph: Graph, fixed: Any) -> Array | None:
     return stays
 
 
-def _start(graph: Graph, given: Any, stays: Array | None, sizes: list[int | None]) -> Array | None:
-    """Return the first communities, numbered. Those that are too large are dissolved but for fixed vertices."""
+def _start_labels(graph: Graph, given: Any, fixed_vertices: Array | None, sizes: list[int | None]) -> Array | None:
+    """Return the communities from which a search starts, numbered from 0, or None for single vertices.
+
+    `given` is the argument `start`. Communities that are larger than the largest maximum size are dissolved, except for
+    fixed vertices.
+    """
     xp: Any = module_of(graph.device)
-    own = xp.arange(graph.n)
+    ids = xp.arange(graph.n)
     if given is None:
-        return None if stays is None else own.astype(graph.id_dtype)
+        return None if fixed_vertices is None else ids.astype(graph.id_dtype)
     if isinstance(given, CommunitiesResult):
         labels = as_ids("start", given.labels)
         if len(labels) > graph.n:
@@ -491,16 +504,18 @@ def _start(graph: Graph, given: Any, stays: Array | None, sizes: list[int | None
             )
     if len(labels) and int(labels.min()) < -1:
         raise ValueError(f"start has the label {int(labels.min())}; expected 0 or more, or -1 for a vertex alone")
-    labels = numbered(xp.where(labels < 0, -1 - own, labels))
+    labels = numbered(xp.where(labels < 0, -1 - ids, labels))
     members = xp.bincount(labels)[labels]
     if sizes[-1] is not None:
         too_large = members > sizes[-1]
-        labels = numbered(xp.where(too_large & (~stays if stays is not None else True), graph.n + own, labels))
-    if stays is not None and sizes[0] is not None and graph.n:
-        together = xp.bincount(labels[stays], minlength=1)
-        if int(together.max()) > sizes[0]:
+        labels = numbered(
+            xp.where(too_large & (~fixed_vertices if fixed_vertices is not None else True), graph.n + ids, labels)
+        )
+    if fixed_vertices is not None and sizes[0] is not None and graph.n:
+        fixed_counts = xp.bincount(labels[fixed_vertices], minlength=1)
+        if int(fixed_counts.max()) > sizes[0]:
             raise ValueError(
-                f"{int(together.max())} fixed vertices are in one community of start; expected at most {sizes[0]}, "
+                f"{int(fixed_counts.max())} fixed vertices are in one community of start; expected at most {sizes[0]}, "
                 "the max_size"
             )
     return labels.astype(graph.id_dtype)

@@ -3,8 +3,8 @@
 The expected fraction is that of a random graph with the same degrees, or sums of weights. Modularity is 0 if all
 vertices are one community, and at most 1.
 
-In one pass over the edges every vertex sums the weight of its in-edges from its own community; these sums and degrees
-are summed by community. `partition_table` shows the sums.
+In one pass over the edges every vertex sums the weight of its in-edges from its own community. These sums and the
+degrees are then summed by community. `partition_table` shows the sums.
 
 The resolution: J. Reichardt, S. Bornholdt: Statistical mechanics of community detection. Physical Review E 74 (2006).
 """
@@ -108,12 +108,13 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
 
 
 class CommunitySums(NamedTuple):
-    """The total weight, by community, of edges within it, of edges from its vertices, and of edges to them.
+    """Three sums of edge weights for each community: within it, of edges from its vertices, and of edges to its
+    vertices.
 
-    Sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
+    The sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
     """
 
-    labels: Any  # checked
+    labels: Any  # the community of each vertex, after checks
     inside: Any
     leaving: Any
     arriving: Any
@@ -121,7 +122,10 @@ class CommunitySums(NamedTuple):
 
 
 def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
-    """Check a graph and the labels of its vertices, and add up weights by community, from 0 to the largest label."""
+    """Return the edge weights summed by community, for the labels from 0 to the largest label.
+
+    Raise an error if a weight is not valid, or the labels are not one integer of 0 or more per vertex.
+    """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     given = as_labels(labels, graph.n)
@@ -131,17 +135,17 @@ def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
     if not counted:
         graph.notice_values()
         graph, exponent = in_range(graph)
-    leaving, arriving = _strengths(graph, counted)
-    named = given.astype(graph.id_dtype, copy=False)
+    leaving, arriving = _vertex_weights(graph, counted)
+    label_ids = given.astype(graph.id_dtype, copy=False)
     program = Inside(weights=None if counted else graph.value_type)
-    inside = array_module(given).asarray(run(program, graph, max_iterations=1, label=named).inside)
+    inside = array_module(given).asarray(run(program, graph, max_iterations=1, label=label_ids).inside)
     out = reduce_by_key(given, leaving, semirings.plus)
     into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus)
     return CommunitySums(given, reduce_by_key(given, inside, semirings.plus), out, into, exponent)
 
 
-def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
-    """Return the total weight of each vertex's out-edges, and of its in-edges."""
+def _vertex_weights(graph: Graph, counted: bool) -> tuple[Any, Any]:
+    """Return the total weight of each vertex's out-edges, and of its in-edges. If `counted`, every edge counts 1."""
     if counted:
         leaving = graph.out_degrees.astype(np.float64)
         return leaving, leaving if graph.is_symmetric else graph.in_degrees.astype(np.float64)

@@ -1,12 +1,12 @@
 """PageRank-Nibble: a community around one vertex, found by exploring only its neighborhood.
 
-Scores approximate the PageRank of a surfer who always jumps back to the source. At first the source holds all of the
-*residual*. A vertex whose residual is at least `epsilon` times its degree keeps a part of it as score and sends the
-rest to its neighbors: a *push*. All vertices that can push do so at once, and only their neighbors are visited. Every
-push converts more than `epsilon * alpha` per edge into score, and scores sum to at most 1: so all pushes together read
-at most 1 / (epsilon * alpha) edges, however large the graph is.
+Scores approximate the PageRank of a surfer who always jumps back to the source. At first the source has all of the
+*residual*. A vertex whose residual is at least `epsilon` times its degree keeps a part of the residual as score, and
+sends the rest to its neighbors: a *push*. All vertices that can push do so at once, and only their neighbors are
+visited. Every push converts more than `epsilon * alpha` per edge into score, and scores sum to at most 1. So all pushes
+together read at most 1 / (epsilon * alpha) edges, however large the graph is.
 
-The *sweep* sorts vertices by decreasing score over degree. The community is the prefix of least conductance.
+The *sweep* sorts vertices by decreasing score over degree. The community is the prefix of smallest conductance.
 """
 
 from collections.abc import Hashable
@@ -32,14 +32,16 @@ RANGE = 1e-150, 1e150  # allowed sum of the weights at a vertex, so that quotien
 
 
 class Pushes(VertexProgram):
-    """A vertex with enough residual adds the fraction `retained` of it to its score, and sends the rest."""
+    """Push: a vertex with enough residual adds the fraction `retained` of it to its score, and sends the rest to
+    neighbors.
+    """
 
     weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
-    sent = vertex(np.float64)  # sent along each edge by active vertices, per unit of weight
+    sent = vertex(np.float64)  # what active vertices send along each edge, per unit of weight
     weight = edge(weights, when=weights)
     retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
@@ -63,9 +65,11 @@ class Pushes(VertexProgram):
 
 
 class Inside(VertexProgram):
-    """inside(v) = 2 * (edges to vertices before v in the sweep) + loops: degree minus the increase of the cut.
+    """inside(v) = 2 * (edges to vertices before v in the sweep) + self loops: v's degree minus the increase of the cut.
 
-    Vertices outside of the sweep have place n, after all others; the edges between them and the sweep are summed apart.
+    The sweep is the list of scored vertices. Vertices outside of it have place n, after all others, and the edges
+    between
+    them and the sweep are summed by the aggregate `twice_left`.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -170,57 +174,72 @@ def pagerank_nibble(
     weighted = weighted and graph.value_type is not None
     if weighted:
         graph.notice_values()
-    degree = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
-    scores = _scores(graph, source, degree, alpha, epsilon, weighted)
-    return _swept(graph, source, degree, scores, weighted)
+    degree = graph.kept(("nibble", weighted), partial(_vertex_degrees, weighted=weighted))
+    scores = _push_scores(graph, source, degree, alpha, epsilon, weighted)
+    return _best_prefix(graph, source, degree, scores, weighted)
 
 
-def _degrees(graph: Any, weighted: bool) -> Any:
-    """Return the degree, or sum of weights, of each vertex. In a graph that is not symmetric, both directions count."""
-    both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
+def _vertex_degrees(graph: Any, weighted: bool) -> Any:
+    """Return the degree, or the sum of weights, of each vertex. If the graph is not symmetric, both directions
+    count.
+    """
+    both_directions = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
-        return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
+        return (graph.out_degrees + (graph.in_degrees if both_directions else 0)).astype(np.float64)
     check_weights(graph, shares=True)
     ones = module_of(graph.device).ones(graph.n)
-    with np.errstate(over="ignore"):  # checked below
-        degree = mxv(graph, ones) + (vxm(ones, graph) if both else 0)
-    bad = (degree != 0) & ~((degree >= RANGE[0]) & (degree <= RANGE[1]))
-    if bool(bad.any()):
-        v = int(bad.argmax())
+    with np.errstate(over="ignore"):  # an overflow is reported below
+        degree = mxv(graph, ones) + (vxm(ones, graph) if both_directions else 0)
+    is_wrong = (degree != 0) & ~((degree >= RANGE[0]) & (degree <= RANGE[1]))
+    if bool(is_wrong.any()):
+        v = int(is_wrong.argmax())
         raise ValueError(
             f"the weights at vertex {v} sum to {degree[v].item()}; expected 1e-150 to 1e150, or 0: scale all weights"
         )
     return degree
 
 
-def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
-    """Push until no vertex can push any more. The source always pushes once. Lazy steps are folded into `retained`."""
-    retained, own = 2 * alpha / (1 + alpha), degree[source].item()
+def _push_scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
+    """Return the score of each vertex, after pushes until no vertex can push any more.
+
+    The source always pushes once. The fraction `retained` of a push accounts for the lazy steps of the random walk.
+    """
+    retained, source_degree = 2 * alpha / (1 + alpha), degree[source].item()
     fields: dict[str, Any] = {
-        "score": {source: retained if own else 1.0},
-        "sent": {source: (1 - retained) / own if own else 0.0},
+        "score": {source: retained if source_degree else 1.0},
+        "sent": {source: (1 - retained) / source_degree if source_degree else 0.0},
     }
     form = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
     program = Pushes(retained=retained, epsilon=epsilon, **form)
-    # Each iteration with a push converts at least `least` into score, and scores sum to 1; twice that for rounding.
-    least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
-    most = int(min(2 / least + 2, NO_LIMIT)) if least > 0 else NO_LIMIT
+    # Each iteration with a push converts at least `smallest_push` into score, and scores sum to 1. That bounds
+    # the number of iterations, which is doubled because of rounding.
+    smallest_push = retained * epsilon * float(degree[degree > 0].min()) if source_degree else 1.0
+    iteration_limit = int(min(2 / smallest_push + 2, NO_LIMIT)) if smallest_push > 0 else NO_LIMIT
     result = run(
-        program, graph, active=[source] if own else [], max_iterations=most, degree=degree, notice=False, **fields
+        program,
+        graph,
+        active=[source] if source_degree else [],
+        max_iterations=iteration_limit,
+        degree=degree,
+        notice=False,
+        **fields,
     )
     if not result.converged:
         raise RuntimeError(
-            f"pagerank_nibble: vertices still push after {most} iterations, with alpha {alpha} and epsilon {epsilon}; "
-            "expected an end by then. Pass larger values, or report this graph"
+            f"pagerank_nibble: vertices still push after {iteration_limit} iterations, with alpha {alpha} and "
+            f"epsilon {epsilon}; expected an end by then. Pass larger values, or report this graph"
         )
     return result.score
 
 
-def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
+def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
     """Return the prefix of the sweep with the smallest conductance, among those with edges both inside and outside.
 
-    Of equal ones the smallest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding
-    errors of the larger side do not count.
+    The sweep lists the vertices with a score, by decreasing score over degree. Of several prefixes of equal conductance
+    the
+    shortest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding errors of the
+    larger
+    side do not count.
     """
     xp: Any = module_of(graph.device)
     scored = xp.flatnonzero(scores > 0)
@@ -230,23 +249,29 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     form: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
     result = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
-    own, opened = degree[order], degree[order] - result.inside[order]  # `opened`: increase of the cut by each vertex
-    others = degree.copy()
-    others[order] = 0
-    rest, last = others.sum(), result.aggregates["twice_left"] / 2  # volume outside, and the cut around the whole sweep
-    volume, outside = xp.cumsum(own), rest + _after(own)
-    cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
-    less = xp.minimum(volume, outside)
-    conductance = xp.where(less > 0, xp.minimum(xp.maximum(cut, 0), less) / xp.maximum(less, RANGE[0]), np.inf)
+    # `cut_increase` is the increase of the cut by each vertex of the sweep
+    degrees, cut_increase = degree[order], degree[order] - result.inside[order]
+    outside_degrees = degree.copy()
+    outside_degrees[order] = 0
+    # `volume_outside` is the volume outside of the sweep, and `total_cut` the cut around all of the sweep
+    volume_outside, total_cut = outside_degrees.sum(), result.aggregates["twice_left"] / 2
+    volume, outside = xp.cumsum(degrees), volume_outside + _sums_after(degrees)
+    cut = xp.where(volume <= outside, xp.cumsum(cut_increase), total_cut - _sums_after(cut_increase))
+    smaller_volume = xp.minimum(volume, outside)
+    conductance = xp.where(
+        smaller_volume > 0,
+        xp.minimum(xp.maximum(cut, 0), smaller_volume) / xp.maximum(smaller_volume, RANGE[0]),
+        np.inf,
+    )
     best = int(conductance.argmin())
-    least = float(conductance[best])
-    if least == np.inf:
+    smallest = float(conductance[best])
+    if smallest == np.inf:
         return NibbleResult(xp.full(1, source, graph.id_dtype), np.nan, scores)
-    return NibbleResult(order[: best + 1].astype(graph.id_dtype), least, scores)
+    return NibbleResult(order[: best + 1].astype(graph.id_dtype), smallest, scores)
 
 
-def _after(values: Any) -> Any:
-    """Return for each value the sum of the values after it added from the last one on."""
+def _sums_after(values: Any) -> Any:
+    """Return for each value the sum of all later values, added from the last value on."""
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums

@@ -66,10 +66,12 @@ def partition_quality(graph: Any, labels: Any) -> PartitionQuality:
     simple = simplify(whole_graph(graph))
     sums = community_sums(simple, labels, False)
     sizes = array_module(sums.labels).bincount(sums.labels)
-    n, edges, inside = simple.n, simple.m, int(sums.inside.sum())  # ordered pairs
-    apart = n * n - int((sizes**2).sum()) - (edges - inside)
+    n, edges, inside = simple.n, simple.m, int(sums.inside.sum())  # edges and pairs count in both directions
+    separated_pairs = n * n - int((sizes**2).sum()) - (edges - inside)
     pairs = n * (n - 1)
-    return PartitionQuality(inside / edges if edges else np.nan, (inside + apart) / pairs if pairs else np.nan)
+    return PartitionQuality(
+        inside / edges if edges else np.nan, (inside + separated_pairs) / pairs if pairs else np.nan
+    )
 
 
 ROW = Row(

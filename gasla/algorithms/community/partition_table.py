@@ -100,7 +100,7 @@ def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> Partit
     sums = community_sums(graph, labels, weighted)
     xp: Any = array_module(sums.labels)
     degree = sums.leaving / 2 + sums.arriving / 2
-    cut = xp.maximum(degree - sums.inside, 0)  # rounding may bring it below 0
+    cut = xp.maximum(degree - sums.inside, 0)  # rounding may make the difference negative
     others = xp.maximum(degree.sum() - degree, cut)
     smaller = xp.minimum(degree, others)
     conductance = xp.where(smaller > 0, cut / xp.where(smaller > 0, smaller, 1), xp.nan)
@@ -109,8 +109,8 @@ def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> Partit
     return PartitionTable(xp.bincount(sums.labels), internal, cut, conductance)
 
 
-def _lines(f: Any) -> Iterator[str]:
-    """Describe the largest communities."""
+def _report_lines(f: Any) -> Iterator[str]:
+    """Yield the lines of text by which the command describes the largest communities."""
     for c in np.argsort(-f["sizes"], kind="stable")[: f.top].tolist():
         yield (
             f"{c:6}  {f['sizes'][c]:>14,} vertices, internal weight {f['internal'][c]:,.6g}, "
@@ -120,6 +120,6 @@ def _lines(f: Any) -> Iterator[str]:
 
 ROW = Row(
     partition_table,
-    Command("partition-table", {}, lambda f: f"{len(f['sizes']):,} communities, the largest first:", _lines),
+    Command("partition-table", {}, lambda f: f"{len(f['sizes']):,} communities, the largest first:", _report_lines),
     method="one pass over the edges (Leskovec et al., WWW 2008)",
 )

@@ -1,8 +1,9 @@
 """Triangle counting: the number of sets of three vertices that are pairwise adjacent.
 
-Each triangle u < v < w is found once, at its edge u -> v, as an entry w after v in u's list that is also in v's. If all
-lists are short, vertices are ordered by id, and lists are merged. Otherwise they are ordered by degree, so that hubs
-come last and have few larger neighbors; the larger neighbors of u are marked, and those of v looked up among the marks.
+Each triangle u < v < w is counted once, at its edge u -> v, where w is a later entry in both adjacency lists. If all
+lists are short, vertices are ordered by id, and the lists of u and v are merged. Otherwise vertices are ordered by
+degree, so that hubs come last and have few larger neighbors. The larger neighbors of u are then marked, and those of v
+are looked up among the marks.
 """
 
 from typing import Any, NamedTuple
