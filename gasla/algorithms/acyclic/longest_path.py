@@ -1,9 +1,9 @@
 """Longest paths of an acyclic graph, as for the critical path of a project plan.
 
-Every vertex counts the in-edges whose tails do not have their final length yet, as in a topological order. It keeps
-the maximum of length(u) + weight(u, v) over the in-edges u -> v processed so far, but at least 0, the length of the
-path that consists of v alone. When the count of a vertex reaches 0, its length is final: the vertex becomes active and
-its out-neighbors gather from it. In a second pass the parent of v is the smallest u with length(u) + weight(u, v) =
+Every vertex counts the in-edges whose tails do not have their final length yet, as in a topological order. It keeps the
+maximum of length(u) + weight(u, v) over the in-edges u -> v processed so far, but at least 0, the length of the path
+that consists of v alone. When the count of a vertex reaches 0, its length is final: the vertex becomes active and its
+out-neighbors gather from it. In a second pass the parent of v is the smallest u with length(u) + weight(u, v) =
 length(v).
 """
 
@@ -28,8 +28,7 @@ class Lengths(VertexProgram):
     """length(v) = max over in-edges u -> v of length(u) + weight(u, v), gathered once the length of u is final.
 
     `waiting` counts the in-edges of a vertex from which it has not gathered yet. The run ends after at most n
-    iterations,
-    since each vertex is active once, when its `waiting` reaches 0.
+    iterations, since each vertex is active once, when its `waiting` reaches 0.
     """
 
     real = option(np.float64)
@@ -52,9 +51,7 @@ class Lengths(VertexProgram):
 
 
 class Parents(VertexProgram):
-    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if no in-neighbor u
-    satisfies it.
-    """
+    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if there is no such u."""
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -149,9 +146,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
 
 
 def _path_to(parents: Any, end: int) -> Any:
-    """Return the vertices of the longest path that ends at vertex `end`, in order, by following parents back to its
-    start.
-    """
+    """Return the vertices of the longest path that ends at vertex `end`, in order, by following parents back."""
     parent_of, path = moved(parents, "cpu"), [end]
     while (before := parent_of.item(path[-1])) != path[-1]:
         path.append(before)

@@ -151,9 +151,9 @@ def _order_by_level(graph: Graph) -> tuple[Any, Any]:
 
 
 def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
-    """Return the topological order of an acyclic graph that is lexicographically the first by the by_rank' ranks.
+    """Return the topological order of an acyclic graph that is lexicographically the first by the vertices' ranks.
 
-    `ranks` gives each vertex its place among all by_rank by key. A heap holds the ranks of the by_rank that may come
+    `ranks` gives each vertex its place among all vertices by key. A heap holds the ranks of the vertices that may come
     next, and the smallest rank is taken.
     """
     by_rank, rank = np.argsort(ranks), ranks.tolist()
@@ -177,8 +177,7 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
     """Raise ValueError, with a cycle in its text, if the graph has a cycle.
 
     `waiting` is, at the end of a run, the number of in-edges of each vertex whose tails never became active. It is
-    positive
-    for the vertices that are on a cycle or reachable from one.
+    positive for the vertices that are on a cycle or reachable from one.
     """
     if any_true(waiting > 0):
         raise ValueError(
@@ -188,9 +187,7 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
 
 
 class Waited(VertexProgram):
-    """before(v) = the smallest in-neighbor of v whose `waiting` count is positive, or n if v has no such
-    in-neighbor.
-    """
+    """before(v) = the smallest in-neighbor of v whose `waiting` count is positive, or n if no in-neighbor has one."""
 
     waiting = vertex(np.int64)
     before = vertex(ID)
@@ -208,8 +205,7 @@ def _cycle_text(graph: Graph, waiting: Any) -> str:
     """Return the text of a cycle for an error, such as "3 → 5 → 3", of a graph that has one.
 
     `waiting` is the number of in-edges of each vertex whose tails were never active. Each vertex with a positive count
-    has
-    an in-neighbor with a positive count, so walking backward over such vertices closes a cycle.
+    has an in-neighbor with a positive count, so walking backward over such vertices closes a cycle.
     """
     before = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
     position: dict[int, int] = {}

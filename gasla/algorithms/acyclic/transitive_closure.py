@@ -21,7 +21,7 @@ from gasla.operations.prepare import prepare
 from gasla.program import Schedule, VertexProgram, vertex
 from gasla.rows import Command, Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 WORD = 64
 REMEDY = "the closures of parts of the graph"
 

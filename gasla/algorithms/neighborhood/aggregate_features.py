@@ -174,11 +174,10 @@ def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
 
 
 def _sums_fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
-    """Return whether the results of a reduction of integer features, and their products with weights, surely fit their
-    dtype.
+    """Return whether sums of integer features, or products of them with weights, surely fit the dtype of the result.
 
-    Bounds from the dtypes or the largest values are tried first. If they do not suffice, the reduction of the
-    absolute values is computed in float64.
+    Bounds from the dtypes or the largest values are tried first. If they do not suffice, the reduction of the absolute
+    values is computed in float64.
     """
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
@@ -201,8 +200,7 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
     """Return an upper bound of the absolute values of an array of integers.
 
     For dtypes of up to 32 bits it is the bound of the dtype. For 64 bits it follows from `bounds`, the smallest and
-    largest
-    value if known, or from a pass over the values.
+    largest value if known, or from a pass over the values.
     """
     kind = values.dtype
     if kind.kind == "b":
@@ -233,8 +231,9 @@ def _feature_rows(graph: Graph, features: Any) -> Any:
 
 
 def _divide_rows(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Divide each row of sums by the total weight of its vertex. Rows of weight 0 are not divided. Floats change in
-    place.
+    """Divide each row of sums by the total weight of its vertex.
+
+    Rows of weight 0 are not divided. Floats change in place.
     """
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)

@@ -79,4 +79,4 @@ ROW = Row(
     complement,
     method="one pass over all pairs, as the result has them; no paper",
     longer="The result has nearly all pairs of the part's vertices.",
-)  # its answer is a graph
+)  # no command: the result is a graph

@@ -22,9 +22,7 @@ from gasla.rows import Command, Row
 
 
 class WithinRadius(VertexProgram):
-    """is_near(v) = whether v is within the radius: true once an in-neighbor has been reached in the previous
-    iteration.
-    """
+    """is_near(v) = whether v is within the radius: an in-neighbor has been reached in the previous iteration."""
 
     is_near = vertex(np.bool_, init=False)
     reduce = semirings.any
@@ -116,8 +114,9 @@ def _mask_within(graph: Graph, source: int, radius: float, weighted: bool) -> An
 
 
 def _with_both_directions(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with both directions of every edge. If lengths count, the smaller one is taken for both
-    directions.
+    """Return the graph with both directions of every edge.
+
+    If lengths count, the smaller one is taken for both directions.
     """
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph

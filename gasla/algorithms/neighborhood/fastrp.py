@@ -1,7 +1,7 @@
 """Fast random projection: embeds vertices by giving each a random row, which is averaged along edges a few times.
 
-The similarity of two vertices' rows is that of their neighborhoods within a few steps. A sparse random matrix reduces
-n columns to some dozens and nearly keeps distances (Johnson and Lindenstrauss; Achlioptas). So powers of the adjacency
+The similarity of two vertices' rows is that of their neighborhoods within a few steps. A sparse random matrix reduces n
+columns to some dozens and nearly keeps distances (Johnson and Lindenstrauss; Achlioptas). So powers of the adjacency
 matrix are never stored: each step is a product of the graph with an (n, dimension) matrix.
 """
 
@@ -20,7 +20,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
-SIXTH = 43  # number of the 256 values of a byte that become 1, and as many -1: about a sixth each
+SIXTH = 43  # of the 256 values of a byte, so many become 1 and so many -1, which is about a sixth each
 MOST_WEIGHT = 1e30  # largest weight of a step, so that sums of weighted rows stay finite in float32
 
 
@@ -118,8 +118,9 @@ def fastrp(
 
 
 def _step_weights(weights: Any) -> list[float]:
-    """Return `iteration_weights` as a list of floats, one for each step. Raise TypeError unless they are a list of
-    numbers.
+    """Return `iteration_weights` as a list of floats, one for each step.
+
+    Raise TypeError unless they are a list of numbers.
     """
     if not isinstance(weights, list | tuple | np.ndarray) or getattr(weights, "ndim", 1) != 1 or len(weights) == 0:
         raise TypeError(f"iteration_weights is {reprlib.repr(weights)}; expected a list of one or more numbers")

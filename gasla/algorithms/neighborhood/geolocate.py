@@ -23,17 +23,15 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 PERIOD = 8  # every how many iterations positions are extrapolated
 
 
 class Medians(VertexProgram):
-    """position(v) moves to the spatial median of the positions of its in-neighbors, and in its first iteration to their
-    mean.
+    """position(v) moves to the spatial median of the positions of its in-neighbors, at first to their mean.
 
     A self loop makes a vertex that has moved iterate again. The run ends after `max_iterations`, or when no vertex
-    moves
-    further than `tol`.
+    moves further than `tol`.
     """
 
     sphere = option(False)
@@ -47,10 +45,8 @@ class Medians(VertexProgram):
         """Return what an in-neighbor adds to the Weiszfeld step of a vertex, as a vector of five numbers.
 
         The first three are the unit vector toward the in-neighbor, the fourth is the weight 1 / distance, and the last
-        is 1 if
-        the in-neighbor is at the vertex's own position, else 0. For a vertex without a location yet, the first three
-        are the
-        position of the in-neighbor, with weight 1.
+        is 1 if the in-neighbor is at the vertex's own position, else 0. For a vertex without a location yet, the first
+        three are the position of the in-neighbor, with weight 1.
         """
         ahead = src.position - dst.position
         apart = semirings.sqrt(semirings.plus(ahead * ahead))
@@ -87,9 +83,8 @@ class Medians(VertexProgram):
         """Return by which factor to lengthen the current move of a vertex: 1, or more in every `PERIOD`-th iteration.
 
         If successive moves point the same way and shrink by a constant ratio, the factor is the sum of the geometric
-        series of
-        all moves to come, 1 / (1 - ratio). A lengthened move is at most 1 over the sum of the inverse distances to the
-        in-neighbors, so it does not pass a nearby in-neighbor.
+        series of all moves to come, 1 / (1 - ratio). A lengthened move is at most 1 over the sum of the inverse
+        distances to the in-neighbors, so it does not pass a nearby in-neighbor.
         """
         both, before = semirings.plus(last * move), semirings.plus(last * last)
         length = semirings.sqrt(semirings.plus(move * move))
@@ -217,8 +212,7 @@ def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
 
 
 def _outward_edges(graph: Graph, known: Array) -> tuple[Graph, int]:
-    """Return a graph along whose edges locations spread outward, and the number of steps they need to reach all
-    vertices.
+    """Return a graph along whose edges locations spread outward, and the number of steps to the farthest vertices.
 
     Its edges lead from each vertex to neighbors that are one step further from the located vertices. Vertices that are
     reached but not located also have a self loop.

@@ -11,7 +11,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 EACH = 40  # bytes of memory per edge of the line graph while it is built
 
 
@@ -79,8 +79,8 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     """Return the line graph of an undirected graph: its vertices, and its adjacency lists as `indptr` and `indices`.
 
     A vertex of the line graph is the first of all edges that join the same two vertices. Its adjacency list holds the
-    other
-    edges that share an end with it. Two different edges have at most one common end here, so no edge is listed twice.
+    other edges that share an end with it. Two different edges have at most one common end here, so no edge is listed
+    twice.
     """
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
@@ -99,8 +99,9 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def _lists_of(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
-    """Return the adjacency lists of the given vertices, one after another. Raise MemoryError if they would not fit
-    memory.
+    """Return the adjacency lists of the given vertices, one after another.
+
+    Raise MemoryError if they would not fit memory.
     """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
     total = int(lengths[vertices].sum(dtype=np.int64))
@@ -112,4 +113,4 @@ ROW = Row(
     line_graph,
     method="one pass over the pairs of edges at each vertex (Harary, Norman, 1960)",
     longer="The result has an edge for each pair of edges that meet, of which hubs have many.",
-)  # its answer is a graph
+)  # no command: the result is a graph

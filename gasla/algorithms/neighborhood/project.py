@@ -108,11 +108,8 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
         product = product.with_values(mirrored(product.out, entries.data))
     is_off_diagonal = product.out.owners() != product.out.indices
     ends = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
-    return (
-        without_edges.changed(insert=ends)
-        .subgraph(_original_ids(chosen))
-        .with_values(product.out_values[is_off_diagonal])
-    )  # type: ignore[index]
+    values: Any = product.out_values
+    return without_edges.changed(insert=ends).subgraph(_original_ids(chosen)).with_values(values[is_off_diagonal])
 
 
 def _original_ids(graph: Any) -> Any:
@@ -143,4 +140,4 @@ ROW = Row(
     project,
     method="a sparse product by hashing of rows (Nagasaka et al., Parallel Computing 90, 2019)",
     longer="The product of the part's two sides: all paths of two edges.",
-)  # its command writes a graph
+)  # no `Command` here: gasla/cli has the command, which writes a graph

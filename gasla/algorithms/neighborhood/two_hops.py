@@ -22,8 +22,7 @@ class TwoHops(NamedTuple):
     """A block of rows of the squared adjacency matrix, in CSR form.
 
     The row of a vertex lists all vertices that share a neighbor with it, the vertex itself included, and for each the
-    sum
-    of the weights of the common neighbors.
+    sum of the weights of the common neighbors.
     """
 
     rows: slice  # the positions in `chosen` of the vertices of the rows
