@@ -2,12 +2,14 @@
 
 The result is between 0 and 1 for each vertex. An adjacent pair of neighbors is a triangle at the vertex.
 
-Two definitions are for directed graphs. Both add up a weight of the triangles at a vertex v: in a neighborhood, the
-edges between the two neighbors (1 or 2); for directed triangles, the product of the numbers of edges of its three
-sides, as each choice of an edge per side is a triangle. In the order of degrees a triangle has a first vertex a, a
-second b and a last c. Two masked products of matrices of forward edges compute the sums: one with the path a - b - c
-at the entry a -> c, for the sums at a and c; one with the path b - a - c at the entry b -> c, for the sum at b. No list
-is long in this order, which bounds the time by m^1.5.
+Two definitions are for directed graphs. Both add up a weight of each triangle at a vertex v. In a neighborhood, the
+weight is the number of edges between the two neighbors (1 or 2). For directed triangles, it is the product of the
+numbers of edges of the triangle's three sides, as each choice of an edge per side is a triangle.
+
+In the order of degrees a triangle has a first vertex a, a second b and a last c. Two masked products of matrices of
+forward edges compute the sums. One has the path a - b - c at the entry a -> c, for the sums at a and c. The other has
+the path b - a - c at the entry b -> c, for the sum at b. No adjacency list is long in this order, which bounds the time
+by m^1.5.
 """
 
 from typing import Any, Literal, get_args
@@ -92,11 +94,11 @@ def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False)
         if mode != "undirected":
             raise ValueError(f"mode is {mode!r} and weighted is True; expected 'undirected', or weighted=False")
         graph.require_whole("weighted=True")
-        return _intensities(graph)
+        return _mean_intensities(graph)
     if mode != "undirected":
         graph.require_whole(f"mode={mode!r}")
     if mode != "undirected" and not graph.is_symmetric:
-        closed, possible = _in_neighborhoods(graph) if mode == "neighborhood" else _directed(graph)
+        closed, possible = _neighborhood_counts(graph) if mode == "neighborhood" else _directed_counts(graph)
         return closed / xp.maximum(possible, 1)
     result: Any = triangle_count(graph, per_vertex=True)
     degrees = simplify(graph).out_degrees.astype(np.float64)
@@ -104,8 +106,12 @@ def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False)
     return result.per_vertex / xp.maximum(pairs, 1)
 
 
-def _intensities(graph: Graph) -> Array:
-    """Return the mean over pairs of neighbors of the intensity of the triangle with them, 0 if there is none."""
+def _mean_intensities(graph: Graph) -> Array:
+    """Return for each vertex the mean intensity of the triangles with each pair of its neighbors.
+
+    The intensity is the cube root of the product of the three weights, relative to the largest weight. It is 0 for
+    pairs that are not adjacent.
+    """
     graph.notice_values()
     weight_range(graph, shares=True)
     xp: Any = module_of(graph.device)
@@ -119,61 +125,64 @@ def _intensities(graph: Graph) -> Array:
     return _triangle_sums(roots) / xp.maximum(degrees * (degrees - 1) / 2, 1)
 
 
-def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
-    """Return the number of edges among the neighbors of each vertex, and of ordered pairs of neighbors.
+def _neighborhood_counts(graph: Graph) -> tuple[Array, Array]:
+    """Return for each vertex the number of edges among its neighbors, and the number of ordered pairs of neighbors.
 
-    Every triangle at a vertex has an edge opposite to it; where that edge has a reverse edge, both count.
+    Every triangle at a vertex has an edge opposite to it. If this edge has a reverse edge, both count.
     """
-    sides = _sides(graph)
+    sides = _edge_counts(graph)
     oriented = orient(sides)
     closed: Any = count_common_neighbors(oriented, per_vertex=True)[1]
-    forward = _forward(sides, oriented)
-    both = forward.select(forward.out_values == 2)
-    if both.m:
-        last = mxm(forward, both, semirings.plus_pair, mask=forward).data
-        first = mxm(both, forward, semirings.plus_pair, mask=forward).data
-        outer = mxm(forward.reversed(), both, semirings.plus_pair, mask=forward).data
-        closed = closed + _at_tails(forward, last + outer) + _at_heads(forward, first)
+    forward = _forward_edges(sides, oriented)
+    mutual = forward.select(forward.out_values == 2)
+    if mutual.m:
+        last = mxm(forward, mutual, semirings.plus_pair, mask=forward).data
+        first = mxm(mutual, forward, semirings.plus_pair, mask=forward).data
+        outer = mxm(forward.reversed(), mutual, semirings.plus_pair, mask=forward).data
+        closed = closed + _sum_at_tails(forward, last + outer) + _sum_at_heads(forward, first)
     degrees = sides.out_degrees.astype(np.float64)
     return closed, degrees * (degrees - 1)
 
 
-def _directed(graph: Graph) -> tuple[Array, Array]:
-    """Return the number of directed triangles at each vertex, and the number possible with its edges."""
-    sides = _sides(graph)
+def _directed_counts(graph: Graph) -> tuple[Array, Array]:
+    """Return for each vertex the number of directed triangles, and the largest number that its edges could form."""
+    sides = _edge_counts(graph)
     joined: Any = sides.out_values
-    ends, mutual = _at_tails(sides, joined), _at_tails(sides, (joined == 2).astype(np.float64))
+    ends, mutual = _sum_at_tails(sides, joined), _sum_at_tails(sides, (joined == 2).astype(np.float64))
     return _triangle_sums(sides), ends * (ends - 1) - 2 * mutual
 
 
 def _triangle_sums(sides: Graph) -> Array:
-    """Return for each vertex the sum over its triangles of the product of the values of the three sides."""
-    forward = _forward(sides, orient(sides))
+    """Return for each vertex the sum, over its triangles, of the product of the values of the three sides."""
+    forward = _forward_edges(sides, orient(sides))
     one: Any = forward.out_values
     outer = one * mxm(forward, forward, mask=forward).data
     inner = one * mxm(forward.reversed(), forward, mask=forward).data
-    return _at_tails(forward, outer + inner) + _at_heads(forward, outer)
+    return _sum_at_tails(forward, outer + inner) + _sum_at_heads(forward, outer)
 
 
-def _sides(graph: Graph) -> Graph:
-    """Return the simple undirected graph, with the number of edges, 1 or 2, that join both ends as values."""
+def _edge_counts(graph: Graph) -> Graph:
+    """Return the simple undirected graph whose values are the number of edges, 1 or 2, between the ends in `graph`."""
     simple = graph.simple()
     return simple.with_values(module_of(graph.device).ones(simple.m)).symmetrized(semirings.plus)
 
 
-def _forward(sides: Graph, oriented: Oriented) -> Graph:
-    """Return the edges from earlier to later vertices in the order of degrees, in which no list is long."""
+def _forward_edges(sides: Graph, oriented: Oriented) -> Graph:
+    """Return the edges from earlier to later vertices in the order of degrees, in which no adjacency list is long."""
     return sides.select(oriented.precedes(*sides.edges()))
 
 
-def _at_tails(graph: Graph, values: Any) -> Array:
-    """Return the sum of the values of each vertex's out-edges. Values are in the order of out-lists."""
+def _sum_at_tails(graph: Graph, values: Any) -> Array:
+    """Return for each vertex the sum of the values of its out-edges. `values` are in the order of adjacency lists."""
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.owners(), values, graph.n)
 
 
-def _at_heads(graph: Graph, values: Any) -> Array:
-    """Return the sum of the values of each vertex's in-edges. Values are in the order of out-lists."""
+def _sum_at_heads(graph: Graph, values: Any) -> Array:
+    """Return for each vertex the sum of the values of its in-edges.
+
+    `values` are in the order of out-adjacency lists.
+    """
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.indices, values, graph.n)
 

@@ -1,7 +1,7 @@
 """Scan statistics: the number of edges among each vertex and its neighbors.
 
-A high value for the degree stands out as a place of unusual activity. An edge among the neighbors of a vertex is a
-triangle at it, so the statistic is the number of triangles plus the degree.
+A vertex whose value is high for its degree stands out as a place of unusual activity. An edge among the neighbors of a
+vertex makes a triangle with it, so the statistic is the number of triangles plus the degree.
 """
 
 from typing import Any

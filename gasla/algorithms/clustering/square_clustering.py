@@ -3,7 +3,7 @@
 The result is between 0 and 1 for each vertex. Two neighbors u and w of v form a square with each further common
 neighbor. The number of possible squares at v follows from degrees, and from the triangles and squares at v.
 
-Vertices are ordered by degree, as for triangles, so that hubs come last. Each square is found once, from its last
+Vertices are ordered by degree, as for triangles, so that hubs come last. Each square is counted once, from its last
 vertex v: the opposite corner x and the two vertices in between precede v. If there are c paths v - u - x of two edges
 in which u and x precede v, there are c (c - 1) / 2 squares at v and at x, and c - 1 at each u. Paths are counted by a
 matrix product for a block of vertices v, and summed at u by a masked product. Time is proportional to the number of
@@ -79,16 +79,19 @@ def square_clustering(graph: Any) -> Array:
     oriented = orient(graph)
     simple = oriented.graph
     degrees = simple.out_degrees.astype(np.int64)
-    around = two_hops.paths_from(simple)  # the sum of the neighbors' degrees
-    _require_exact(degrees, around)
+    neighbor_degrees = two_hops.paths_from(simple)  # the sum of the neighbors' degrees
+    _require_exact(degrees, neighbor_degrees)
     triangles: Any = count_common_neighbors(oriented, per_vertex=True)[1]
-    squares = _squares(oriented, degrees)
-    possible = (degrees - 1) * (around - degrees) - 2 * triangles - squares
+    squares = _count_squares(oriented, degrees)
+    possible = (degrees - 1) * (neighbor_degrees - degrees) - 2 * triangles - squares
     return xp.where(possible > 0, squares / xp.maximum(possible, 1), 0.0)
 
 
 def _require_exact(degrees: Array, around: Array) -> None:
-    """Raise ValueError if counts might overflow int64: the squares at a vertex are at most half of this product."""
+    """Raise ValueError if the number of squares at a vertex might overflow int64.
+
+    It is at most half of the vertex's degree times the sum of its neighbors' degrees, `around`.
+    """
     most = degrees.astype(np.float64) * around
     if len(most) and float(most.max()) >= 2.0**63:
         v = int(most.argmax())
@@ -98,8 +101,8 @@ def _require_exact(degrees: Array, around: Array) -> None:
         )
 
 
-def _squares(oriented: Oriented, degrees: Array) -> Array:
-    """Count the cycles of four edges through each vertex."""
+def _count_squares(oriented: Oriented, degrees: Array) -> Array:
+    """Return for each vertex the number of squares, cycles of four edges, that contain it."""
     simple, earlier = oriented.graph.with_values(None), oriented.forward.reversed().out
     xp: Any = module_of(simple.device)
     squares, n = xp.zeros(simple.n, np.int64), simple.n
@@ -124,7 +127,7 @@ def _squares(oriented: Oriented, degrees: Array) -> Array:
 
 
 def _row_sums(lists: Adjacency, values: Any) -> Any:
-    """Return the sum of the values in each list. It is exact modulo 2^64, since int64 wraps around."""
+    """Return the sum of the values in each adjacency list. Sums are exact modulo 2^64, since int64 wraps around."""
     xp: Any = array_module(values)
     return xp.diff(running_sums(values)[lists.indptr])
 

@@ -2,9 +2,9 @@
 
 Two edges are in the same biconnected component if they are on a common cycle. In a spanning forest (spanning_forest.py)
 every vertex represents the edge from its parent. A non-tree edge is on a cycle with the parent edges of both its ends,
-unless one is an ancestor of the other. The parent edges of a vertex and of its parent are on a common cycle if a
-non-tree edge leads from the subtree of the vertex out of the subtree of its parent. Both kinds of pairs are linked; a
-vertex is an articulation point if its tree edges are in several components.
+unless one end is an ancestor of the other. The parent edges of a vertex and of its parent are on a common cycle if a
+non-tree edge leads from the subtree of the vertex out of the subtree of its parent. Pairs of edges on a common cycle
+are linked to one component. A vertex is an articulation point if its tree edges are in several components.
 """
 
 from typing import Any
@@ -51,41 +51,48 @@ def articulation_points(graph: Any) -> np.ndarray:
     simple = simplify(graph)
     forest = spanning_forest(simple)
     if isinstance(forest, DepthFirst):
-        return _by_low_points(forest).astype(graph.id_dtype)
+        return _points_by_low_points(forest).astype(graph.id_dtype)
     parents, label, v = forest.parents, blocks_above(simple, forest), xp.arange(graph.n)
     top = xp.flatnonzero((parents[parents] == parents) & (parents != v))
-    label[parents[top]] = label[top]  # for a root, the label of any edge to it
+    # A root has no edge from a parent, so it gets the label of the edge to one of its children.
+    label[parents[top]] = label[top]
     is_cut = xp.zeros(graph.n, bool)
     is_cut[parents[xp.flatnonzero(label != label[parents])]] = True
     return xp.flatnonzero(is_cut).astype(graph.id_dtype)
 
 
-def _by_low_points(forest: DepthFirst) -> Any:
-    """Return the articulation points: no edge leads from the subtree of a child past the vertex."""
+def _points_by_low_points(forest: DepthFirst) -> Any:
+    """Return the articulation points of a depth-first forest, in ascending order.
+
+    A vertex is one if no edge leads from the subtree of one of its children to an ancestor of the vertex, or, for a
+    root, if it has several children.
+    """
     parents, numbers, low = forest
     n = len(parents)
     v = np.flatnonzero(parents != np.arange(n))
-    above = parents[v]
-    is_root = parents[above] == above
-    is_cut = np.bincount(above[is_root], minlength=n) > 1  # a root of several subtrees
-    is_cut[above[~is_root & (low[v] >= numbers[above])]] = True
+    parent_of = parents[v]
+    is_root = parents[parent_of] == parent_of
+    # A root is an articulation point if it has several children.
+    is_cut = np.bincount(parent_of[is_root], minlength=n) > 1
+    is_cut[parent_of[~is_root & (low[v] >= numbers[parent_of])]] = True
     return np.flatnonzero(is_cut)
 
 
 def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
-    """Return for each vertex other than roots a label of the biconnected component of the edge from its parent.
+    """Return for each vertex the label of the biconnected component that has the edge from its parent.
 
-    Labels are vertices. That of a root is the root, which is the label of no other vertex.
+    Labels are ids of vertices. The label of a root is its own id, which is the label of no other vertex.
     """
     xp: Any = module_of(graph.device)
     label = xp.arange(graph.n, dtype=graph.id_dtype)
     parents = forest.parents
-    if isinstance(forest, DepthFirst):  # every edge leads from a vertex to one of its ancestors
+    # In a depth-first forest, every edge leads from a vertex to one of its ancestors.
+    if isinstance(forest, DepthFirst):
         joins_parent = forest.low < forest.numbers[parents]
     else:
         joins_parent = forest.leaves_subtree(parents)
-    link(_to_one_each(xp.where(joins_parent, parents, label)), label)
-    if isinstance(forest, Forest) and graph.n:  # of vertices in the largest component so far, no edges need be read
+    link(_graph_of_single_edges(xp.where(joins_parent, parents, label)), label)
+    if isinstance(forest, Forest) and graph.n:  # edges of vertices in the largest component so far need not be read
         link(graph, label, last=2, across=forest.trees)
         compress(label)
         link(graph, label, known=likely_largest(label), across=forest.trees)
@@ -93,14 +100,14 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
     return label
 
 
-def _to_one_each(neighbors: Any) -> Graph:
-    """Return the graph with one edge from each vertex."""
+def _graph_of_single_edges(neighbors: Any) -> Graph:
+    """Return a graph with one edge from each vertex v, to the vertex `neighbors[v]`."""
     xp: Any = array_module(neighbors)
     return Graph.from_csr(xp.arange(len(neighbors) + 1, dtype=neighbors.dtype), neighbors)
 
 
-def _by_degree(f: Any) -> Any:
-    """Return the points by descending out-degree."""
+def _points_by_degree(f: Any) -> Any:
+    """Return the articulation points sorted by descending out-degree."""
     return f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")]
 
 
@@ -109,7 +116,7 @@ ROW = Row(
     Command(
         *("articulation-points", {"points": "articulation_point"}),
         lambda f: f.counted("points", "articulation points", "; highest out-degrees:"),
-        lambda f: f.listed(_by_degree(f), f.graph.out_degrees[_by_degree(f)]),
+        lambda f: f.listed(_points_by_degree(f), f.graph.out_degrees[_points_by_degree(f)]),
         "ids",
     ),
     Task(checked_by="", form="ascending"),

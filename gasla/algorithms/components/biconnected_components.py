@@ -1,9 +1,9 @@
-"""Biconnected components: sets of edges of which any two are on a common cycle, and the tree that they form.
+"""Biconnected components: sets of edges of which any two are on a common cycle, and the tree that these sets form.
 
-Every vertex of a spanning forest represents the edge from its parent (articulation_points.py). Of a non-tree edge, the
-end that was numbered later represents the component: its edge from its parent is on a cycle with the non-tree edge. A
-component has the vertices that represent its tree edges, and one more, the parent of the topmost ones. Vertices in
-several components are the articulation points.
+Every vertex of a spanning forest represents the edge from its parent (articulation_points.py). A non-tree edge is on a
+cycle with the parent edge of its end of the larger number, so it is in the same component as that parent edge. The
+vertices of a component are those that represent its tree edges, and the parent of the topmost of these vertices.
+Vertices in several components are the articulation points.
 """
 
 from typing import Any, NamedTuple
@@ -21,11 +21,14 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, vertex
 from gasla.rows import Command, Row, Task
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 
 
 class EdgeLabels(VertexProgram):
-    """label(e) = the component of the edge between the later end of e and its parent. If e is a loop, it is -1."""
+    """label(e) = the component of the edge from the later of e's two ends to its parent, or -1 if e is a self loop.
+
+    The later end is the end of the larger number.
+    """
 
     number = vertex(ID)
     component = vertex(ID)
@@ -103,31 +106,33 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
     simple = simplify(graph)
     forest = spanning_forest(simple)
     parents, ids = forest.parents, xp.arange(graph.n)
-    block = blocks_above(simple, forest)
-    first = xp.flatnonzero((block == ids) & (parents != ids))
+    label = blocks_above(simple, forest)
+    topmost = xp.flatnonzero((label == ids) & (parents != ids))
     number = xp.full(graph.n, -1, graph.id_dtype)
-    number[first] = xp.arange(len(first))
-    of = number[block]  # the component of the edge from the parent; -1 of roots
-    labels = run(EDGE_LABELS, graph, max_iterations=1, number=forest.numbers, component=of).label
-    return BiconnectedComponentsResult(len(first), labels, _tree(of, parents, len(first)))
+    number[topmost] = xp.arange(len(topmost))
+    component_of = number[label]  # the component of the edge from the parent of each vertex, or -1 for a root
+    labels = run(EDGE_LABELS, graph, max_iterations=1, number=forest.numbers, component=component_of).label
+    return BiconnectedComponentsResult(len(topmost), labels, _block_cut_tree(component_of, parents, len(topmost)))
 
 
-def _tree(of: Array, parents: Array, count: int) -> Array:
-    """Return each articulation point with each component that it is in, ascending.
+def _block_cut_tree(component_of: Array, parents: Array, count: int) -> Array:
+    """Return the block-cut tree as rows (articulation point, number of a component that contains it), ascending.
 
-    A component has the vertices v of which `of[v]` is its number, and the parent that those of a smallest level share.
+    `component_of[v]` is the number of the component of the edge from v's parent, -1 for roots. A component contains the
+    vertices v with its number, and the common parent of the uppermost of these vertices. `count` is the number of
+    components.
     """
-    xp: Any = array_module(of)
-    n = max(len(of), 1)
+    xp: Any = array_module(component_of)
+    n = max(len(component_of), 1)
     top = xp.zeros(count, parents.dtype)
-    uppermost = xp.flatnonzero((of != of[parents]) & (of >= 0))
-    top[of[uppermost]] = parents[uppermost]
-    occurs = xp.bincount(top, minlength=n)[: len(of)] + (of >= 0)
-    inside = xp.flatnonzero((occurs > 1) & (of >= 0))
-    above = xp.flatnonzero(occurs[top] > 1)
+    uppermost = xp.flatnonzero((component_of != component_of[parents]) & (component_of >= 0))
+    top[component_of[uppermost]] = parents[uppermost]
+    component_count = xp.bincount(top, minlength=n)[: len(component_of)] + (component_of >= 0)
+    inside = xp.flatnonzero((component_count > 1) & (component_of >= 0))
+    above = xp.flatnonzero(component_count[top] > 1)
     points = xp.concatenate([inside, top[above]]).astype(np.int64)
-    pairs = xp.sort(points * n + xp.concatenate([of[inside], above]))
-    return xp.stack(xp.divmod(pairs, n), axis=1).astype(of.dtype)
+    pairs = xp.sort(points * n + xp.concatenate([component_of[inside], above]))
+    return xp.stack(xp.divmod(pairs, n), axis=1).astype(component_of.dtype)
 
 
 def is_biconnected(graph: Any) -> bool:

@@ -1,9 +1,9 @@
 """Bridges: edges whose removal disconnects their component.
 
-A bridge is on no cycle, so it is in every spanning forest, and an edge of a spanning forest is a bridge if no other
-edge leads out of the subtree below it. Subtrees are ranges of numbers (spanning_forest.py), so this compares the
-smallest and the largest number adjacent to a subtree with its range. In a depth-first forest, of small or deep graphs,
-the low point of a subtree suffices.
+A bridge is on no cycle, so it is in every spanning forest. An edge of a spanning forest is a bridge if no other edge
+leads out of the subtree below it. Vertices are numbered such that each subtree is a range (spanning_forest.py). So the
+smallest and the largest number of the neighbors of a subtree are compared with its range. In a depth-first forest,
+which small or deep graphs get, the low point of a subtree suffices.
 
 R. E. Tarjan: A note on finding the bridges of a graph. Information Processing Letters 2 (1974).
 """

@@ -1,8 +1,9 @@
 """Chain decomposition: cycles and paths that cover each edge that is not a bridge once.
 
-In a depth-first forest every edge outside it leads from a vertex to one below, and starts a chain: down along this
-edge, then up along the tree as far as no earlier chain has been. So each tree edge is in the first chain that starts
-above it and comes up through the subtree below it: one pass over subtrees finds the chains of all tree edges.
+In a depth-first forest every edge outside it leads from a vertex to one of its descendants, and starts a chain. The
+chain follows this edge downward, and then tree edges upward as far as no earlier chain has been. So each tree edge is
+in the first chain that starts above it and comes up through the subtree below it, and one pass over subtrees finds the
+chains of all tree edges.
 """
 
 from typing import Any
@@ -83,7 +84,8 @@ def chain_decomposition(graph: Any) -> VertexLists:
     vertices = np.empty(indptr[-1], graph.id_dtype)
     vertices[indptr[:-1]], vertices[indptr[1:] - 1] = top, bottom
     vertices[np.arange(len(below)) + 2 * chain + 1] = below
-    vertices[indptr[chain + 1] - 1] = parents[below]  # the last of a chain counts
+    # Of all vertices written here for a chain, the topmost is written last and stays.
+    vertices[indptr[chain + 1] - 1] = parents[below]
     return VertexLists(indptr, vertices)
 
 

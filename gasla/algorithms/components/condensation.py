@@ -64,21 +64,21 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
 
 
 def _contract_exactly(graph: Graph, labels: Any) -> Graph:
-    """Contract with sums of integers in the type of the values. Raise ValueError if a sum overflows it."""
+    """Contract with sums of integers, in the dtype of the values. Raise ValueError if a sum overflows this dtype."""
     values: Any = graph.values
     check_sums("condensation", graph)
     if values.dtype.itemsize == 8:
         return graph.contract(labels, semirings.plus, loops=False)
-    wide = graph.with_values(lambda given: given.astype(sum_type(given.dtype)))
-    made = wide.contract(labels, semirings.plus, loops=False)
-    bounds, value_range = np.iinfo(values.dtype), made.value_range or (0, 0)
+    widened = graph.with_values(lambda given: given.astype(sum_type(given.dtype)))
+    result = widened.contract(labels, semirings.plus, loops=False)
+    bounds, value_range = np.iinfo(values.dtype), result.value_range or (0, 0)
     for total in map(int, value_range):
         if not bounds.min <= total <= bounds.max:
             raise ValueError(
                 f"condensation adds up values to {total}, more than {values.dtype} holds; expected int64: "
                 "graph.with_values(graph.values.astype(np.int64))"
             )
-    return made.with_values(made.values.astype(values.dtype))  # type: ignore[union-attr]
+    return result.with_values(result.values.astype(values.dtype))  # type: ignore[union-attr]
 
 
 ROW = Row(

@@ -1,8 +1,9 @@
 """Weakly connected components: vertices joined by paths that may follow edges in either direction.
 
-Afforest: a forest of vertices is grown along the first two edges of each vertex. This finds nearly all vertices of the
-one large component that most graphs have, so the other edges are read only for vertices outside it. In a graph that is
-not symmetric, an edge may lead out of that component and be missed from outside: then its edges are read, too.
+The method is Afforest. A forest of vertices is grown along the first two edges of each vertex. This finds nearly all
+vertices of the one large component that most graphs have. So the other edges are read only for vertices outside this
+component. In a graph that is not symmetric, an edge may lead out of the component and be missed from outside, so the
+edges of its vertices are read as well.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ class ComponentsResult(NamedTuple):
     """The number of components, and the component of every vertex."""
 
     count: int  # type: ignore[assignment]  # tuple.count is a method
-    labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` one with 0 dimensions
+    labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` is a CuPy array with 0 dimensions
 
 
 @on_one_device()
@@ -69,14 +70,15 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
     """
     if start is None:
         return ComponentsResult(*label_components(graph))
-    return _continued(as_graph(graph), start)
+    return _join_components(as_graph(graph), start)
 
 
-def _continued(graph: Graph, before: ComponentsResult) -> ComponentsResult:
-    """Join the previous components, as vertices of a small graph, along the new edges.
+def _join_components(graph: Graph, before: ComponentsResult) -> ComponentsResult:
+    """Return the components after new edges, by joining the previous components along these edges.
 
-    The order of components is kept: each is numbered by its smallest vertex, and the first of those joined has the
-    smallest.
+    The previous components are the vertices of a small graph. Components are numbered in the order of their smallest
+    vertices. When several are joined, the smallest of their numbers belongs to the smallest vertex, so the order is
+    kept.
     """
     src, dst = new_edges(graph)
     if not isinstance(before, tuple) or len(before) != 2:

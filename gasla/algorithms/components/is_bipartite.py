@@ -1,10 +1,10 @@
 """Bipartite graphs: whether the vertices can be divided into two sides such that every edge joins both.
 
-The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on: a
-search gives the levels of vertices, whose parity is the side. A component is bipartite if no edge joins two vertices
-of one side. Since an odd cycle is often a triangle, a few edges are first tested for one.
+The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on. A
+search gives the levels of vertices, whose parity is the side. A component is bipartite if no edge joins two vertices of
+one side. An odd cycle is often a triangle, so a few edges are first tested for being in a triangle.
 
-On a GPU a kernel finds the sides without a search (`primitives.label_sides`): a grid has thousands of levels.
+On a GPU a kernel finds the sides without a search (`primitives.label_sides`), because a grid has thousands of levels.
 """
 
 from typing import Any, Literal, NamedTuple, overload
@@ -26,7 +26,10 @@ SAMPLE = 8  # number of edges tested for a triangle
 
 
 class OddCycles(VertexProgram):
-    """is_odd(v) = whether v has a neighbor on a level of the same parity: then an odd cycle contains both."""
+    """is_odd(v) = whether v has a neighbor on a level of the same parity.
+
+    If so, an odd cycle contains v and this neighbor.
+    """
 
     loops = option(True)  # whether a self loop is an odd cycle
     level = vertex(np.int32)
@@ -92,7 +95,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
     """
     graph = whole_graph(graph)
     check_flags(colors=colors)
-    if not colors and _shows_triangle(graph):
+    if not colors and _samples_triangle(graph):
         return False
     sides = two_sides(graph, loops=True)
     bipartite = not any_true(sides < 0)
@@ -100,11 +103,12 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
 
 
 def two_sides(graph: Graph, *, loops: bool) -> Any:
-    """Return the parity of each vertex's distance from its component's root. Components with an odd cycle have -1.
+    """Return the side of each vertex: the parity of its distance from its component's root, or -1.
 
-    With `loops`, a self loop is an odd cycle.
+    A component with an odd cycle has no sides, so its vertices get -1. With `loops`, a self loop is an odd cycle.
     """
-    has_room = 2 * graph.n <= np.iinfo(graph.id_dtype).max  # for two copies of each vertex
+    # The kernel makes two copies of each vertex, whose ids must fit the dtype.
+    has_room = 2 * graph.n <= np.iinfo(graph.id_dtype).max
     if fits_one_card(graph) and has_room and (loops or not graph.lists.has_self_loops):
         return label_sides(graph)
     xp: Any = module_of(graph.device)
@@ -120,8 +124,8 @@ def two_sides(graph: Graph, *, loops: bool) -> Any:
     return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)
 
 
-def _shows_triangle(graph: Graph) -> bool:
-    """Return whether one of a few sampled edges is in a triangle: its ends have a common neighbor."""
+def _samples_triangle(graph: Graph) -> bool:
+    """Return whether one of a few sampled edges is in a triangle: whether its ends have a common neighbor."""
     if graph.m == 0:
         return False
     xp: Any = module_of(graph.device)

@@ -1,15 +1,15 @@
 """Minimum spanning forest: the edges of least total weight that connect every component.
 
-Borůvka's algorithm: every tree, at first each vertex, selects the lightest edge that leaves it, and the trees joined by
-selected edges become one, until no edge leaves any tree. Two trees may select the same edge, which is the only cycle
-that can arise, since edges are totally ordered: by weight, then by the smaller end, then by the larger end.
+This is Borůvka's algorithm. Every tree, at first each vertex, selects the lightest edge that leaves it. Trees joined by
+selected edges become one, and this repeats until no edge leaves any tree. Two trees may select the same edge. No other
+cycle can arise, since edges are totally ordered: by weight, then by the smaller end, then by the larger end.
 
-A vertex keeps the lightest edge that it has found while the edge still leaves its tree: since fewer and fewer edges do,
-it remains the lightest. So only vertices whose edge has become internal search again, and vertices that find no edge
+A vertex keeps the lightest edge that it has found as long as the edge leaves its tree. Fewer and fewer edges do, so the
+edge remains the lightest. So only vertices whose edge has become internal search again, and vertices that find no edge
 are done.
 
-Both engines have a kernel for the same rounds (`primitives.lightest_forest`), which reads light edges first; on a GPU
-for weights of up to 32 bits.
+Both engines have a kernel for the same rounds (`primitives.lightest_forest`), which reads light edges first. That of a
+GPU takes weights of up to 32 bits.
 """
 
 from typing import Any, NamedTuple
@@ -28,21 +28,21 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, vertex
 from gasla.rows import Command, Row, Task
 
-NONE = 2**63 - 1  # no edge selected
-HALF = 32  # bits of the larger end in a pair of ends
+NONE = 2**63 - 1  # the pair of ends of a tree that has selected no edge
+HALF = 32  # number of low bits that hold the larger end in a pair of ends
 
 
 class ForestResult(NamedTuple):
     """The ids of the edges of a spanning forest, and their total weight."""
 
-    edges: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` one with 0 dimensions
+    edges: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` is a CuPy array with 0 dimensions
     total: Any
 
 
 class Lightest(VertexProgram):
-    """weight(v), other(v), number(v) = the lightest edge from v that leaves its tree: weight, other end, edge id."""
+    """weight(v), other(v), number(v) = weight, other end and id of the lightest edge from v that leaves its tree."""
 
-    kind = option(np.float64)  # type of the weights
+    kind = option(np.float64)  # dtype of the weights
     root = vertex(ID, init=lambda vertex: vertex.id, missing=-1)  # root of the tree of v
     weight = vertex(kind)
     other = vertex(ID, init=lambda vertex: vertex.id, missing=-1)
@@ -68,12 +68,13 @@ class Lightest(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """choice(tree) = the ends of the lightest edge that leaves the tree, as one number.
+    """choice(tree) = the two ends of the lightest edge that leaves the tree, packed in one number.
 
-    `lightest` is computed from the initial state. Then the vertices that have the lightest edge propose its ends.
+    The aggregate `lightest`, the smallest weight in each tree, is computed from the initial state. Then the vertices
+    whose edge has this weight propose its ends, and the smallest pair is chosen.
     """
 
-    kind = option(np.float64)  # type of the weights
+    kind = option(np.float64)  # dtype of the weights
     root = vertex(ID, missing=-1)
     weight = vertex(kind)
     other = vertex(ID, missing=-1)
@@ -100,7 +101,7 @@ class Choose(VertexProgram):
 
 
 class RootProgram(VertexProgram):
-    """A step of the roots of trees that have selected an edge."""
+    """A step that only the roots of trees take, if their tree has selected an edge."""
 
     root = vertex(ID, missing=-1)
     choice = vertex(np.int64, missing=NONE)
@@ -111,10 +112,12 @@ class RootProgram(VertexProgram):
 
 
 class Hook(RootProgram):
-    """root(tree) = the tree that its edge leads to. If two trees selected the same edge, the smaller root stays.
+    """root(tree) = the tree at the other end of its selected edge.
 
-    Ends after log2(n) rounds: a tree that selects an edge joins another. No cycle arises, since edges are selected in
-    the total order (weight, ends).
+    If two trees selected the same edge, the smaller root stays.
+
+    The run ends after at most log2(n) rounds, since a tree that selects an edge joins another tree. No cycle arises,
+    since edges are selected in the total order (weight, ends).
     """
 
     number = vertex(np.int64, missing=-1)
@@ -139,14 +142,14 @@ class Hook(RootProgram):
 
 
 class Climb(RootProgram):
-    """root(tree) = root(root(tree)): pointer jumping."""
+    """root(tree) = root(root(tree)), repeated until each tree knows its final root: pointer jumping."""
 
     def apply(self, vertex, gathered):
         return {"root": self.at(vertex.root).root}
 
 
 class Follow(VertexProgram):
-    """root(v) = root(root(v)) for every vertex, once every root knows the root that it joins."""
+    """root(v) = root(root(v)) for every vertex, after every root has learned which root it joins."""
 
     root = vertex(ID, missing=-1)
     everyone = True
@@ -209,23 +212,29 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     if graph.n > 2**31:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most 2**31, so that two ids fit in 64 bits")
     if fits_lightest_forest(graph):
-        return _result(graph, lightest_forest(graph))
+        return _make_result(graph, lightest_forest(graph))
     graph.notice_values()
     check_weights(graph)
     xp: Any = module_of(graph.device)
     if graph.is_whole and graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
-        taken = _taken(graph, "out")
-        return _result(graph, xp.sort(xp.minimum(taken, graph.in_edge_ids[taken])))  # the first one of both
-    return _result(graph, xp.sort(_taken(graph, "all")))
+        selected = _forest_edges(graph, "out")
+        # Of the two entries of each edge, the one with the smaller id.
+        return _make_result(graph, xp.sort(xp.minimum(selected, graph.in_edge_ids[selected])))
+    return _make_result(graph, xp.sort(_forest_edges(graph, "all")))
 
 
-def _taken(graph: Graph, direction: str) -> Any:
-    """Return the ids of the forest's edges, found over the edges in a direction."""
-    kind = np.dtype(np.int8) if graph.value_type is None else graph.value_type
-    kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
+def _forest_edges(graph: Graph, direction: str) -> Any:
+    """Return the ids of the edges of a minimum spanning forest, computed by vertex programs.
+
+    `direction` is "out" if the matrix has both directions of every edge, and otherwise "all".
+    """
+    weight_dtype = np.dtype(np.int8) if graph.value_type is None else graph.value_type
+    weight_dtype = {"b": np.dtype(np.uint8), "f": max(weight_dtype, np.dtype(np.float32))}.get(
+        weight_dtype.kind, weight_dtype
+    )
     phases: list[Any] = [
-        Lightest(kind=kind, direction=direction),
-        Choose(kind=kind),
+        Lightest(kind=weight_dtype, direction=direction),
+        Choose(kind=weight_dtype),
         Hook,
         Phase(Climb, until="still"),
         Follow,
@@ -234,14 +243,14 @@ def _taken(graph: Graph, direction: str) -> Any:
     return taken[taken >= 0]
 
 
-def _result(graph: Graph, edges: Any) -> ForestResult:
-    """Return the result for the selected edges, in ascending order."""
+def _make_result(graph: Graph, edges: Any) -> ForestResult:
+    """Return the result for the ids of the selected edges, which ascend, with their total weight."""
     xp: Any = module_of(graph.device)
     values: Any = graph.valued.each
     weights = xp.ones(len(edges), np.int64) if values is None else values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
-    with np.errstate(over="ignore"):  # checked below
+    with np.errstate(over="ignore"):  # an overflow is reported below
         total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")

@@ -1,13 +1,15 @@
 """Spanning forests: a tree for every component, and how far non-tree edges reach from each subtree.
 
-Each tree is rooted at the smallest vertex of its component, and numbered such that each subtree is a range. One pass
-over all edges finds the smallest and the largest number adjacent to each vertex, and from these follow those of each
-subtree. Whether removing a tree edge or a vertex disconnects the graph is then a comparison.
+Each tree is rooted at the smallest vertex of its component, and its vertices are numbered such that each subtree is a
+range of numbers. One pass over all edges finds the smallest and the largest number of each vertex's neighbors. From
+these follow the smallest and the largest number that edges of each subtree reach. Whether removing a tree edge or a
+vertex disconnects the graph is then a comparison.
 
 On a GPU, trees are numbered in one launch, whatever their depth (`primitives.number_trees`). In host memory they are
-breadth-first search trees, found at once. Two sweeps over the levels number the vertices: subtree sizes are summed from
-the leaves up, and a vertex is numbered after its parent and the subtrees of its earlier siblings. One more sweep passes
-extremes up. Small graphs and deep ones (`DEEP`) are searched depth-first instead, on one thread.
+breadth-first search trees, which one search finds. Two sweeps over the levels number the vertices. First, subtree sizes
+are summed from the leaves up. Then a vertex is numbered after its parent and the subtrees of its earlier siblings. One
+more sweep from the leaves up finds the smallest and largest numbers. Small graphs and deep graphs (`DEEP`) are searched
+depth-first instead, on one thread.
 
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
@@ -34,9 +36,11 @@ from gasla.operations.primitives import (
 from gasla.operations.run import run
 from gasla.program import ID, Schedule, VertexProgram, option, vertex
 
-Array = Any  # NumPy's or CuPy's
-ONE_THREAD = 1 << 20  # most vertices and edges of a graph that is searched depth-first on one thread instead
-DEEP = 64, 1 << 12  # levels of a tree, and vertices a level, beyond which a graph is deep: each level takes a barrier
+Array = Any  # a NumPy or CuPy array
+ONE_THREAD = 1 << 20  # largest number of vertices and edges of a graph that one thread searches depth-first instead
+# A tree is deep if it has more levels than the first number, and fewer vertices per level than the second. Each level
+# would take a barrier, so a depth-first search on one thread is then faster.
+DEEP = 64, 1 << 12
 
 
 class Sizes(VertexProgram):
@@ -53,7 +57,10 @@ class Sizes(VertexProgram):
 
 
 class Numbers(VertexProgram):
-    """number(v) = number(parent) + between(v), the offset within the parent's subtree, from the roots down."""
+    """number(v) = number(parent of v) + between(v), from the roots down.
+
+    `between` is the offset of a vertex within the subtree of its parent.
+    """
 
     number = vertex(ID)
     between = vertex(ID)
@@ -68,7 +75,7 @@ class Numbers(VertexProgram):
 
 
 class AdjacentRange(VertexProgram):
-    """low(v), high(v) = the smallest and the largest number of v and its neighbors, the parent excluded."""
+    """low(v), high(v) = the smallest and the largest number of v and its neighbors, without v's parent."""
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -104,7 +111,7 @@ class SubtreeRange(VertexProgram):
 class ParentEdges(VertexProgram):
     """count(v) = the number of edges from v's parent to v.
 
-    With direction "out", it counts those from v to its parent.
+    With direction "out", it is the number of edges from v to its parent.
     """
 
     direction = option("in")
@@ -125,21 +132,24 @@ class Forest:
     """A spanning forest of a simple undirected graph, in which each subtree is a range of numbers."""
 
     trees: Trees
-    low: Array  # least number in the subtree of v, or adjacent to it by a non-tree edge
-    high: Array  # greatest number
+    low: Array  # smallest number in the subtree of v, or adjacent to it by a non-tree edge
+    high: Array  # largest number in the subtree of v, or adjacent to it by a non-tree edge
 
     @property
     def parents(self) -> Array:
-        """The parent of each vertex. A root is its own parent."""
+        """The parent of each vertex. The parent of a root is the root itself."""
         return self.trees.parents
 
     @property
     def numbers(self) -> Array:
-        """The number of each vertex, larger than that of its parent."""
+        """The number of each vertex, larger than the number of its parent. Each subtree has consecutive numbers."""
         return self.trees.numbers
 
     def leaves_subtree(self, of: Array | None = None) -> Array:
-        """Return whether a non-tree edge leaves each vertex's subtree, or the subtree of vertex `of[v]`."""
+        """Return for each vertex v whether a non-tree edge leads from v's subtree to a vertex outside of v's subtree.
+
+        With `of`, return whether it leads outside of the subtree of the vertex `of[v]`.
+        """
         first, size = self.trees.numbers, self.trees.sizes
         if of is not None:
             first, size = first[of], size[of]
@@ -147,7 +157,10 @@ class Forest:
 
 
 class DepthFirst(NamedTuple):
-    """A depth-first spanning forest: parents, numbers in the order of the search, and low points of all vertices."""
+    """A depth-first spanning forest: each vertex's parent, its number in the order of the search, and its low point.
+
+    The low point is the smallest number that an edge from the vertex's subtree reaches.
+    """
 
     parents: Array
     numbers: Array
@@ -155,10 +168,10 @@ class DepthFirst(NamedTuple):
 
 
 def smallest_members(graph: Graph) -> Array:
-    """Return whether each vertex is the smallest of its component."""
+    """Return a mask of the vertices that are the smallest vertex of their component."""
     xp: Any = module_of(graph.device)
     roots = hook(graph)
-    if graph.n:  # two edges per vertex join most of them; the others are read only outside the largest tree
+    if graph.n:  # two edges per vertex join most vertices; the other edges are read only outside the largest tree
         link(graph, roots, last=2)
         compress(roots)
         link(graph, roots, known=likely_largest(roots))
@@ -180,46 +193,53 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
     is_root = levels == 0
     children = np.flatnonzero(~is_root)
     tree = sorted_graph(children, parents[children], graph.n)
-    order = Schedule(levels)
-    sizes = run(Sizes, tree, schedule=order.reversed()).size
-    between = _between(tree, sizes, is_root)
-    numbers = run(Numbers, tree, schedule=order, between=between).number
+    schedule = Schedule(levels)
+    sizes = run(Sizes, tree, schedule=schedule.reversed()).size
+    between = _number_offsets(tree, sizes, is_root)
+    numbers = run(Numbers, tree, schedule=schedule, between=between).number
     low, high = _adjacent_range(graph, parents, numbers)
-    reach = run(SubtreeRange, tree, schedule=order.reversed(), low=low, high=high)
-    return Forest(Trees(parents, numbers, sizes), reach.low, reach.high)
+    ranges = run(SubtreeRange, tree, schedule=schedule.reversed(), low=low, high=high)
+    return Forest(Trees(parents, numbers, sizes), ranges.low, ranges.high)
 
 
 def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
-    """Return levels and parents in breadth-first trees from each component's smallest vertex.
+    """Return the levels and parents of breadth-first trees from the smallest vertices of components.
 
-    If one is deep, return None.
-
-    The first component that has an edge is searched before the others: mostly, it is the largest, and shows the depth.
+    Return None if a tree is deep, so that a depth-first search is faster. The first component that has an edge is
+    searched before all other components, because it mostly is the largest, and shows the depth early.
     """
     first = np.zeros(graph.n, bool)
     first[np.flatnonzero(graph.out_degrees)[:1]] = True
     level, parent = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, graph.id_dtype)
-    result = _searched(graph, first, level, parent)
+    result = _search_from(graph, first, level, parent)
     if result.converged:
-        result = _searched(graph, smallest_members(graph) & (result.level < 0), result.level, result.parent)
+        result = _search_from(graph, smallest_members(graph) & (result.level < 0), result.level, result.parent)
     return (result.level, result.parent) if result.converged else None
 
 
-def _searched(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
-    """Return the result of a search from further roots. Where `depth_first` may replace it, its levels are limited."""
-    most = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
+def _search_from(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
+    """Run a breadth-first search from further roots, and return its result.
+
+    `level` and `parent` hold what was searched before. Where `depth_first` may search the graph instead, the number of
+    levels is limited, and the result has not converged if a tree is too deep.
+    """
+    level_limit = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
     level[roots], parent[roots] = 0, np.flatnonzero(roots)
-    return run(PARENTS, graph, active=roots, level=level, parent=parent, max_iterations=most)
+    return run(PARENTS, graph, active=roots, level=level, parent=parent, max_iterations=level_limit)
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest number of each vertex and its neighbors, except its parent."""
-    near = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
-    return near.low, near.high
+    """Return for each vertex the smallest and the largest number among itself and its neighbors, without its parent."""
+    result = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
+    return result.low, result.high
 
 
-def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
-    """Return the offset of each vertex's number from that of its parent, after the subtrees of earlier siblings."""
+def _number_offsets(tree: Graph, sizes: Array, is_root: Array) -> Array:
+    """Return the difference between the number of each vertex and the number of its parent.
+
+    The difference is 1 plus the sizes of the subtrees of earlier siblings. For a root, the result is the total size of
+    the trees of earlier roots.
+    """
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
     indptr, child = tree.in_.indptr, tree.in_.indices
@@ -233,15 +253,19 @@ def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
 
 
 def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
-    """Return the graph of edges whose sources ascend."""
+    """Return the graph of the edges `src` -> `dst` on n vertices. The sources must ascend, so no sorting is needed."""
     xp: Any = array_module(src)
     indptr = running_sums(xp.bincount(src, minlength=n))
     return Graph.from_csr(indptr.astype(dst.dtype), dst)
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Return whether several parallel edges join each vertex to its parent. i -> j and j -> i together count as one."""
-    there, back = (
-        run(ParentEdges(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out")
+    """Return a mask of the vertices that parallel edges join to their parent.
+
+    i -> j and j -> i together count as one edge.
+    """
+    downward, upward = (
+        run(ParentEdges(direction=direction), graph, max_iterations=1, parent=parents).count
+        for direction in ("in", "out")
     )
-    return (there > 1) | (back > 1)
+    return (downward > 1) | (upward > 1)

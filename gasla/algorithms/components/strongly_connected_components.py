@@ -1,12 +1,14 @@
 """Strongly connected components: sets of vertices that reach each other along edges.
 
-There are three steps, the cheapest first. Trimming removes vertices without in-edges or without out-edges, which are
-components, repeatedly. Two searches from a pivot, a vertex of many edges, find the vertices that it both reaches and is
-reached by: the one large component that most graphs have. The rest is colored: some vertices, the seeds, propagate
-their ranks forward, and each vertex keeps the largest. The vertices of a color that reach its seed are the component of
-the seed; the others are split by color, since no component has two colors. Seeds are drawn at random: a few at first,
-and eight times as many in each further round. If all vertices were seeds at once, many would be recolored often
-wherever paths are long.
+There are three steps, the cheapest first. Trimming repeatedly removes vertices without in-edges or without out-edges,
+each of which is a component. Two searches from a pivot, a vertex of many edges, then find the vertices that the pivot
+reaches and those that reach it. Their intersection is the one large component that most graphs have.
+
+The remaining vertices are colored. Some vertices, the seeds, propagate their ranks forward, and each vertex keeps the
+largest rank as its color. The vertices of a color that reach its seed are the component of the seed. The other vertices
+are split by color, since no component has two colors. Seeds are drawn at random: a few at first, and eight times as
+many in each further round. If all vertices were seeds at once, many vertices would be recolored often wherever paths
+are long.
 
 Graphs of at most `ONE_THREAD` vertices and edges, on the CPU, are searched depth-first
 (`primitives.strong_components`).
@@ -28,14 +30,14 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, option, parameter, vertex
 from gasla.rows import Row, groups
 
-ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread searches
+ONE_THREAD = 1 << 18  # largest number of vertices and edges of a graph that one thread searches
 FIRST = 8  # approximate number of seeds in the first round
 GROWTH = 3  # each round has 2 ** GROWTH times as many seeds as the round before
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are evenly spread
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of multiples of this number are evenly spread
 
 
 class Sources(VertexProgram):
-    """waits(v) = number of in-edges from vertices that are not trimmed. v is trimmed at 0."""
+    """waits(v) = the number of in-edges of v from vertices that are not trimmed. When it is 0, v is trimmed."""
 
     waits = vertex(ID, init=lambda vertex: vertex.in_degree)
     reduce = semirings.plus
@@ -52,14 +54,17 @@ class Sources(VertexProgram):
 
 
 class Sinks(Sources):
-    """waits(v) = number of out-edges to vertices that are not trimmed."""
+    """waits(v) = the number of out-edges of v to vertices that are not trimmed. When it is 0, v is trimmed."""
 
     waits = vertex(ID, init=lambda vertex: vertex.out_degree)
     direction = "out"
 
 
 class Descendants(VertexProgram):
-    """Mark the remaining vertices that are reached. With direction "out", mark those that reach the source."""
+    """reached(v) = whether a path leads from the pivot to v, or with direction "out" from v to the pivot.
+
+    Only the vertices in `left`, which are not in a known component, are searched.
+    """
 
     direction = option("in")
     left = vertex(bool)
@@ -78,7 +83,7 @@ class Descendants(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the largest rank of a seed that reaches v within its region. If none does, it is -1."""
+    """color(v) = the largest rank of a seed that reaches v within its region, or -1 if no seed does."""
 
     region = vertex(ID)
     color = vertex(ID)
@@ -101,7 +106,7 @@ class Color(VertexProgram):
 
 
 class Mark(VertexProgram):
-    """Mark the vertices that reach the seed of their color."""
+    """marked(v) = whether v reaches the seed of its color, so that both are in one component."""
 
     color = vertex(ID)
     rank = vertex(ID)
@@ -127,10 +132,10 @@ class Mark(VertexProgram):
 
 
 class Split(VertexProgram):
-    """Split regions by color, and draw the next seeds. The region of a found component is -1 - color.
+    """Split regions by color, and draw the next seeds. A vertex whose component is known gets the region -1 - color.
 
-    Ends: after 64 / GROWTH rounds all remaining vertices are seeds, and from then on each round finds the component of
-    the highest rank.
+    The run ends: after 64 / GROWTH rounds all remaining vertices are seeds, and from then on each round finds at least
+    the component of the highest rank.
     """
 
     region = vertex(ID)
@@ -155,7 +160,7 @@ class Split(VertexProgram):
         }
 
     def activate(self, before, after):
-        return True  # a round without a seed does not end the run
+        return True  # all vertices stay active, so that a round without a seed does not end the run
 
     @aggregate(semirings.plus)
     def left(self, before, after):
@@ -217,7 +222,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
         return ComponentsResult(number(parent), parent)
     xp: Any = module_of(graph.device)
     compile_ahead(graph, Sources, Sinks, Descendants(direction="in"), Descendants(direction="out"), ROUND)
-    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of each vertex's component
+    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of the component of each vertex
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
     left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
     if any_true(left):
@@ -228,33 +233,37 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
 
 
 def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
-    """Find the component of a pivot, a vertex of many edges. Returns regions of vertices, which no component leaves."""
+    """Find the component of a pivot, a vertex of many edges, and write its smallest vertex into `parent`.
+
+    Return a region for each vertex, or -1 for vertices whose component is known. No component has vertices of two
+    regions.
+    """
     pivot = int((left * graph.in_degrees.astype(np.int64) * graph.out_degrees).argmax())
-    after, before = (
-        run(Descendants(direction=way), graph, active=[pivot], left=left, reached={pivot: True}).reached
-        for way in ("in", "out")
+    reached, reaching = (
+        run(Descendants(direction=direction), graph, active=[pivot], left=left, reached={pivot: True}).reached
+        for direction in ("in", "out")
     )
-    both = after & before
+    both = reached & reaching
     parent[both] = int(both.argmax())
-    region = after.astype(parent.dtype) + 2 * before
+    region = reached.astype(parent.dtype) + 2 * reaching
     region[both | ~left] = -1
     return region
 
 
 def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
-    """Find the components of the vertices whose region is 0 or more, and write them into `parent`."""
+    """Find the components of the vertices whose region is 0 or more, and set `parent` to their smallest vertices."""
     xp = array_module(region)
-    some = xp.flatnonzero(region >= 0)
+    vertices = xp.flatnonzero(region >= 0)
     bits = (graph.n - 1).bit_length()
     rank = shuffled(xp.arange(graph.n, dtype=np.int64), bits).astype(region.dtype)
-    limit = (FIRST << bits) // len(some) + 1
+    limit = (FIRST << bits) // len(vertices) + 1
     color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
     result = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
-    seed = -1 - result.region[some]
-    unsigned = np.dtype(f"u{region.itemsize}")  # CuPy's minimum.at has no int64
+    seed = -1 - result.region[vertices]
+    unsigned = np.dtype(f"u{region.itemsize}")  # because CuPy's minimum.at takes no int64
     smallest = xp.full(1 << bits, graph.n, unsigned)
-    xp.minimum.at(smallest, seed, some.astype(unsigned))
-    parent[some] = smallest[seed]
+    xp.minimum.at(smallest, seed, vertices.astype(unsigned))
+    parent[vertices] = smallest[seed]
 
 
 def shuffled(ids: Any, bits: int) -> Any:
