@@ -1,7 +1,7 @@
 """Draw: a picture of a graph with Matplotlib. Few edges are lines; of many, an image shows the density.
 
 The image adds up points along a sample of the edges, so that its memory and time do not grow with the graph. A point
-stands for a part of its edge, and has the length of that part as its weight.
+stands for a part of its edge, and its weight is the length of that part.
 """
 
 import reprlib
@@ -21,16 +21,16 @@ from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]  # a NumPy array
 
-MOST_LINES = 40_000  # stored edges that are drawn as lines
-MOST_SAMPLED = 1_000_000  # edges that a density is made of
-MOST_POINTS = 10_000_000  # points along the edges that a density is made of
-MOST_DOTS = 50_000  # vertices that are drawn
-MOST_BANDS = 200  # so that each has a color of its own
-PIXELS = 1000  # pixels along the longer side of a density
-AT_ONCE = 1 << 20  # points in memory
+MOST_LINES = 40_000  # largest number of stored edges that are drawn as lines
+MOST_SAMPLED = 1_000_000  # largest number of edges from which a density is computed
+MOST_POINTS = 10_000_000  # largest number of points along edges from which a density is computed
+MOST_DOTS = 50_000  # largest number of vertices that are drawn
+MOST_BANDS = 200  # largest number of bands of scores, so that each band has a color of its own
+PIXELS = 1000  # number of pixels along the longer side of a density
+AT_ONCE = 1 << 20  # approximate number of points of a density that are in memory together
 LARGEST_AREA = 250.0  # area of the vertex with the largest size, in square points
 GRAY, MISSING = "0.45", "0.75"  # colors of edges, and of vertices whose score is not finite
-LOOP = 0.015  # radius of a loop, as a part of the picture
+LOOP = 0.015  # radius of the circle of a self loop, as a fraction of the picture's size
 
 
 def draw(
@@ -114,7 +114,7 @@ def draw(
     >>> ax.figure.savefig("flights.png")  # doctest: +SKIP
     """
     graph = whole_graph(graph)
-    Axes, mapping = _matplotlib(cmap)
+    Axes, mapping = _import_matplotlib(cmap)
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(f"ax is {reprlib.repr(ax)}; expected Matplotlib's axes, such as those of plt.subplots()")
     check_flags(arrows=arrows)
@@ -123,33 +123,36 @@ def draw(
             f"arrows is True, but {graph.m:,} edges are drawn as a density; expected {MOST_LINES:,} at most"
         )
     seed = whole_number("seed", seed, MOST_SEED)
-    colors = _colors(graph, color)
-    norm = _norm(bands, colors, mapping)
-    areas = _areas(graph, size)
+    colors = _vertex_colors(graph, color)
+    norm = _band_norm(bands, colors, mapping)
+    areas = _vertex_areas(graph, size)
     has_sizes = size is not None and not isinstance(size, Real)
     labels = (10 if bands is None else 0) if labels is None else labels
-    texts = _texts(graph, labels, areas if has_sizes else _importance(graph, colors))
-    placed = _placed(graph, positions, seed)
+    texts = _label_texts(graph, labels, areas if has_sizes else _label_importance(graph, colors))
+    places = _vertex_positions(graph, positions, seed)
 
     ax = _new_axes() if ax is None else ax
     random = np.random.default_rng(seed)
-    said = _edges(ax, graph, placed, arrows, random)
-    chances = random.random(graph.n) + (0 if norm is None else colors < norm.vmax)
-    order = _order(placed, areas if has_sizes else chances, list(texts))
-    said += _vertices(ax, placed, order, colors, areas, {"cmap": mapping, "norm": norm})
-    _write(ax, placed, texts, areas)
+    sentences = _draw_edges(ax, graph, places, arrows, random)
+    importance = random.random(graph.n) + (0 if norm is None else colors < norm.vmax)
+    order = _drawing_order(places, areas if has_sizes else importance, list(texts))
+    sentences += _draw_vertices(ax, places, order, colors, areas, {"cmap": mapping, "norm": norm})
+    _write_labels(ax, places, texts, areas)
     ax.set_aspect("equal")
     ax.set_axis_off()
-    if said:
-        ax.set_title("; ".join(said), loc="left", fontsize=9)
+    if sentences:
+        ax.set_title("; ".join(sentences), loc="left", fontsize=9)
     return ax
 
 
-# --- arguments --------------------------------------------------------------------------------------------------------
+# --- arguments: check and convert what the caller gives ---------------------------------------------------------------
 
 
-def _matplotlib(cmap: Any) -> tuple[Any, Any]:
-    """Return the class of axes, and the map from scores to colors."""
+def _import_matplotlib(cmap: Any) -> tuple[Any, Any]:
+    """Import Matplotlib, and return its class of axes and the colormap that `cmap` names.
+
+    Vertices whose score is not finite get the color `MISSING`.
+    """
     try:
         from matplotlib.axes import Axes
         from matplotlib.cm import ScalarMappable
@@ -167,33 +170,33 @@ def _new_axes() -> Any:
     return pyplot.subplots(figsize=(8, 8), layout="constrained")[1]
 
 
-def _colors(graph: Graph, given: Any) -> Any:
-    """Return a score of each vertex, or one color for all."""
+def _vertex_colors(graph: Graph, given: Any) -> Any:
+    """Return the argument `color` as a number for each vertex, or as one color for all vertices."""
     from matplotlib.colors import is_color_like
 
     if given is None:
         return "C0"
     if isinstance(given, str) and given not in graph.vertex_attributes and is_color_like(given):
         return given
-    return _scores(graph, "color", given)
+    return _vertex_scores(graph, "color", given)
 
 
-def _areas(graph: Graph, given: Any) -> Array:
-    """Return the area of each vertex, in square points."""
-    usual = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
+def _vertex_areas(graph: Graph, given: Any) -> Array:
+    """Return the area of each vertex in square points, from the argument `size`."""
+    default_area = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
     if given is None:
-        return np.full(graph.n, usual)
+        return np.full(graph.n, default_area)
     if isinstance(given, Real):
         return np.full(graph.n, real_number("size", given))
-    scores = _scores(graph, "size", given)
+    scores = _vertex_scores(graph, "size", given)
     scores = np.where(np.isfinite(scores), np.maximum(scores, 0), 0)
     scores = scores / max(float(scores.max(initial=0)), np.finfo(float).tiny)
-    least = min(usual, 4.0)
-    return least + (LARGEST_AREA - least) * scores
+    smallest = min(default_area, 4.0)
+    return smallest + (LARGEST_AREA - smallest) * scores
 
 
-def _scores(graph: Graph, name: str, given: Any) -> Array:
-    """Return a number for each vertex, on the host."""
+def _vertex_scores(graph: Graph, name: str, given: Any) -> Array:
+    """Return an argument as a number for each vertex, in host memory. It may be the name of a vertex attribute."""
     if isinstance(given, str):
         graph.vertex_attributes.require(given)
         given = graph.vertex_attributes.numbers(given)
@@ -209,8 +212,8 @@ def _scores(graph: Graph, name: str, given: Any) -> Array:
     return values if values.dtype.kind != "b" else values.astype(np.int8)
 
 
-def _norm(bands: Any, colors: Any, mapping: Any) -> Any:
-    """Return Matplotlib's map from a score to its band, or None without bands."""
+def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
+    """Return Matplotlib's map from scores to the colors of bands, or None if `bands` is None."""
     from matplotlib.colors import BoundaryNorm
 
     if bands is None:
@@ -224,19 +227,22 @@ def _norm(bands: Any, colors: Any, mapping: Any) -> Any:
         raise ValueError(f"bands is {reprlib.repr(bands)}; expected 2 to {MOST_BANDS} ascending numbers")
     finite = colors[np.isfinite(colors)]
     below, above = bool((finite < limits[0]).any()), bool((finite >= limits[-1]).any())
-    beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
-    return BoundaryNorm(limits, mapping.N, extend=beyond[below, above])  # type: ignore[arg-type]
+    extensions = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    return BoundaryNorm(limits, mapping.N, extend=extensions[below, above])  # type: ignore[arg-type]
 
 
-def _importance(graph: Graph, colors: Any) -> Array:
-    """Return by what vertices without sizes are labeled."""
+def _label_importance(graph: Graph, colors: Any) -> Array:
+    """Return a number for each vertex, of which the largest get labels if vertices have no sizes.
+
+    It is the score that gives the color, if this is a float, and otherwise the degree.
+    """
     if not isinstance(colors, str) and colors.dtype.kind == "f":
         return np.where(np.isfinite(colors), colors, -np.inf)
     return np.asarray(moved(graph.out_degrees, "cpu") + moved(graph.in_degrees, "cpu"), np.float64)
 
 
-def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
-    """Return the labeled vertices, and their labels."""
+def _label_texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
+    """Return a dict from each vertex that gets a label to the text of the label."""
     if isinstance(labels, Mapping):
         vertices = several_vertices(graph, "labels", [*labels], "vertex")
         return dict(zip(vertices, map(str, labels.values())))
@@ -248,8 +254,11 @@ def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
     return {v: str(graph.name(v)) for v in vertices}
 
 
-def _placed(graph: Graph, given: Any, seed: int) -> Array:
-    """Return the position of each vertex, on the host, or NaN where it has none."""
+def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
+    """Return the position of each vertex as an (n, 2) array in host memory, with NaN for vertices without a position.
+
+    By default positions are computed by `layout`.
+    """
     if given is None:
         return np.asarray(moved(layout(graph, seed=seed), "cpu"))
     if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
@@ -258,111 +267,114 @@ def _placed(graph: Graph, given: Any, seed: int) -> Array:
         given = np.stack([moved(graph.vertex_attributes.numbers(name), "cpu") for name in given], axis=1)
     try:
         array = np.asarray(moved(given, "cpu"))
-    except ValueError:  # rows of unequal lengths
+    except ValueError:  # NumPy makes no array of rows of unequal lengths; the check of the shape reports these
         array = np.asarray(None)
-    wanted = f"expected ({graph.n}, 2), a row x, y for each vertex, or the names of two vertex attributes"
+    expectation = f"expected ({graph.n}, 2), a row x, y for each vertex, or the names of two vertex attributes"
     if array.shape != (graph.n, 2):
         shape = f"have shape {array.shape}" if array.ndim else f"are {reprlib.repr(given)}"
         hint = "; np.transpose makes these" if array.shape == (2, graph.n) else ""
-        raise ValueError(f"positions {shape}; {wanted}{hint}")
+        raise ValueError(f"positions {shape}; {expectation}{hint}")
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"positions hold values of type {array.dtype}; {wanted}")
+        raise TypeError(f"positions hold values of type {array.dtype}; {expectation}")
     array = array.astype(np.float64)
     return np.where(np.isfinite(array).all(axis=1)[:, None], array, np.nan)
 
 
-# --- edges ------------------------------------------------------------------------------------------------------------
+# --- edges: lines, or an image of their density -----------------------------------------------------------------------
 
 
-def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random.Generator) -> list[str]:
-    """Draw the edges. Return sentences on the omitted ones."""
-    has_place = np.isfinite(placed[:, 0])
+def _draw_edges(ax: Any, graph: Graph, places: Array, arrows: bool, random: np.random.Generator) -> list[str]:
+    """Draw the edges, and return sentences for the title that say how many edges a density shows."""
+    has_place = np.isfinite(places[:, 0])
     src, dst = _sampled(graph, random)
     count = len(src)
-    there = has_place[src] & has_place[dst]
-    src, dst = src[there], dst[there]
+    is_visible = has_place[src] & has_place[dst]
+    src, dst = src[is_visible], dst[is_visible]
     if graph.m <= MOST_LINES:
-        _lines(ax, placed, src, dst, arrows)
+        _draw_lines(ax, places, src, dst, arrows)
         return []
-    low, high = placed[has_place].min(axis=0, initial=np.inf), placed[has_place].max(axis=0, initial=-np.inf)
+    low, high = places[has_place].min(axis=0, initial=np.inf), places[has_place].max(axis=0, initial=-np.inf)
     if len(src):
-        _image(ax, density(placed, src, dst, low, high, random), low, high)
+        _show_density(ax, density(places, src, dst, low, high, random), low, high)
     return [f"{count:,} of {graph.m:,} edges, as a density" if count < graph.m else f"{count:,} edges as a density"]
 
 
 def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
-    """Return the ends of all edges.
+    """Return the tails and heads of all edges, or of a random sample if there are more than `MOST_SAMPLED`.
 
-    Of many edges, take one random edge from each of equally long slices of the lists.
+    The sample has one random edge from each of equally long slices of the adjacency lists.
     """
     if graph.m <= MOST_SAMPLED:
         src, dst = graph.edges()
     else:
         numbers = np.arange(MOST_SAMPLED) + random.random(MOST_SAMPLED)
         numbers = (numbers * (graph.m / MOST_SAMPLED)).astype(np.int64)
-        at = moved(np.minimum(numbers, graph.m - 1), graph.device)
+        sampled = moved(np.minimum(numbers, graph.m - 1), graph.device)
         out = graph.out
-        src, dst = array_module(at).searchsorted(out.indptr, at, side="right") - 1, out.indices[at]
+        src, dst = array_module(sampled).searchsorted(out.indptr, sampled, side="right") - 1, out.indices[sampled]
     return moved(src, "cpu"), moved(dst, "cpu")
 
 
-def _lines(ax: Any, placed: Array, src: Array, dst: Array, arrows: bool) -> None:
-    """Draw edges as one collection of lines, each pair of vertices once. Loops are circles."""
+def _draw_lines(ax: Any, places: Array, src: Array, dst: Array, arrows: bool) -> None:
+    """Draw edges as one collection of lines, a line for each pair of adjacent vertices. Self loops are circles."""
     from matplotlib.collections import LineCollection
 
     ends = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
     ends = np.unique(ends, axis=0)
     is_loop = ends[:, 0] == ends[:, 1]
-    lines: list[Any] = [*placed[ends[~is_loop]]]
+    lines: list[Any] = [*places[ends[~is_loop]]]
     if is_loop.any():
-        radius = LOOP * (float(np.nanmax(np.ptp(placed[np.isfinite(placed[:, 0])], axis=0))) or 1.0)
-        turn = np.linspace(-np.pi / 2, 3 * np.pi / 2, 33)
-        circle = radius * np.stack([np.cos(turn), 1 + np.sin(turn)], axis=1)
-        lines += [placed[v] + circle for v in ends[is_loop, 0]]
+        radius = LOOP * (float(np.nanmax(np.ptp(places[np.isfinite(places[:, 0])], axis=0))) or 1.0)
+        angles = np.linspace(-np.pi / 2, 3 * np.pi / 2, 33)
+        circle = radius * np.stack([np.cos(angles), 1 + np.sin(angles)], axis=1)
+        lines += [places[v] + circle for v in ends[is_loop, 0]]
     alpha = min(0.6, 15 / max(len(lines), 1) ** 0.5)
     ax.add_collection(LineCollection(lines, colors=GRAY, linewidths=0.7, alpha=alpha, zorder=1))
     if arrows and not is_loop.all():
-        start, end = placed[ends[~is_loop, 0]], placed[ends[~is_loop, 1]]
-        way = end - start
-        way /= np.maximum(np.hypot(*way.T), np.finfo(float).tiny)[:, None]
+        start, end = places[ends[~is_loop, 0]], places[ends[~is_loop, 1]]
+        directions = end - start
+        directions /= np.maximum(np.hypot(*directions.T), np.finfo(float).tiny)[:, None]
         middle = start + 0.6 * (end - start)
         head = {"headwidth": 6, "headlength": 8, "headaxislength": 8, "minshaft": 1, "pivot": "mid", "width": 0.012}
         units = {"angles": "xy", "units": "inches", "scale_units": "inches", "scale": 10}
-        ax.quiver(*middle.T, *way.T, color=GRAY, zorder=2, **units, **head)
+        ax.quiver(*middle.T, *directions.T, color=GRAY, zorder=2, **units, **head)
 
 
 def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, random: np.random.Generator) -> Array:
-    """Return the length of edges in each pixel of the box from `low` to `high`, in pixels. Row 0 is at the bottom."""
+    """Return an image of the density of edges: the total length of edges in each pixel, with row 0 at the bottom.
+
+    The image shows the box from `low` to `high`. Lengths are in pixels.
+    """
     pixel = max(float((high - low).max()), np.finfo(float).tiny) / PIXELS
     width, height = (int(side) + 1 for side in (high - low) / pixel)
     start, end = (placed[src] - low) / pixel, (placed[dst] - low) / pixel
     lengths = np.hypot(*(end - start).T)
     counts = np.ceil(lengths * min(1.0, MOST_POINTS / max(float(lengths.sum()), 1.0))).astype(np.int64)
     image = np.zeros(width * height)
-    for some in _portions(counts):
-        count = counts[some]
-        edge = np.repeat(np.arange(some.start, some.stop), count)
+    for batch in _point_batches(counts):
+        count = counts[batch]
+        edge = np.repeat(np.arange(batch.start, batch.stop), count)
         number = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
-        part = ((number + random.random(len(edge))) / counts[edge])[:, None]
-        column, row = (start[edge] * (1 - part) + end[edge] * part).astype(np.int64).T
+        fraction = ((number + random.random(len(edge))) / counts[edge])[:, None]
+        column, row = (start[edge] * (1 - fraction) + end[edge] * fraction).astype(np.int64).T
         cell = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
         image += np.bincount(cell, lengths[edge] / counts[edge], width * height)
     return image.reshape(height, width)
 
 
-def _portions(counts: Array) -> Iterator[slice]:
-    """Return slices of edges with about `AT_ONCE` points each."""
+def _point_batches(counts: Array) -> Iterator[slice]:
+    """Return slices of the edges, each with about `AT_ONCE` points. `counts` has the points along each edge."""
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(AT_ONCE, int(ends[-1]) if len(ends) else 0, AT_ONCE))
     bounds = np.unique(np.concatenate([[0], cuts, [len(counts)]]))
     return (slice(int(a), int(b)) for a, b in pairwise(bounds))
 
 
-def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
-    """Show a density, on a logarithmic scale, over the background of the axes."""
-    some = image > 0
-    shade = np.log1p(image / max(float(np.median(image[some])), 1e-300)) if some.any() else image
-    darkest = max(float(np.quantile(shade[some], 0.99)), 1e-300) if some.any() else 1.0
+def _show_density(ax: Any, image: Array, low: Array, high: Array) -> None:
+    """Show an image of the density of edges on the axes, in gray on a logarithmic scale."""
+    is_drawn = image > 0
+    shade = np.log1p(image / max(float(np.median(image[is_drawn])), 1e-300)) if is_drawn.any() else image
+    darkest = max(float(np.quantile(shade[is_drawn], 0.99)), 1e-300) if is_drawn.any() else 1.0
     pixels = np.zeros((*image.shape, 4))
     pixels[..., :3] = float(GRAY)
     pixels[..., 3] = np.minimum(shade / darkest, 1)
@@ -371,43 +383,48 @@ def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
     ax.imshow(pixels, extent=(low[0], right, low[1], top), origin="lower", zorder=1)
 
 
-# --- vertices ---------------------------------------------------------------------------------------------------------
+# --- vertices and their labels ----------------------------------------------------------------------------------------
 
 
-def _order(placed: Array, importance: Array, labeled: list[int]) -> Array:
-    """Return the vertices to draw, the last one on top: the most important ones, and those with labels."""
-    importance = np.where(np.isfinite(placed[:, 0]), importance, -1)
-    is_labeled = np.zeros(len(placed), bool)
+def _drawing_order(places: Array, importance: Array, labeled: list[int]) -> Array:
+    """Return the vertices to draw, in ascending order of importance, so that the most important one is drawn on top.
+
+    At most `MOST_DOTS` are returned: vertices with labels, and then the most important ones.
+    """
+    importance = np.where(np.isfinite(places[:, 0]), importance, -1)
+    is_labeled = np.zeros(len(places), bool)
     is_labeled[labeled] = True
     order = np.lexsort((importance, is_labeled))[-MOST_DOTS:]
     order = order[importance[order] >= 0]
     return order[np.argsort(importance[order], kind="stable")]
 
 
-def _vertices(ax: Any, placed: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]) -> list[str]:
-    """Draw vertices. Return sentences on the omitted ones."""
+def _draw_vertices(
+    ax: Any, places: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]
+) -> list[str]:
+    """Draw the vertices in `order`, and return sentences for the title that say how many vertices are left out."""
     is_score = not isinstance(colors, str)
     if is_score and np.isfinite(colors[order]).any():
-        how = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}
+        options = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}
     else:
-        how = {"color": MISSING if is_score else colors}
-    ax.scatter(*placed[order].T, s=areas[order], linewidths=0, zorder=3, **how)
-    there = int(np.isfinite(placed[:, 0]).sum())
-    said = [f"{len(order):,} of {there:,} vertices"] if len(order) < there else []
-    missing = len(placed) - there
-    return said + [f"vertices without a position, left out: {missing:,}"] * bool(missing)
+        options = {"color": MISSING if is_score else colors}
+    ax.scatter(*places[order].T, s=areas[order], linewidths=0, zorder=3, **options)
+    placed_count = int(np.isfinite(places[:, 0]).sum())
+    sentences = [f"{len(order):,} of {placed_count:,} vertices"] if len(order) < placed_count else []
+    missing = len(places) - placed_count
+    return sentences + [f"vertices without a position, left out: {missing:,}"] * bool(missing)
 
 
-def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> None:
+def _write_labels(ax: Any, places: Array, texts: Mapping[int, str], areas: Array) -> None:
     """Write labels above their vertices."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2, foreground="white")]
     for v, text in texts.items():
-        if np.isfinite(placed[v, 0]):
-            above = 1 + (areas[v] / np.pi) ** 0.5
+        if np.isfinite(places[v, 0]):
+            rise = 1 + (areas[v] / np.pi) ** 0.5
             ax.annotate(
-                text, placed[v], (0, above), textcoords="offset points", ha="center", va="bottom", fontsize=8, zorder=4,
+                text, places[v], (0, rise), textcoords="offset points", ha="center", va="bottom", fontsize=8, zorder=4,
                 path_effects=halo, parse_math=False,
             )  # fmt: skip
 
@@ -416,4 +433,4 @@ ROW = Row(
     draw,
     method="density of lines on a grid of pixels: Datashader; no paper",
     longer="Matplotlib draws lines or an image on the CPU.",
-)  # its command writes a picture
+)  # no `Command` here: gasla/cli has the command, which writes a picture

@@ -2,12 +2,14 @@
 
 Edges attract their ends in proportion to their length, and every two vertices repel each other in inverse proportion to
 their distance. A vertex moves to where these forces would cancel, by ever smaller steps. In a graph of more than 16
-vertices, 16 random vertices, drawn anew in each iteration, and the neighbors repel it in place of all vertices.
+vertices, a vertex is not repelled by all others, but by its neighbors and by 16 random vertices, which are drawn anew
+in each iteration.
 
 A few hundred iterations move vertices by a few edges only. So the graph is first contracted: each vertex outside a
-maximal independent set joins a neighbor in it, and so on, until few are left. These are placed by two eigenvectors of
-the Laplacian matrix, and each larger graph starts from the positions of the one below. Positions are scaled in between:
-forces balance only if the sum over edges of squared length equals the sum over pairs of repulsion times distance.
+maximal independent set is merged with a neighbor in the set, and this repeats until few vertices are left. These are
+placed by two eigenvectors of the Laplacian matrix. Each larger graph then starts from the positions of the smaller one.
+Positions are scaled in between, because forces balance only if the sum over edges of squared length equals the sum over
+pairs of repulsion times distance.
 
 M. Jacomy, T. Venturini, S. Heymann, M. Bastian: ForceAtlas2, a Continuous Graph Layout Algorithm for Handy Network
 Visualization Designed for the Gephi Software. PLoS ONE 9(6), 2014.
@@ -32,15 +34,15 @@ from gasla.rows import Command, Row, Task
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
-SAMPLES = 16  # random vertices that repel a vertex in an iteration
-FEW = 64  # number of vertices at which contraction stops
-LEAST_SHRINKAGE = 0.9  # contraction also stops if it leaves a larger share of the vertices
-DENSE = 500  # largest number of vertices for which eigenvectors are computed, as of a dense matrix
+SAMPLES = 16  # number of random vertices that repel a vertex in an iteration
+FEW = 64  # a graph with at most this many vertices is not contracted further
+LEAST_SHRINKAGE = 0.9  # contraction also stops if it leaves more than this fraction of the vertices
+DENSE = 500  # largest number of vertices for which eigenvectors are computed, because the matrix is dense
 GRAVITY = 0.3  # attraction to the center, as a fraction of the repulsion at the rim of a component
 
 
 class Forces(VertexProgram):
-    """Move every vertex towards the place where the forces on it cancel, at most by `limit`."""
+    """position(v) moves toward the place where the forces on v cancel, by at most `limit`."""
 
     position = vertex((np.float32, (2,)), missing=0)
     mass = vertex(np.float32, init=1, missing=0)
@@ -67,7 +69,8 @@ class Forces(VertexProgram):
         for k in range(SAMPLES):
             draw = semirings.random(self.seed, vertex.id, self.iteration, k)
             chosen = semirings.cast(draw * self.count, np.int64)
-            other = self.at(semirings.where(self.count > SAMPLES, chosen, k))  # `missing`: mass 0
+            # With few vertices, vertex k; beyond the last vertex the mass is 0, its `missing` value.
+            other = self.at(semirings.where(self.count > SAMPLES, chosen, k))
             away = vertex.position - other.position
             field = field + away * (self.share * other.mass / (semirings.plus(away * away) + self.nearest))
         cooling = 1 - semirings.cast(self.iteration, np.float32) / self.rounds
@@ -77,19 +80,22 @@ class Forces(VertexProgram):
 
 
 class Level(NamedTuple):
-    """A graph made by contraction, which represents a larger one."""
+    """A graph made by repeated contraction, whose vertices represent groups of vertices of the first graph."""
 
-    graph: Graph  # values: how many edges of the first graph each edge represents
-    mass: Array  # how many vertices of the first graph each vertex represents
+    graph: Graph  # the value of an edge is the number of edges of the first graph that it represents
+    mass: Array  # the number of vertices of the first graph that each vertex represents
     component: Array  # the component of each vertex
-    joined: Array | None = None  # the vertex of the next smaller graph that each vertex became
+    joined: Array | None = None  # for each vertex, the vertex of the next smaller graph that contains it
 
     def smaller(self, seed: int) -> tuple["Level", Array]:
-        """Return the level with each vertex outside a maximal independent set joined to a neighbor in it."""
+        """Return the next smaller level, and for each vertex the vertex of the smaller graph that it became.
+
+        Each vertex outside a maximal independent set is merged with a neighbor in the set.
+        """
         graph, xp = self.graph, array_module(self.mass)
-        chosen, ids = maximal_independent_set(graph, seed=seed), xp.arange(graph.n)
-        neighbor = mxv(graph, xp.where(chosen, ids, -1), semirings.max_second)
-        coarse = graph.contract(xp.where(chosen, ids, neighbor), semirings.plus, loops=False)
+        in_set, ids = maximal_independent_set(graph, seed=seed), xp.arange(graph.n)
+        neighbor = mxv(graph, xp.where(in_set, ids, -1), semirings.max_second)
+        coarse = graph.contract(xp.where(in_set, ids, neighbor), semirings.plus, loops=False)
         assert coarse.origin is not None
         joined = coarse.origin.new_vertices
         mass = xp.bincount(joined, self.mass, coarse.n).astype(np.float32)
@@ -151,28 +157,30 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
     xp = array_module(simple.out.indices)
     if simple.n < 2:
         return xp.zeros((simple.n, 2))
-    levels = _levels(simple, seed)
+    levels = _contraction_levels(simple, seed)
     sizes = xp.bincount(levels[0].component).astype(np.float64)
-    strength = max(simple.m, 1) / float((sizes**2).sum())  # with this strength, edges have a length of 1
-    draw = np.random.default_rng(seed)
-    positions = moved(_first(levels[-1].graph, draw), simple.device)
+    # With this factor of the repulsion, edges have a length of about 1.
+    strength = max(simple.m, 1) / float((sizes**2).sum())
+    random = np.random.default_rng(seed)
+    positions = moved(_initial_positions(levels[-1].graph, random), simple.device)
     for level in reversed(levels):
         if level.joined is not None:
             positions = positions[level.joined]
-        noise = moved(draw.standard_normal((level.graph.n, 2)), simple.device)
-        positions = _balanced(level, positions, noise, strength, seed)
-    return _scaled(simple, positions - positions.mean(axis=0))
+        noise = moved(random.standard_normal((level.graph.n, 2)), simple.device)
+        positions = _balance_forces(level, positions, noise, strength, seed)
+    return _scale_edges_to_one(simple, positions - positions.mean(axis=0))
 
 
-def _scaled(simple: Graph, positions: Array) -> Array:
-    """Scale positions such that the mean of the squared lengths of edges is 1, if there are edges."""
-    lists = simple.sorted_out  # not edges(): the order of these, and so the rounding, depends on that of the input
+def _scale_edges_to_one(simple: Graph, positions: Array) -> Array:
+    """Return the positions scaled such that the mean of the squared lengths of edges is 1, if there are edges."""
+    # Sorted adjacency lists, because the order of `edges()`, and so the rounding of the sum, depends on the input.
+    lists = simple.sorted_out
     total = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
     return positions * (simple.m / total) ** 0.5 if total > 0 else positions
 
 
-def _levels(simple: Graph, seed: int) -> list[Level]:
-    """Return the graph, and the graphs made of it by contraction, each from the one before."""
+def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
+    """Return the graph as a level, followed by ever smaller levels, each made by contraction of the one before."""
     xp = array_module(simple.out.indices)
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
@@ -185,15 +193,15 @@ def _levels(simple: Graph, seed: int) -> list[Level]:
     return levels
 
 
-def _first(graph: Graph, draw: np.random.Generator) -> Array:
-    """Return initial positions: the two smoothest eigenvectors of the Laplacian, with noise.
+def _initial_positions(graph: Graph, random: np.random.Generator) -> Array:
+    """Return positions for the vertices of the smallest graph: two eigenvectors of its Laplacian matrix, with noise.
 
-    In a large graph, they are random.
-
-    The noise separates vertices of one component, at which the vectors are equal if there are three components or more.
+    The two are those of the smallest eigenvalues after the first. If the graph is too large for them, positions are
+    random. The noise separates the vertices of a component, which have equal entries if there are three components or
+    more.
     """
     n, small = graph.n, graph.to("cpu")
-    noise: Array = draw.standard_normal((n, 2))
+    noise: Array = random.standard_normal((n, 2))
     if not 3 <= n <= DENSE:
         return noise
     laplacian = -small.to_scipy().toarray().astype(np.float64)
@@ -201,22 +209,24 @@ def _first(graph: Graph, draw: np.random.Generator) -> Array:
     return np.linalg.eigh(laplacian)[1][:, 1:3] * n**0.5 + 0.3 * noise
 
 
-def _balanced(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
-    """Return positions after the iterations of a level."""
+def _balance_forces(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
+    """Return the positions of a level's vertices after its iterations, in which forces move the vertices."""
     graph, mass, xp = level.graph, level.mass.astype(np.float64), array_module(level.mass)
     n, total = graph.n, float(mass.sum())
     src, dst = graph.edges()
     degrees = xp.bincount(src, graph.values, n)
-    positions = positions + noise * (0.3 * _spread(positions) / n**0.5)
-    radius = _radius(level, positions, degrees)
+    positions = positions + noise * (0.3 * _root_mean_square(positions) / n**0.5)
+    radius = _disk_radius(level, positions, degrees)
     stretch = float((graph.values * ((positions[src] - positions[dst]) ** 2).sum(axis=1)).sum()) / 2
     repulsion = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
     scale = (repulsion / stretch) ** 0.5 if stretch > 0 else 1 / radius
     radius *= scale
-    at_rim = strength * total / radius**2  # repulsion of a vertex at the rim, divided by its distance from the center
+    # The repulsion at the rim of the graph, divided by the distance from the center.
+    at_rim = strength * total / radius**2
     rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
     program = Forces(
-        strength=strength * max(1 - SAMPLES / n, 0),  # neighbors are among the sampled vertices, too
+        # Reduced, since neighbors may be among the sampled vertices as well.
+        strength=strength * max(1 - SAMPLES / n, 0),
         share=strength * max(n / SAMPLES, 1),
         gravity=GRAVITY * at_rim,
         nearest=(0.3 * radius) ** 2 / n,
@@ -236,40 +246,40 @@ def _balanced(level: Level, positions: Array, noise: Array, strength: float, see
     ).position.astype(np.float64)
 
 
-def _spread(positions: Array) -> float:
-    """Return the mean distance from the middle, by squares."""
+def _root_mean_square(positions: Array) -> float:
+    """Return the root mean square of the distances from the mean position."""
     return max(float(((positions - positions.mean(axis=0)) ** 2).sum(axis=1).mean()) ** 0.5, 1e-3)
 
 
-def _radius(level: Level, positions: Array, degrees: Array) -> float:
-    """Return the radius of a disk as large as the disks of all components together.
+def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
+    """Return the radius of a disk whose area is that of the disks of all components together.
 
-    Vertices without edges take as much of the plane as the others.
+    Vertices without edges are assumed to take as much of the plane as other vertices.
     """
     xp, label = array_module(positions), level.component
     edges = xp.bincount(label, degrees)
     has_edges = edges > 0
     if not bool(has_edges.any()):
-        return _spread(positions)
+        return _root_mean_square(positions)
     count = xp.maximum(edges, 1e-30)
     middle = xp.stack([xp.bincount(label, degrees * axis) / count for axis in positions.T], axis=1)
     distances = ((positions - middle[label]) ** 2).sum(axis=1)
     mass = xp.bincount(label, level.mass)
-    part = float(mass[has_edges].sum() / mass.sum())  # share of all vertices
-    return max((float((xp.bincount(label, distances * degrees) / count).sum()) / part) ** 0.5, 1e-6)
+    fraction = float(mass[has_edges].sum() / mass.sum())  # fraction of all vertices that are in components with edges
+    return max((float((xp.bincount(label, distances * degrees) / count).sum()) / fraction) ** 0.5, 1e-6)
 
 
-def _distances(f: Any) -> str:
-    """Return the heading of the command."""
+def _layout_heading(f: Any) -> str:
+    """Return the heading of the command's output, with the mean lengths of edges and of all pairs."""
     n = f.graph.n
-    apart = (2 * float((f["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
-    return f"{n:,} positions; edges are 1 long and any two vertices {apart:.3g} apart, as root mean squares:"
+    mean_distance = (2 * float((f["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
+    return f"{n:,} positions; edges are 1 long and any two vertices {mean_distance:.3g} apart, as root mean squares:"
 
 
 ROW = Row(
     layout,
     Command(
-        *("layout", {"x": "x", "y": "y"}, _distances, lambda f: f.coordinates("positions")),
+        *("layout", {"x": "x", "y": "y"}, _layout_heading, lambda f: f.coordinates("positions")),
         unpack=lambda _, found: {"positions": found, "x": found[:, 0], "y": found[:, 1]},
     ),
     Task(form="nothing"),

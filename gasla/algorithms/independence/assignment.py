@@ -1,6 +1,6 @@
 """Assignment: the lightest matching of a bipartite graph that gives a mate to each vertex of the smaller side.
 
-SciPy's solver is called: shortest augmenting paths with potentials, one after another, on one thread.
+SciPy's solver finds it: shortest augmenting paths with potentials, one after another, on one thread.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from gasla.graph.arguments import in_host_memory, weight_range
 from gasla.graph.graph import Graph
 from gasla.rows import Row
 
-EXACT = 2**53  # integers up to it are exact in float64, in which SciPy adds up weights
+EXACT = 2**53  # integers up to this number are exact in float64, in which SciPy adds up weights
 
 
 def assignment(graph: Any) -> np.ndarray:
@@ -68,7 +68,7 @@ def assignment(graph: Any) -> np.ndarray:
     array([4, 3, 5, 1, 0, 2], dtype=int32)
     """
     graph = in_host_memory("assignment", graph)
-    weights = _weights(graph)
+    weights = _scaled_weights(graph)
     is_left = left_side(graph)
     left, right = np.flatnonzero(is_left), np.flatnonzero(~is_left)
     if graph.sides is None and len(left) != len(right):
@@ -79,33 +79,36 @@ def assignment(graph: Any) -> np.ndarray:
     mates = np.full(graph.n, -1, graph.id_dtype)
     if min(len(left), len(right)) == 0:
         return mates
-    rows, columns = _solved(graph, weights, is_left)
+    rows, columns = _solve_by_scipy(graph, weights, is_left)
     mates[left[rows]], mates[right[columns]] = right[columns], left[rows]
     return mates
 
 
-def _weights(graph: Graph) -> np.ndarray:
-    """Return the weights in float64, as SciPy adds them up: times a power of two, so that no sum overflows."""
+def _scaled_weights(graph: Graph) -> np.ndarray:
+    """Return the weights as float64, scaled by a power of two so that no sum overflows.
+
+    SciPy adds up weights in float64. Raise ValueError if integer weights are too large for exact sums.
+    """
     graph.notice_values()
-    least, most = map(float, weight_range(graph))
+    smallest, largest_value = map(float, weight_range(graph))
     if graph.values is None or graph.m == 0:
         return np.ones(graph.m)
-    if most == np.inf:
+    if largest_value == np.inf:
         raise ValueError("a weight is infinite; expected finite weights: leave out edges that must not be taken")
     values: np.ndarray = graph.values
-    largest = max(-int(values.min()), int(values.max())) if values.dtype.kind in "iu" else max(-least, most)
+    largest = max(-int(values.min()), int(values.max())) if values.dtype.kind in "iu" else max(-smallest, largest_value)
     if values.dtype.kind in "iu" and graph.n * largest > EXACT:
         raise ValueError(
             f"a weight is {largest} in absolute value, and there are {graph.n} vertices; expected a product of at most "
             "2**53, so that sums are exact: pass floats, graph.with_values(graph.values.astype(np.float64))"
         )
     scaled: np.ndarray = np.ldexp(values.astype(np.float64), -int(np.frexp(float(largest))[1]))
-    scaled[scaled == 0] = np.finfo(np.float64).tiny  # SciPy takes zeros for no edges
+    scaled[scaled == 0] = np.finfo(np.float64).tiny  # SciPy takes a stored zero for a missing edge
     return scaled
 
 
-def _solved(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of the pairs that SciPy finds in the matrix whose rows are the left side."""
+def _solve_by_scipy(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and columns of the matched pairs that SciPy finds in the matrix whose rows are the left side."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -114,7 +117,7 @@ def _solved(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.
     row, column = place[np.where(is_left[src], src, dst)], place[np.where(is_left[src], dst, src)]
     order = np.lexsort((weights, column, row))
     row, column, weights = row[order], column[order], weights[order]
-    is_lightest = np.ones(len(order), bool)  # whether an edge is the lightest of its parallel edges
+    is_lightest = np.ones(len(order), bool)  # marks the lightest one of several parallel edges
     is_lightest[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
     count = int(is_left.sum())
     indptr = np.searchsorted(row[is_lightest], np.arange(count + 1))

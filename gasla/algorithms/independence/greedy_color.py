@@ -1,16 +1,17 @@
 """Greedy coloring: colors 0, 1, 2, ... for the vertices such that neighbors have different colors.
 
-A bipartite component gets two colors. In any other, the vertices are processed in an order, by default by decreasing
-degree, and each takes the smallest color that none of its earlier neighbors has. With an order given by the caller,
-this also applies to bipartite components.
+A bipartite component gets two colors. In any other component, the vertices are processed in an order, by default by
+decreasing degree. Each vertex takes the smallest color that none of its earlier neighbors has. With an order given by
+the caller, this also applies to bipartite components.
 
-Over ranks and streamed, vertices of other components are not processed one by one: all that precede their uncolored
-neighbors take a color at once, and notify the others. Each vertex keeps the taken colors in a window of 128, as bits
-of two words; all colors below the window are taken. When no vertex can take a color any more, those whose window is
-full examine their neighbors for the next window.
+In a graph that is distributed or streamed, vertices are not processed one by one. All vertices that precede their
+uncolored neighbors take a color in the same iteration, and notify these neighbors. Each vertex has a window of 128
+colors, in which it marks the colors of its neighbors as bits of two words. All colors below the window are known to be
+taken. When no vertex can take a color any more, vertices whose window is full examine their neighbors for the next
+window.
 
-In one memory a kernel does the same without iterations (`primitives.color_in_order`), on a CPU on one thread: in a
-skewed graph a vertex waits for thousands of others, one after the other.
+In one memory a kernel computes the same colors without iterations (`primitives.color_in_order`), on a CPU on one
+thread: in a skewed graph a vertex waits for thousands of other vertices, one after the other.
 """
 
 from typing import Any, Literal, get_args
@@ -31,40 +32,50 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
-COLORS = 64  # per word
+COLORS = 64  # number of colors per word, one per bit
 WORDS = 2  # number of words in a window
-ALL = 2**64 - 1  # all colors of a word
+ALL = 2**64 - 1  # a word in which all colors are taken
 
 
-def _word(number):
+def _to_word(number):
+    """Return a number as a word of 64 bits, the dtype of windows of colors."""
     return semirings.cast(number, np.uint64)
 
 
-def _bit(place):
-    """Return a word with one bit set, or 0 if the position is out of range."""
-    return _word(1) << _word(place)
+def _word_with_bit(place):
+    """Return a word in which only the bit at the given position is set, or 0 if the position is out of range."""
+    return _to_word(1) << _to_word(place)
 
 
-def _least(taken):
+def _lowest_unset_bit(taken):
     """Return the position of the lowest bit that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
 
 
-def _bits(color, first):
-    """Return a color as a bit of the window that begins with `first`. A color outside it has no bit."""
-    return semirings.vector(*(_bit(color - first - COLORS * i) for i in range(WORDS)))
+def _bits_of_color(color, first):
+    """Return a color as a bit of the window of colors that begins with `first`.
+
+    A color outside of the window has no bit.
+    """
+    return semirings.vector(*(_word_with_bit(color - first - COLORS * i) for i in range(WORDS)))
 
 
-def _free(taken, first):
-    """Return the smallest color of a window that is not taken, or -1 if all are."""
+def _smallest_free(taken, first):
+    """Return the smallest color of a window that is not taken, or -1 if all colors of the window are taken.
+
+    The window begins with the color `first`, and `taken` has a bit for each of its colors.
+    """
     color = -1
     for i in reversed(range(WORDS)):
-        color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _least(taken[i]))
+        color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _lowest_unset_bit(taken[i]))
     return color
 
 
 class Draw(VertexProgram):
-    """rank(v) = the position in the order: by decreasing degree if `by_edges`, then random."""
+    """rank(v) = the priority of v in the order: larger for larger degrees if `by_edges`, and then random.
+
+    The vertex of the highest rank is processed first.
+    """
 
     rank = vertex(np.uint64)
     by_edges = parameter(np.bool_, True)
@@ -74,14 +85,14 @@ class Draw(VertexProgram):
     def apply(self, vertex, gathered):
         edges = semirings.minimum(vertex.in_degree + vertex.out_degree, 2**32 - 1)
         drawn = semirings.hash(self.seed, vertex.id) >> 32
-        return {"rank": _word(semirings.where(self.by_edges, edges, 0)) << 32 | drawn}
+        return {"rank": _to_word(semirings.where(self.by_edges, edges, 0)) << 32 | drawn}
 
     def activate(self, before, after):
         return True
 
 
 class Count(VertexProgram):
-    """waiting(v) = the number of uncolored neighbors that precede v. Vertices that wait for none take color 0."""
+    """waiting(v) = the number of uncolored neighbors that precede v in the order. If it is 0, v takes color 0."""
 
     color = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
@@ -108,13 +119,16 @@ class Count(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the smallest color not taken, once v waits for no neighbor, if its window has one."""
+    """color(v) = the smallest color that no neighbor has, once no uncolored neighbor precedes v.
+
+    If all colors of v's window are taken, v stays uncolored until `Advance` moves the window.
+    """
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    first = vertex(np.int32)  # first color of the window
-    taken = vertex((np.uint64, (WORDS,)))  # colors of the window that neighbors have, as bits
-    tells_in = vertex(np.int32, init=-1)  # the round in which v notifies its neighbors, if not at once
+    first = vertex(np.int32)  # first color of the window of colors that v examines
+    taken = vertex((np.uint64, (WORDS,)))  # bits of the colors in the window that neighbors have
+    tells_in = vertex(np.int32, init=-1)  # the later round in which v notifies its neighbors of its color, or -1
     turn = parameter(np.int32, 0)
     direction = option("in")
     reduce = semirings.product(semirings.plus, semirings.bor)
@@ -127,11 +141,11 @@ class Color(VertexProgram):
         return vertex.color < 0
 
     def gather(self, src, dst, edge):
-        return semirings.cast(1, np.int64), _bits(src.color, dst.first)
+        return semirings.cast(1, np.int64), _bits_of_color(src.color, dst.first)
 
     def apply(self, vertex, gathered):
         waiting, taken = vertex.waiting - gathered[0], vertex.taken | gathered[1]
-        color = semirings.where(waiting == 0, _free(taken, vertex.first), -1)
+        color = semirings.where(waiting == 0, _smallest_free(taken, vertex.first), -1)
         return {"waiting": waiting, "taken": taken, "color": color}
 
     def activate(self, before, after):
@@ -139,9 +153,10 @@ class Color(VertexProgram):
 
 
 class Advance(VertexProgram):
-    """Move full windows on, and color their vertices that wait for no neighbor.
+    """Move windows in which all colors are taken to the next 128 colors, and color their vertices.
 
-    Ends: each round moves a window, or finds none that is full. A vertex has at most 1 + degree / 128 windows.
+    A vertex is colored if no uncolored neighbor precedes it. The run ends, since each round moves a window or finds no
+    full window. A vertex has at most 1 + degree / 128 windows.
     """
 
     color = vertex(np.int32)
@@ -161,16 +176,17 @@ class Advance(VertexProgram):
         return (vertex.color < 0) & is_full
 
     def gather(self, src, dst, edge):
-        return _bits(src.color, dst.first + COLORS * WORDS)
+        return _bits_of_color(src.color, dst.first + COLORS * WORDS)
 
     def apply(self, vertex, gathered):
         first = vertex.first + COLORS * WORDS
-        color = semirings.where(vertex.waiting == 0, _free(gathered, first), -1)
+        color = semirings.where(vertex.waiting == 0, _smallest_free(gathered, first), -1)
         tells_in = semirings.where(color >= 0, self.turn + 1, -1)
         return {"color": color, "first": first, "taken": gathered, "tells_in": tells_in}
 
     def activate(self, before, after):
-        return True  # if no window is full, the next round notifies no vertex
+        # All vertices stay active, and if no window is full, the next round notifies no vertex and ends the run.
+        return True
 
 
 def greedy_color(
@@ -243,20 +259,25 @@ def greedy_color(
             return sides
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:
-        sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
+        sides, rank = xp.full(graph.n, -1, np.int32), _ranks_of_priority(graph, priority)
     if fits_one_card(graph) or fits_one_thread(graph):
         return color_in_order(graph, rank, sides)
     direction = undirected(graph)
-    begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
+    first_colors = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
     phases: list[Any] = [Phase(Color(direction=direction), until="still"), Advance(direction=direction)]
-    return run(phases, graph, color=begun.color, waiting=begun.waiting, tells_in=begun.tells_in).color
+    return run(
+        phases, graph, color=first_colors.color, waiting=first_colors.waiting, tells_in=first_colors.tells_in
+    ).color
 
 
-def _descending(graph: Graph, priority: Any) -> Any:
-    """Return distinct ranks by priority. Of equal priorities the smaller id has the higher rank."""
-    given = vertex_numbers(graph, "priority", priority)
+def _ranks_of_priority(graph: Graph, priority: Any) -> Any:
+    """Return distinct ranks of the vertices by ascending priority.
+
+    Of equal priorities the smaller id has the higher rank.
+    """
+    priorities = vertex_numbers(graph, "priority", priority)
     xp: Any = module_of(graph.device)
-    ascending = xp.argsort(given[::-1], kind="stable")
+    ascending = xp.argsort(priorities[::-1], kind="stable")
     rank = xp.empty(graph.n, np.uint64)
     rank[graph.n - 1 - ascending] = xp.arange(graph.n, dtype=np.uint64)
     return rank

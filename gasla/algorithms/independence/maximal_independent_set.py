@@ -1,9 +1,10 @@
 """Maximal independent set: vertices of which no two are neighbors, and to which no vertex can be added.
 
-All vertices draw a random rank once, vertices of small degree before those of larger, which makes larger sets. An
-undecided vertex that precedes all its undecided neighbors joins; then the neighbors of those that joined leave. So the
-set is that of a sequential loop over the vertices by rank, whatever the number of threads. A vertex stops reading at
-the first neighbor that precedes it. On a GPU a kernel does the same without iterations (`primitives.decide_in_order`).
+All vertices draw a random rank once. Vertices of small degree get higher ranks, which makes larger sets. An undecided
+vertex that has the highest rank among its undecided neighbors joins the set, and then its neighbors leave. So the set
+is that of a sequential loop over the vertices by falling rank, whatever the number of threads. A vertex stops reading
+at the first neighbor of higher rank. On a GPU a kernel finds the same set without iterations
+(`primitives.decide_in_order`).
 """
 
 from collections.abc import Hashable, Iterable
@@ -22,21 +23,22 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
-JOINED, LEFT = 2**32 - 1, 0  # ranks of decided vertices
-FEW = 255  # degrees up to this are distinguished
+JOINED, LEFT = 2**32 - 1, 0  # ranks of vertices that are in the set, and of vertices that are not
+FEW = 255  # degrees above 254 are not distinguished, so that a degree takes 8 bits of a rank
 
 
 def is_undecided(vertex):
-    """Return whether a vertex has neither joined nor left."""
+    """Return whether a vertex is undecided: it has neither joined the set nor left."""
     return (vertex.rank != LEFT) & (vertex.rank != JOINED)
 
 
-def _rank(number):
+def _to_rank(number):
+    """Return a number in the dtype of ranks."""
     return semirings.cast(number, np.uint32)
 
 
 class Draw(VertexProgram):
-    """rank(v) = larger for smaller degrees, random among equal ones. A vertex without edges joins."""
+    """rank(v) = higher for smaller degrees, and random among equal degrees. A vertex without edges joins the set."""
 
     rank = vertex(np.uint32)
     seed = parameter(np.uint64, 0)
@@ -45,19 +47,18 @@ class Draw(VertexProgram):
     def apply(self, vertex, gathered):
         edges = vertex.in_degree + vertex.out_degree
         drawn = semirings.hash(self.seed, vertex.id) >> 40
-        rank = _rank(FEW - semirings.minimum(edges, FEW - 1)) << 24 | _rank(drawn)
-        return {"rank": semirings.where(edges == 0, _rank(JOINED), rank)}
+        rank = _to_rank(FEW - semirings.minimum(edges, FEW - 1)) << 24 | _to_rank(drawn)
+        return {"rank": semirings.where(edges == 0, _to_rank(JOINED), rank)}
 
     def activate(self, before, after):
         return True
 
 
 class Decide(VertexProgram):
-    """Let vertices join in even iterations if their rank is highest among their neighbors.
+    """Let vertices join the set in even iterations, and let the neighbors of its vertices leave in odd iterations.
 
-    In odd ones their neighbors leave.
-
-    Ends after at most 2 n iterations: the undecided vertex of the highest rank and id joins.
+    A vertex joins if its rank is the highest among its undecided neighbors. The run ends after at most 2 n iterations,
+    since the undecided vertex of the highest rank and id joins.
     """
 
     rank = vertex(np.uint32)
@@ -73,8 +74,8 @@ class Decide(VertexProgram):
         return semirings.where(self.iteration % 2 == 0, is_before, src.rank == JOINED)
 
     def apply(self, vertex, gathered):
-        joining = semirings.where(gathered, vertex.rank, _rank(JOINED))
-        leaving = semirings.where(gathered, _rank(LEFT), vertex.rank)
+        joining = semirings.where(gathered, vertex.rank, _to_rank(JOINED))
+        leaving = semirings.where(gathered, _to_rank(LEFT), vertex.rank)
         return {"rank": semirings.where(self.iteration % 2 == 0, joining, leaving)}
 
     def activate(self, before, after):
@@ -147,7 +148,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
     """
     graph = as_graph(graph)
     seed = whole_number("seed", seed, MOST_SEED)
-    chosen = None if nodes is None else _chosen(graph, nodes)
+    chosen = None if nodes is None else _required_mask(graph, nodes)
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
         rank = module_of(graph.device).where(chosen, rank.dtype.type(JOINED), rank)
@@ -156,7 +157,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
     return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
 
 
-def _chosen(graph: Graph, nodes: Iterable[Hashable]) -> Any:
+def _required_mask(graph: Graph, nodes: Iterable[Hashable]) -> Any:
     """Return a mask of the required vertices. Raise ValueError if two of them are neighbors."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True

@@ -1,13 +1,14 @@
 """Maximal matching: edges of which no two share an end, and to which no edge can be added.
 
-Every free vertex selects the best of its edges to free neighbors; if both ends of an edge select it, they become mates.
-Edges are ordered by decreasing weight; then by the smaller degree of their ends, since such a vertex might otherwise
-find all its neighbors taken; then by u ^ v, where u and v are the ids of the ends, so that no two edges of a vertex are
-equal. The best remaining edge is always matched, so the matching is that of a sequential loop over the edges from best
-to worst. Most graphs need few rounds; a path of increasing weights needs n / 2. So after `ROUNDS` rounds the remaining
-edges are sorted, and matched one by one.
-In host memory the same matching is found by a kernel that reads fewer lists (`primitives.match_heaviest`), but without
-weights on large graphs without hubs, where rounds are few and run on all threads.
+Every free vertex selects the best of its edges to free neighbors. If both ends of an edge select it, they become mates.
+Edges are ordered by decreasing weight, then by the smaller degree of their ends, since a vertex of small degree might
+otherwise find all its neighbors taken. Then they are ordered by u ^ v, where u and v are the ids of the ends, so that
+no two edges of a vertex are equal. The best remaining edge is always matched, so the matching is that of a sequential
+loop over the edges from best to worst. Most graphs need few rounds, but a path of increasing weights needs n / 2. So
+after `ROUNDS` rounds the remaining edges are sorted, and matched one by one.
+
+In host memory a kernel that reads fewer adjacency lists finds the same matching (`primitives.match_heaviest`). The
+exceptions are large graphs without hubs if there are no weights, where rounds are few and run on all threads.
 
 Each edge is at most as heavy as a matched edge at one of its ends, so the matching has at least half the weight of the
 heaviest.
@@ -29,22 +30,24 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, option, vertex
 from gasla.rows import Row, Task, matching
 
-FEW = 255  # degrees up to this are distinguished
-BITS = 48  # bits of u ^ v; the degree is stored above
-NONE = 2**63 - 1  # no edge to a free neighbor
-FLAT, ONE_THREAD = 16, 1 << 18  # most neighbors of a flat graph, and most of its vertices and edges for one thread
-ROUNDS = 64  # rounds before the remaining edges are sorted
+FEW = 255  # degrees above 255 are not distinguished, so that a degree fits uint8
+BITS = 48  # number of low bits of a rank that hold u ^ v; the bits above hold the degree
+NONE = 2**63 - 1  # rank at a vertex that has no edge to a free neighbor
+# Largest degree in a graph without hubs, and the largest number of its vertices and edges that one thread matches.
+FLAT, ONE_THREAD = 16, 1 << 18
+ROUNDS = 64  # after this many rounds the remaining edges are sorted
 
 
-def _of_edges(vertex):
+def _limited_degree(vertex):
+    """Return the degree of a vertex, or `FEW` if it is larger, as uint8."""
     edges = vertex.in_degree + vertex.out_degree
     return semirings.cast(semirings.minimum(edges, FEW), np.uint8)
 
 
 class Free(VertexProgram):
-    """degree(v) = the degree of v, while v is free and has a free neighbor. Then it is 0."""
+    """degree(v) = the degree of v as long as v is free and may have a free neighbor, and then 0."""
 
-    degree = vertex(np.uint8, init=_of_edges)
+    degree = vertex(np.uint8, init=_limited_degree)
     best = vertex(np.int64, missing=NONE)
     everyone = True
 
@@ -56,14 +59,14 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the rank of the best edge between v and a free neighbor.
+    """best(v) = the rank of the best edge between v and a free neighbor, or NONE if v has no free neighbor.
 
-    The rank of an edge between u and v has the smaller degree of both in the high bits, and u ^ v in the low ones; the
+    The rank of an edge between u and v has the smaller degree of both in the high bits, and u ^ v in the low bits. The
     smallest rank is best. With weights, only the heaviest edges of a vertex are compared by rank.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
-    # With weights, argmin over pairs of a weight and a rank. Weights are reversed, so that the heaviest is least.
+    # With weights, argmin is over pairs of a weight and a rank. Weights are reversed, so that the heaviest is smallest.
     reduce = option(semirings.min)
     direction = option("in")
     weight = edge(weights, when=weights)
@@ -85,9 +88,9 @@ class Choose(Free):
 
 
 class Agree(Free):
-    """mate(v) = the other end of the edge that v selected, if that vertex selected it, too.
+    """mate(v) = the other end of the edge that v selected, if that other end selected the same edge.
 
-    Ends after at most n / 2 rounds: the best remaining edge is selected by both its ends.
+    The run ends after at most n / 2 rounds, since the best remaining edge is selected by both of its ends.
     """
 
     mate = vertex(ID, init=-1)
@@ -157,16 +160,17 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     is_flat = not weighted and max(graph.max_out_degree, graph.max_in_degree) <= FLAT
     if fits_one_thread(graph, ONE_THREAD if is_flat else None):
         return match_heaviest(graph, weighted=weighted)
-    form: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
+    options: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
     if weighted:
         graph.notice_values()
         check_weights(graph)
-        kind = graph.value_type
-        form |= {
-            "weights": kind if kind.kind == "f" else sum_type(kind),
+        weight_dtype = graph.value_type
+        # Integers are compared as integers, which is exact.
+        options |= {
+            "weights": weight_dtype if weight_dtype.kind == "f" else sum_type(weight_dtype),
             "reduce": semirings.argmin,
-        }  # exact for integers
-    result = run([Choose(**form), Agree], graph, max_iterations=ROUNDS, notice=False)
+        }
+    result = run([Choose(**options), Agree], graph, max_iterations=ROUNDS, notice=False)
     mate: np.ndarray = result.mate
     if not result.converged:
         ends, mates = _match_sequentially(graph.subgraph(result.degree != 0), result.degree, weighted)
@@ -175,14 +179,18 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
 
 
 def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
-    """Match the remaining vertices along their edges, from best to worst. Returns matched vertices, and their mates."""
+    """Match the vertices that are still free along their edges, from best to worst, on the host.
+
+    `left` is the subgraph of these vertices, and `degree` has their degrees in the whole graph. Return the matched
+    vertices and their mates, as ids of the whole graph.
+    """
     origin: Any = left.origin
     number = moved(origin.vertices, "cpu").astype(np.int64)
-    few = moved(degree[origin.vertices], "cpu").astype(np.int64)
+    degrees = moved(degree[origin.vertices], "cpu").astype(np.int64)
     u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
-    offered = np.minimum(few[u], few[v]) << BITS | (number[u] ^ number[v])
+    rank = np.minimum(degrees[u], degrees[v]) << BITS | (number[u] ^ number[v])
     weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
-    order = np.lexsort((-offered, weights))[::-1]  # heaviest first
+    order = np.lexsort((-rank, weights))[::-1]  # heaviest first
     mate = [-1] * left.n
     for a, b in zip(u[order].tolist(), v[order].tolist()):
         if a != b and mate[a] < 0 and mate[b] < 0:

@@ -1,10 +1,11 @@
 """Maximum bipartite matching: as many edges as possible of which no two share an end, in a bipartite graph.
 
-It starts from a maximal matching. In each turn a forest of alternating paths grows from the unmatched vertices of the
-left side: along any edge to the right, and along matched edges back. A tree that reaches an unmatched vertex of the
-right side has an augmenting path, whose matched edges and others are exchanged. Trees are disjoint, so one path of each
-tree is augmented at once. If no tree has one, the matching is maximum (Berge). A forest grows no further once a step
-has reached half as many ends as there are trees: other trees soon find short paths, too, in the next turn.
+The algorithm starts from a maximal matching. In each turn a forest of alternating paths grows from the unmatched
+vertices of the left side: along any edge to the right side, and along matched edges back. A tree that reaches an
+unmatched vertex of the right side has an augmenting path, on which matched and unmatched edges are exchanged. Trees are
+disjoint, so one path of each tree is augmented at once. If no tree has an augmenting path, the matching is maximum
+(Berge). A forest grows no further once a step has reached half as many unmatched vertices as there are trees: in the
+next turn, other trees soon find short paths, too.
 """
 
 from typing import Any
@@ -24,12 +25,18 @@ from gasla.rows import Row, matching
 
 
 def _is_end(vertex):
-    """Return whether it is an unmatched vertex of the right side, in a tree."""
+    """Return whether a vertex is the end of an augmenting path.
+
+    Such a vertex is an unmatched vertex of the right side that is in a tree.
+    """
     return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
 
 
 class Plant(VertexProgram):
-    """Begin a forest: every unmatched vertex of the left side is a root."""
+    """root(v) = v for every unmatched vertex v of the left side, and -1 for all other vertices.
+
+    The unmatched vertices are the roots of a new forest of alternating paths.
+    """
 
     is_left = vertex(np.bool_)
     mate = vertex(ID)
@@ -48,7 +55,7 @@ class Plant(VertexProgram):
 class Grow(VertexProgram):
     """parent(v) = the vertex before v on an alternating path from the unmatched vertex root(v) of the left side.
 
-    Ends: each vertex receives once.
+    The run ends, since each vertex enters a tree at most once.
     """
 
     direction = option("in")
@@ -81,9 +88,9 @@ class Grow(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """end(r) = the last unmatched vertex of the right side in the tree of r. It gets its parent as its mate.
+    """end(r) = an unmatched vertex of the right side in the tree of root r: the one of the largest id.
 
-    Ends the run if no tree has one.
+    It gets its parent in the tree as its mate. The run ends if no tree has such a vertex.
     """
 
     is_left = vertex(np.bool_)
@@ -112,10 +119,10 @@ class Choose(VertexProgram):
 
 
 class Augment(VertexProgram):
-    """Exchange the edges of the chosen paths, from their ends to their roots.
+    """Exchange matched and unmatched edges along the chosen paths, from their ends back to their roots.
 
-    Of the right side, only the ends have their parent as their mate: other mates follow in the forest. Ends: a path has
-    no vertex twice.
+    On the right side, a vertex with its parent as its mate is an end of a path; other mates come later in the tree. The
+    run ends, since no vertex is on a path twice.
     """
 
     direction = option("in")
@@ -194,18 +201,18 @@ def maximum_bipartite_matching(graph: Any) -> Any:
 
 
 def left_side(graph: Graph) -> Any:
-    """Return which vertices are on the left side, by the graph's own sides or by a search.
+    """Return a mask of the vertices on the left side, by the graph's own sides or, if it has none, by a search.
 
-    ValueError if there are none.
+    Raise ValueError if the graph is not bipartite.
     """
-    if (own := graph.sides) is not None:
-        two_sides.require_across(*graph.edges(), own)
-        return own == 0
+    if (sides := graph.sides) is not None:
+        two_sides.require_across(*graph.edges(), sides)
+        return sides == 0
     coloring = is_bipartite(graph, colors=True)
     if not coloring.bipartite:
-        odd = int((coloring.colors < 0).argmax())
+        first = int((coloring.colors < 0).argmax())
         raise ValueError(
-            f"the graph is not bipartite: the component of vertex {odd} has an odd cycle; for any graph there is "
+            f"the graph is not bipartite: the component of vertex {first} has an odd cycle; for any graph there is "
             "maximal_matching"
         )
     return coloring.colors == 0

@@ -1,4 +1,4 @@
-"""For programs that read edges in both directions."""
+"""The direction in which vertex programs follow the edges of an undirected graph."""
 
 from typing import Literal
 
