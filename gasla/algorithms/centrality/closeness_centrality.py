@@ -113,8 +113,7 @@ def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
     """Return the closeness of vertices.
 
     `count` is the number of sources that reach a vertex, `total` the sum of their distances, and `sources` the number
-    of
-    all sources other than the vertex.
+    of all sources other than the vertex.
     """
     xp: Any = array_module(count)
     with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf

@@ -30,8 +30,9 @@ BATCH = 8  # number of sources whose distances are stored together if edges have
 
 
 class _Sums:
-    """count(v) = the number of sources that have reached v. total(v) = the sum of their distances, or inverse
-    distances.
+    """count(v) = the number of sources that have reached v.
+
+    total(v) = the sum of their distances, or inverse distances.
     """
 
     inverse = option(False)
@@ -39,8 +40,9 @@ class _Sums:
     total = vertex(np.float64)
 
     def term(self):
-        """Return what a source adds to the sum of a vertex that it reaches in this iteration: the distance or its
-        inverse.
+        """Return what a source adds to the sum of a vertex that it reaches in this iteration.
+
+        It is the distance, which is the number of the iteration plus one, or the inverse distance.
         """
         return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
@@ -70,8 +72,8 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
     """
     batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
     if batches and graph.sharers(len(batches)):
-        # the ranks of a distributed graph share the sources, unless the whole graph does not fit in the memory of a
-        # rank
+        # The ranks of a distributed graph share the sources, unless the whole graph does not fit in the memory of a
+        # rank.
         with suppress(MemoryError):
             terms = _yield_total if graph.is_whole else _yield_terms
             counts_and_sums = graph.sum_shares(partial(terms, weighted, inverse), batches)
@@ -116,6 +118,7 @@ def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list
 
 
 def _add_distances(distances: Any, sources: list[int], count: Any, total: Any, inverse: bool) -> None:
+    """Add the distances from some sources to the counts and sums of the vertices that they reach, in place."""
     xp: Any = array_module(distances)
     for distance, source in zip(distances, sources):
         is_reached = xp.isfinite(distance)
@@ -132,8 +135,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
     """Return the distance from every vertex to `target`, as floats.
 
     The distance is inf for vertices without a path to the target, and for the target itself. `backwards` is the graph
-    with
-    its edges reversed.
+    with its edges reversed.
     """
     xp: Any = module_of(backwards.device)
     if weighted:

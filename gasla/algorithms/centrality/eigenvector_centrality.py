@@ -32,7 +32,7 @@ class Power(Spread):
     """score(v) = (score(v) + sum over in-edges u -> v of score(u)) / (norm of all scores), in each iteration."""
 
     score = vertex(Spread.real)
-    # factor of weights that are all below 1, without which a vertex's own score would outweigh the sum
+    # Factor of weights that are all below 1, without which a vertex's own score would outweigh the sum.
     unit = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
 

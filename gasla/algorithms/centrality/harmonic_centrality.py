@@ -108,8 +108,7 @@ def _sample_factor(graph: Graph, sources: list[int]) -> Any:
     """Return for each vertex the factor by which a sum over sampled sources estimates the sum over all vertices.
 
     The factor is the number of other vertices over the number of sampled sources other than the vertex, or 0 if there
-    is
-    no such source.
+    is no such source.
     """
     xp: Any = module_of(graph.device)
     source_count = count_others(graph, sources)

@@ -1,11 +1,11 @@
 """Influence maximization: the vertices from which the independent cascade reaches most vertices.
 
-In a cascade, a vertex that is reached passes on along each out-edge once, with the probability of the edge. A *reverse
-reachable set* holds the vertices from which a random vertex, its root, would be reached: a search from the root against
-the edges, in which each edge is kept at random. The fraction of these sets that contain one of some vertices estimates
-the fraction of all vertices that a cascade from them reaches. So vertices are chosen greedily to be in most sets. A
-second, independent sample of sets tells how close to the best the choice is, and both samples are doubled until it is
-close enough.
+A cascade is random: a vertex that it reaches has one chance to reach the head of each of its out-edges, with the
+probability of the edge. A *reverse reachable set* holds the vertices from which a random vertex, its root, would be
+reached: a search from the root against the edges, in which each edge is kept at random. The fraction of these sets that
+contain one of some vertices estimates the fraction of all vertices that a cascade from them reaches. So vertices are
+chosen greedily to be in most sets. A second, independent sample of sets tells how close to the best the choice is, and
+both samples are doubled until it is close enough.
 
 Many sets grow at once, level by level, as pairs of a set and a vertex. Only the kept edges of a level are drawn, by the
 gaps between them, so that the other edges take no time.
@@ -24,13 +24,13 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row, Task
 
-Array = Any  # NumPy's or CuPy's
-# numbers of sets that grow together: at first, when their mean size is not known yet, and later
+Array = Any  # a NumPy or CuPy array
+# Numbers of sets that grow together: at first, when their mean size is not known yet, and later.
 FIRST, AT_ONCE = 1 << 6, 1 << 12
 TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that grow together
-# smallest allowed epsilon: it needs ten billion times the samples of the default, which no machine holds
+# Smallest allowed epsilon: it needs ten billion times the samples of the default, which no machine holds.
 LEAST_EPSILON = 1e-6
-# bytes of memory for each vertex in a set of either sample, sorted in both orders, or for each kept edge in a search
+# Bytes of memory for each vertex in a set of either sample, sorted in both orders, or for each kept edge in a search.
 ENTRY = 64
 
 
@@ -149,7 +149,7 @@ class Sets:
     def __init__(self, graph: Graph, chances: Array, seed: int) -> None:
         xp: Any = module_of(graph.device)
         self.graph, self.xp, self.count, self.drawn = graph, xp, 0, 0
-        # twice a seed may have 65 bits, which take two words
+        # Twice a seed may have 65 bits, which take two words.
         words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]
         self.seed = [np.uint64(word) for word in words]
         self.lists = graph.in_
@@ -182,8 +182,8 @@ class Sets:
         """Return the vertices of new reverse reachable sets, as sorted keys set * n + vertex.
 
         `sets` are the numbers of the new sets. Each gets a random root, and a search from the root against edges, each
-        of which
-        is kept at random. `held` is the number of entries that both samples have already, for the check of memory.
+        of which is kept at random. `held` is the number of entries that both samples have already, for the check of
+        memory.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
         reached = new = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
@@ -216,9 +216,9 @@ class Sets:
         last, pieces = -1, [xp.zeros(0, np.int64)]
         while last < total:
             uniform = self._random_numbers(int((total - last) * chance * 1.1) + 64)
-            # with a probability near 0, gaps may be infinite, and are then limited to `total`
+            # With a probability near 0, gaps may be infinite, and are then limited to `total`.
             with np.errstate(over="ignore"):
-                # geometric distribution
+                # The gaps have the geometric distribution.
                 gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), total).astype(np.int64)
             pieces.append(last + xp.cumsum(gaps + 1))
             last = int(pieces[-1][-1])
@@ -226,8 +226,9 @@ class Sets:
         return kept[kept < total]
 
     def _random_numbers(self, count: int) -> Array:
-        """Return `count` new random numbers, at least 0 and below 1. They follow from the seed and from how many came
-        before.
+        """Return `count` new random numbers, at least 0 and below 1.
+
+        They follow from the seed and from how many came before.
         """
         numbers = self.xp.arange(self.drawn, self.drawn + count).astype(np.uint64)
         self.drawn += count
@@ -237,8 +238,7 @@ class Sets:
         """Choose k vertices one by one, each from the most sets that contain no vertex chosen before.
 
         Return the vertices, and an upper bound of the number of sets that the best k vertices could cover. The bound
-        holds
-        since, after some vertices are chosen, k more add at most what the k best of them would add each alone.
+        holds since, after some vertices are chosen, k more add at most what the k best of them would add each alone.
         """
         xp, n = self.xp, self.graph.n
         sets, vertices = xp.divmod(self.keys, n)
@@ -253,7 +253,7 @@ class Sets:
             is_covered[fresh] = True
             covered += len(fresh)
             counts -= xp.bincount(by_set.of(fresh).indices, minlength=n)
-            # the negative count keeps the vertex from being chosen again
+            # The negative count keeps the vertex from being chosen again.
             seeds[i], counts[vertex] = vertex, -1 - self.count
         return seeds, min(most, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
 

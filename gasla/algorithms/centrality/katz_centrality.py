@@ -28,7 +28,7 @@ from gasla.rows import Row, scores
 class Katz(Spread):
     """score(v) = beta + alpha * (sum over in-edges u -> v of score(u)), in each iteration."""
 
-    # whether beta differs between vertices, and is the field `own` instead of the parameter `beta`
+    # Whether beta differs between vertices, and is the field `own` instead of the parameter `beta`.
     varies = option(False)
     score = vertex(Spread.real)
     own = vertex(Spread.real, when=varies)
@@ -147,7 +147,7 @@ def katz_centrality(
     start = constants if nstart is None else _initial_scores(graph, nstart, score_dtype)
     graph, exponent = (graph, 0) if weights is None else in_range(graph, score_dtype)
     with np.errstate(over="ignore"):
-        # weights were multiplied by 2**-exponent, so alpha is multiplied by 2**exponent
+        # Weights were multiplied by 2**-exponent, so alpha is multiplied by 2**exponent.
         scaled_alpha = float(np.ldexp(alpha, exponent))
     if not scaled_alpha <= float(np.finfo(score_dtype).max):
         raise ValueError(f"scores overflow {score_dtype}: alpha is {alpha:g}, too large for these weights")
@@ -195,8 +195,7 @@ def _divide_by_norm(scores: Any, square: float) -> Any:
     """Return the scores divided by their Euclidean norm.
 
     `square` is the sum of their squares. If it has overflowed or underflowed, the scores are scaled first. Arrays in
-    one
-    memory are divided in place.
+    one memory are divided in place.
     """
     kind = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
@@ -208,6 +207,7 @@ def _divide_by_norm(scores: Any, square: float) -> Any:
 
 
 def _alpha_message(alpha: float) -> str:
+    """Return the part of error messages that says which `alpha` converges."""
     return (
         f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and beta and nstart whose squares are finite"
     )

@@ -48,12 +48,10 @@ class PageRank(Spread):
     weights of the out-edges, and 0 if that is 0. Jumps use the aggregates of the previous iteration.
 
     With in-place updates the sum of all ranks varies, and would converge late. Jumps then distribute the current
-    `total`
-    rank instead of 1, so that only the proportions have to converge, and a final division normalizes the ranks.
+    `total` rank instead of 1, so that only the proportions have to converge, and a final division normalizes the ranks.
 
     Without normalization rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex activates its out-neighbors if
-    its
-    rank changes.
+    its rank changes.
     """
 
     normalized = option(True)
@@ -225,7 +223,7 @@ def pagerank(
         return PageRankResult(module_of(graph.device).zeros(shape, score_dtype), 0, 0.0, True)
     distributions = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_batch(personalization):
-        # bytes for a rank, and for its personalization in float64
+        # Bytes for a rank, and for its personalization in float64.
         count, bytes_per_rank = len(personalization) * graph.n, score_dtype.itemsize + 8
         require_room("the ranks have", count, bytes_per_rank, graph.device, "top_k_pagerank, or fewer at a time")
         find = partial(_rank_batches, normalized, weights, score_dtype, alpha, tol, max_iter)
@@ -282,8 +280,7 @@ def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> 
     """Return a scaled graph, or None if it is not needed, and the initial fields of the program for equal ranks.
 
     The field `inverse` is one over the sum of the weights of a vertex's out-edges, or 0. The scaled graph is needed if
-    such
-    sums come near the limits of `dtype`.
+    such sums come near the limits of `dtype`.
     """
     rank, scaled = dtype.type(1 / graph.n), None
     if weights is None:
@@ -319,8 +316,7 @@ class Scale(VertexProgram):
 
 
 def _scale_weights(graph: Graph) -> Any:
-    """Return the edge weights, scaled at each vertex by the power of two that brings its largest out-edge weight
-    below 1.
+    """Return the edge weights, scaled at each vertex by a power of two such that its out-edges weigh less than 1 each.
 
     PageRank only depends on the proportions of these weights, and powers of two cause no rounding.
     """
@@ -341,8 +337,9 @@ def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
 
 
 def _given_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
-    """Return the initial fields for the distributions that the caller has given, by the names of `pagerank`'s
-    arguments.
+    """Return the initial fields for distributions that the caller gave.
+
+    `shares` maps arguments of `pagerank` to them.
     """
     xp: Any = module_of(graph.device)
     fields: dict[str, Any] = {}
@@ -402,8 +399,7 @@ def _share_batches(
     """Return what `find` returns for all personalizations, computed by the ranks of a distributed graph if it has any.
 
     The ranks share batches of personalizations. If the whole graph does not fit the memory of a rank, `find` is called
-    with
-    the distributed graph.
+    with the distributed graph.
     """
     count = len(chosen["personalization"])
     if not graph.sharers(-(-count // BATCH)):

@@ -63,8 +63,9 @@ def _share_factor(vertex: Any) -> Any:
 
 
 def _vector_maximum(vector: Any) -> Any:
-    """Return the maximum of the entries of a vector, compared in pairs. Entries must not be NaN, which would take
-    longer.
+    """Return the maximum of the entries of a vector, compared in pairs.
+
+    Entries must not be NaN, which would take longer.
     """
     lanes = [vector[lane] for lane in range(vector.type.length)]
     while len(lanes) > 1:
@@ -74,6 +75,7 @@ def _vector_maximum(vector: Any) -> Any:
 
 
 def _lost_rank(lane: int, self: Any, before: Any, after: Any) -> Any:
+    """Return the rank of a vertex without out-edges, or 0: the aggregate `lost_i` of personalization i = `lane`."""
     return semirings.where(after.inverse == 0, after.share[lane], 0)
 
 
@@ -98,10 +100,10 @@ class Rows(NamedTuple):
 def personalized_ranks(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
-    """Return the (k, n) ranks for k personalizations, the largest number of iterations, the largest residual, and
-    convergence.
+    """Return the ranks for k personalizations, an array of shape (k, n), and how the runs ended.
 
-    The personalizations run in batches. The maxima are over the batches, and convergence is whether all have converged.
+    The personalizations run in batches. The number of iterations and the residual are maxima over the batches, and the
+    last entry is whether all batches have converged.
     """
     ranks = array_module(inverse).empty((len(given.personalization), graph.n), inverse.dtype)
     iterations, residual, converged = 0, 0.0, True
@@ -115,8 +117,10 @@ def personalized_ranks(
 def batches(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Run each batch of personalizations, and yield its slice of their numbers, a row of ranks for each, and the run's
-    result.
+    """Run each batch of personalizations, and yield its results.
+
+    Each item is the slice of the batch's personalizations, an array with a row of ranks for each, and the result of the
+    run.
     """
     xp: Any = array_module(inverse)
     rank_dtype, count = inverse.dtype, len(given.personalization)
@@ -130,7 +134,7 @@ def batches(
     }
     program = _program_of(width)(**options, alpha=alpha, tolerance=tol)
     for first in range(0, count, width):
-        # the last batch is filled up with copies of its last row
+        # The last batch is filled up with copies of its last row.
         rows = [min(row, count - 1) for row in range(first, first + width)]
         jumps = {"personalization": given.personalization, "dangling": given.dangling}
         fields = {name: _vectors_of_rows(x, rows, rank_dtype) for name, x in jumps.items() if x is not None}

@@ -66,8 +66,9 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """Return an argument as an array that sums to 1: an array or a dict of numbers, or equally likely vertices by
-    name.
+    """Return an argument as an array that sums to 1.
+
+    It may be an array or a dict of numbers, or the names of vertices, which then are equally likely.
     """
     if graph.naming is not None and are_names(given):
         given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
@@ -83,8 +84,7 @@ def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *,
     """Return whether a run converged: whether its stop condition ended it.
 
     If it did not, warn the caller of the calling function, unless `silent`. Raise ValueError if the last change is
-    infinite
-    or NaN, which shows that the scores have overflowed.
+    infinite or NaN, which shows that the scores have overflowed.
     """
     if not residual < inf:  # true for NaN as well
         raise ValueError(

@@ -40,9 +40,7 @@ class Forward(Spread):
 
 
 class Back(Spread):
-    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of the fraction of authority(v) by
-    weight.
-    """
+    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of authority(v)'s fraction by weight."""
 
     hub = vertex(Spread.real)
     from_authority = vertex(Spread.real)

@@ -34,7 +34,10 @@ Array = np.ndarray[Any, Any]
 
 
 class TopRanks(NamedTuple):
-    """A row for each personalization, highest rank first, padded with -1 and 0, and how the runs ended."""
+    """The best vertices and their ranks, in a row for each personalization, and how the runs ended.
+
+    Each row begins with the highest rank, and is padded with the vertex -1 and the rank 0.
+    """
 
     vertices: Array
     ranks: Array
@@ -157,7 +160,7 @@ def top_k_pagerank(
     iterations, residual, converged = 0, 0.0, True
     if len(personalizations):
         whole, weights, fields = prepared_fields(graph, weights, score_dtype)
-        # ranks also start from the personalization, so that vertices out of reach have rank 0
+        # Ranks also start from the personalization, so that vertices out of reach have rank 0.
         rows = Rows(personalizations, None, personalizations)
         for numbers, scores, run in batches(whole, weights, fields["inverse"], rows, alpha, tol, max_iter):
             scores[:, is_left_out] = 0
@@ -232,9 +235,7 @@ class _Sources(Sequence[Any]):
 
 
 def _best_of_rows(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the columns of the k largest positive scores of each row, padded with -1, and the scores, padded with
-    0.
-    """
+    """Return the columns of the k largest positive scores of each row, and these scores, padded with -1 and 0."""
     xp: Any = module_of("cpu" if isinstance(scores, np.ndarray) else "gpu")
     count, n = scores.shape
     columns = xp.broadcast_to(xp.arange(n, dtype=id_type), (count, n)).ravel()

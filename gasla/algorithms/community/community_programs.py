@@ -8,9 +8,9 @@ round has six turns, and each vertex moves in one of them, drawn at random for e
 are summed before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
 
 With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part. A vertex that is
-still alone in its part joins the best part among those of its neighbors in the same community. Neighbors that may
-leave their part in the same turn are excluded, so parts are connected. The parts of one community start the next level
-as one community, and may separate in that level.
+still alone in its part joins the best part among those of its neighbors in the same community. Neighbors that may leave
+their part in the same turn are excluded, so parts are connected. The parts of one community start the next level as one
+community, and may separate in that level.
 
 In a graph distributed over ranks, the ranks compute the first level in the same way, with turns. The contracted graph
 is then in the calling process. If the ranks are GPUs of one process, the first GPU computes all levels, if its memory
@@ -83,15 +83,15 @@ def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
     """Return how much the quality rises if a vertex joins a community.
 
     `volume` is the sum of the degrees in the community without the vertex, and `weight` the total weight of the
-    vertex's
-    edges to the community.
+    vertex's edges to the community.
     """
     return weight - program.share * vertex.degree * volume
 
 
 class Move(VertexProgram):
-    """community(v) = the community of the largest gain among those of v's neighbors, if v has its turn and gains by
-    moving.
+    """community(v) = the community of the largest gain among those of v's neighbors, if v has its turn.
+
+    If no move raises the quality, v stays in its community.
     """
 
     direction = option("in")
@@ -131,7 +131,7 @@ class Move(VertexProgram):
 
 
 class NotifyNeighbors(VertexProgram):
-    """Set is_due(v) if a neighbor has just moved."""
+    """is_due(v) = true if a neighbor of v has moved in this turn, so that v is evaluated again."""
 
     direction = option("in")
     is_due = vertex(np.bool_)
@@ -216,8 +216,7 @@ class Join(VertexProgram):
 
 
 def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
-    """Return the graph with float64 weights whose sums do not overflow, and the exponent by which the weights are
-    scaled.
+    """Return the graph with float64 weights whose sums do not overflow, and the exponent by which they are scaled.
 
     The weights of a distributed graph keep their dtype. If every edge counts 1, the graph may have no weights: if it is
     distributed, or if it has both directions of every edge and a kernel of the CPU may process it.
@@ -241,7 +240,7 @@ def both_ways(graph: Graph) -> Graph:
     """
     if not graph.is_whole or graph.has_symmetric_values:
         return graph
-    # adds up the two directions of every edge, but does not double self loops, as the next lines do
+    # Adds up the two directions of every edge, but does not double self loops, as the next lines do.
     result = graph.symmetrized(semirings.plus)
     loops = module_of(graph.device).equal(result.out.owners(), result.out.indices)
     return result.with_values(result.values * (loops + 1.0))
@@ -284,9 +283,7 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 
 
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
-    """Return the graph whose vertices are groups of vertices, the group of each vertex, and one vertex of each
-    group.
-    """
+    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group."""
     smaller: Any = graph.contract(groups, semirings.plus)
     origin = smaller.origin
     return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices

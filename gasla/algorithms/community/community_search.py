@@ -28,14 +28,14 @@ from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.primitives import fits_one_thread, louvain_levels
 from gasla.operations.run import run
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 ONE_THREAD = 1 << 27  # largest number of vertices and edges of a level whose vertices move one after another
-# largest number of vertices and edges of a GPU's level that moves to the host, where turns would take longer than their
-# work
+# Largest number of vertices and edges of a GPU's level that moves to the host, where turns would take longer than their
+# work.
 SMALL = 1 << 18
 # Leiden's method starts this often from single vertices: the best of three raises modularity by 0.001 to 0.012
 LEIDEN_STARTS = 3
-# fraction of its weight that an edge keeps in a consensus if no run puts both of its ends in one community
+# Fraction of its weight that an edge keeps in a consensus if no run puts both of its ends in one community.
 LEAST_SHARE = 0.05
 
 
@@ -43,7 +43,7 @@ class Search(NamedTuple):
     """A graph, the quality that a search for communities maximizes on it, and limits of the communities."""
 
     graph: Graph  # has both directions of every edge, unless it is distributed
-    # weights of vertices in the penalty: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum
+    # Weights of vertices in the penalty: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum.
     weights: Any
     resolution: float
     refine: bool
@@ -59,8 +59,7 @@ class Search(NamedTuple):
         return a, b, self.resolution
 
     def quality(self, labels: Array) -> float:
-        """Return the quality that moves maximize: the weights of edges within communities minus the penalty of each
-        community.
+        """Return the quality that moves maximize: the weight of edges within communities minus their penalties.
 
         Every edge counts in both directions.
         """
@@ -85,28 +84,27 @@ def numbered(labels: Array) -> Array:
 def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     """Return the communities after each level, finest first, of one run from the communities in `start`."""
     graph = search.graph
-    # in the kernel vertices move one after another, so no move lowers the quality
+    # In the kernel vertices move one after another, so no move lowers the quality.
     if (kernel_search := _kernel_search(search)) is not None:
         return _run_kernel(kernel_search, start, seed, graph.device) or [_single_vertices(graph)]
     partitions = _run_programs(search, start, seed)
     first = _single_vertices(graph) if start is None else numbered(start).astype(graph.id_dtype)
     if partitions and search.quality(partitions[-1]) >= search.quality(first):
         return partitions
-    # in programs several vertices move at once, so a run may end with a lower quality than that of its start
+    # In programs several vertices move at once, so a run may end with a lower quality than that of its start.
     return [first]
 
 
 def _single_vertices(graph: Graph) -> Array:
+    """Return labels that make every vertex a community of its own."""
     return module_of(graph.device).arange(graph.n, dtype=graph.id_dtype)
 
 
 def _kernel_search(search: Search) -> Search | None:
-    """Return the search for the kernel in which vertices move one after another, or None if vertex programs should
-    run it.
+    """Return the search for the kernel in which vertices move one after another, or None if programs should run it.
 
     A small search on a GPU is moved to host memory. Vertex programs run large graphs, unless the search has options
-    that
-    only the kernel has.
+    that only the kernel has.
     """
     graph = search.graph
     if graph.engine == "gpu" and graph.n + graph.m <= SMALL:
@@ -149,7 +147,7 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
             break
         partitions.append(new_vertices[partitions[-1]] if partitions else new_vertices)
         community = community[members]  # without refinement, each new vertex is a community of its own
-        # merging vertices without edges leaves gaps between the numbers
+        # Merging vertices without edges leaves gaps between the numbers.
         community = numbered(community) if merges_isolated else community
         weights = search.weights
         weights = None if weights is None else reduce_by_key(new_vertices, weights, semirings.plus, smaller.n)
@@ -161,11 +159,11 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
 
 
 def _isolated_vertices(search: Search) -> Array | None:
-    """Return a mask of the vertices without edges, or None if there are none, or the search needs them as they are.
+    """Return a mask of the vertices without edges, or None if they are not treated apart.
 
-    One vertex of the next level stands for all of them while the levels are computed. Otherwise, most vertices of the
-    later
-    levels of a random graph would be such vertices.
+    They are not if there are none, if the search has vertex weights, or if the graph is distributed. Otherwise, one
+    vertex of the next level stands for all of them while the levels are computed. Without this, most vertices of the
+    later levels of a random graph would be such vertices.
     """
     if search.weights is not None or not search.graph.is_whole:
         return None
@@ -177,13 +175,12 @@ def _isolated_vertices(search: Search) -> Array | None:
 
 
 def seeds(seed: int, k: int) -> int:
-    """Return the seed of the k-th of several runs. A run may use `LEIDEN_STARTS` seeds."""
+    """Return the seed of the k-th of several runs. Seeds are `LEIDEN_STARTS` apart, as many as a run uses."""
     return seed + LEIDEN_STARTS * k & MOST_SEED
 
 
 def iterated(search: Search, start: Array | None, seed: int, iterations: int | None) -> list[Array]:
-    """Run a search repeatedly, each time from the previous result, and return the levels of the last run that
-    improved it.
+    """Run a search repeatedly, each time from the previous result, and return the levels of the best run.
 
     At most `iterations` runs are made; None stands for no limit.
     """
@@ -227,7 +224,7 @@ def nested(
 def _search_within(search: Search, labels: Array, is_large: Array) -> Search:
     """Return the search restricted to edges within each of some communities, marked by `is_large`.
 
-    Modularity then compares with the edges of the community alone, as if it were a graph of its own.
+    With modularity, each of these communities is searched as if it were a graph of its own.
     """
     src, dst = search.graph.edges()
     inner = search.graph.select((labels[src] == labels[dst]) & is_large[src])
@@ -256,10 +253,9 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
 
 
 def _merge_small(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
-    """Return the levels of a search in which the last level has no community below the minimum size `least`, if
-    possible.
+    """Return the levels of a search, in the last of which communities below the minimum size `least` are merged.
 
-    Smaller communities join neighboring ones.
+    A small community joins the neighboring community of the largest gain, unless it may join none.
     """
     partitions = iterated(search, start, seed, iterations)
     while least > 1:
@@ -274,8 +270,8 @@ def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | N
     """Return for each community which community it joins, or None if no community joins another.
 
     A community below the minimum size `least` joins the neighboring community of the largest gain. Gains are computed
-    for
-    the communities as given. So a community that has just grown to the minimum size is joined only in the next call.
+    for the communities as given. So a community that has just grown to the minimum size is joined only in the next
+    call.
     """
     a, b, share = search.formula()
     smaller, _, members = contracted(search.graph, labels)

@@ -64,7 +64,7 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
     if simple.m:
         lists, values_by_position = simple.sorted_out, simple.sorted_out.by_position(values)
         assert values_by_position is not None
-        keys = _edge_keys(lists.owners(), lists.indices, graph.n)  # ascending
+        keys = _edge_keys(lists.owners(), lists.indices, graph.n)  # ascending, as searchsorted needs
         places = xp.searchsorted(keys, _edge_keys(src, dst, graph.n))
         is_edge = src != dst  # self loops are not in the simple graph, and all other edges are
         at_stored[graph.out.numbers()[is_edge]] = values_by_position[places[is_edge]]
@@ -72,6 +72,7 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
 
 
 def _edge_keys(src: Array, dst: Array, n: int) -> Array:
+    """Return a number for each pair of vertices (src, dst), which ascends with src and then with dst."""
     return src.astype(np.int64) * n + dst
 
 

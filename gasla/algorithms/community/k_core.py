@@ -68,6 +68,7 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
 
 
 def _checked_core_numbers(core_number: Any, n: int) -> Any:
+    """Return the argument `core_number` as an array. Raise an error unless it has an integer per vertex."""
     cores = as_array("core_number", core_number)
     if cores.shape != (n,):
         raise ValueError(f"core_number has the shape {cores.shape}; expected ({n},), as gasla.core_number returns it")

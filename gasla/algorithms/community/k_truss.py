@@ -63,7 +63,7 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     Graph(n=4, m=3, values=None)
     """
     graph = whole_graph(graph)
-    # edges that are removed at this level or below are not in the k-truss
+    # Edges that are removed at this level or below are not in the k-truss.
     level = None if k is None else whole_number("k", k) - 3
     simple = simplify(graph)
     if level is None:
@@ -84,9 +84,8 @@ def _last_truss(simple: Graph) -> Any:
     xp: Any = module_of(simple.device)
     is_within = xp.ones(simple.m, bool)
     core = core_number(simple)
-    edge_core = xp.minimum(
-        *(core[ends] for ends in simple.edges())
-    )  # the smaller core number of the two ends of each edge
+    # For each edge the smaller core number of its two ends.
+    edge_core = xp.minimum(*(core[ends] for ends in simple.edges()))
     # All edges of `is_within` are in at least `low` triangles, and no truss has edges that are all in
     # more than `high` triangles.
     low, high = 0, int(edge_core.max()) - 1 if simple.m else 0

@@ -34,8 +34,9 @@ Method = Literal["pick-less", "synchronous"]
 
 
 class SynchronousLabels(VertexProgram):
-    """label(v) = the most frequent label of v's neighbors, or that of the largest total weight. Ties go to the
-    smallest.
+    """label(v) = the most frequent label of v's neighbors, or that of the largest total weight.
+
+    Ties go to the smallest label.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -64,8 +65,7 @@ class Labels(SynchronousLabels):
     """The program of pick-less label propagation, which runs in rounds.
 
     Each round starts with an update of all vertices. In the round's second, fourth, … iteration labels may only
-    decrease.
-    When no label changes any more, a new round begins, unless the last round had only one iteration.
+    decrease. When no label changes any more, a new round begins, unless the last round had only one iteration.
     """
 
     enough = parameter(np.float64, 0)
@@ -147,8 +147,9 @@ class RandomOrder:
         numbers &= self._kind(2**self._bits - 1)
 
     def _fold(self, numbers: Any) -> None:
-        """Xor the upper half of the bits of each number into the lower half, in place. Doing so twice restores the
-        numbers.
+        """Xor the upper half of the bits of each number into the lower half, in place.
+
+        Doing so twice restores the numbers.
         """
         numbers ^= numbers >> self._kind(self._bits // 2 + 1)
 

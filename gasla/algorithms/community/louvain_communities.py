@@ -35,18 +35,16 @@ from gasla.operations.multiply import mxv, vxm
 from gasla.operations.on_one_device import on_one_device
 from gasla.rows import Row, Task, groups
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # a NumPy or CuPy array
 Quality = Literal["modularity", "cpm"]
 MOST_RUNS = 10_000
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CommunitiesResult(NamedTuple):
-    """The final community of every vertex, and its community after each level: a hierarchy of ever larger
-    communities.
-    """
+    """The final community of every vertex, and its community after each level: a hierarchy of growing communities."""
 
-    labels: np.ndarray[Any, Any]  # or CuPy's
+    labels: np.ndarray[Any, Any]  # or a CuPy array
     levels: list[Any]
 
     def cut(self, level: int) -> Any:
@@ -427,10 +425,12 @@ def _check_arguments(
 
 
 def _is_sequence(given: Any) -> bool:
+    """Return whether an argument holds several values, and is not a string."""
     return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
 
 
 def _positive_number(name: str, given: Any, most: int | None = None) -> int:
+    """Return an argument as an int. Raise an error unless it is a whole number from 1 to `most`."""
     number = whole_number(name, given, most)
     if number == 0:
         raise ValueError(f"{name} is 0; expected 1 or more")
@@ -449,6 +449,7 @@ def _maximum_sizes(max_size: Any) -> list[Any]:
 
 
 def _checked_node_weights(graph: Graph, given: Any) -> Array:
+    """Return `node_weights` as float64 on the device of the graph. Raise an error if one is not valid."""
     weights = as_array("node_weights", given)
     if weights.shape != (graph.n,) or weights.dtype.kind not in "iuf":
         raise ValueError(
@@ -461,8 +462,9 @@ def _checked_node_weights(graph: Graph, given: Any) -> Array:
 
 
 def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
-    """Return a mask of the fixed vertices, or None if `fixed` is None. It may be given as a mask, or as ids or
-    names.
+    """Return a mask of the fixed vertices, or None if `fixed` is None.
+
+    It may be given as a mask, or as ids or names.
     """
     if fixed is None:
         return None

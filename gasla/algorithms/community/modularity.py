@@ -108,8 +108,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
 
 
 class CommunitySums(NamedTuple):
-    """Three sums of edge weights for each community: within it, of edges from its vertices, and of edges to its
-    vertices.
+    """For each community the total weight of edges within it, of edges from its vertices, and of edges to them.
 
     The sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
     """

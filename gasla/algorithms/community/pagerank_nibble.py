@@ -32,8 +32,9 @@ RANGE = 1e-150, 1e150  # allowed sum of the weights at a vertex, so that quotien
 
 
 class Pushes(VertexProgram):
-    """Push: a vertex with enough residual adds the fraction `retained` of it to its score, and sends the rest to
-    neighbors.
+    """A vertex with enough residual pushes: it adds the fraction `retained` to its score, and sends the rest.
+
+    The rest goes to the vertex's neighbors, in proportion to the weights of its edges.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -68,8 +69,7 @@ class Inside(VertexProgram):
     """inside(v) = 2 * (edges to vertices before v in the sweep) + self loops: v's degree minus the increase of the cut.
 
     The sweep is the list of scored vertices. Vertices outside of it have place n, after all others, and the edges
-    between
-    them and the sweep are summed by the aggregate `twice_left`.
+    between them and the sweep are summed by the aggregate `twice_left`.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -180,8 +180,9 @@ def pagerank_nibble(
 
 
 def _vertex_degrees(graph: Any, weighted: bool) -> Any:
-    """Return the degree, or the sum of weights, of each vertex. If the graph is not symmetric, both directions
-    count.
+    """Return the degree, or the sum of weights, of each vertex.
+
+    If the graph is not symmetric, both directions count.
     """
     both_directions = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
@@ -236,10 +237,8 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
     """Return the prefix of the sweep with the smallest conductance, among those with edges both inside and outside.
 
     The sweep lists the vertices with a score, by decreasing score over degree. Of several prefixes of equal conductance
-    the
-    shortest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding errors of the
-    larger
-    side do not count.
+    the shortest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding errors of the
+    larger side do not count.
     """
     xp: Any = module_of(graph.device)
     scored = xp.flatnonzero(scores > 0)
@@ -249,11 +248,11 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
     form: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
     result = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
-    # `cut_increase` is the increase of the cut by each vertex of the sweep
+    # `cut_increase` is the increase of the cut by each vertex of the sweep.
     degrees, cut_increase = degree[order], degree[order] - result.inside[order]
     outside_degrees = degree.copy()
     outside_degrees[order] = 0
-    # `volume_outside` is the volume outside of the sweep, and `total_cut` the cut around all of the sweep
+    # `volume_outside` is the volume outside of the sweep, and `total_cut` the cut around all of the sweep.
     volume_outside, total_cut = outside_degrees.sum(), result.aggregates["twice_left"] / 2
     volume, outside = xp.cumsum(degrees), volume_outside + _sums_after(degrees)
     cut = xp.where(volume <= outside, xp.cumsum(cut_increase), total_cut - _sums_after(cut_increase))

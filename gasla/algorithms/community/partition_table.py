@@ -20,9 +20,9 @@ from gasla.rows import Command, Row
 
 
 class PartitionTable(NamedTuple):
-    """One entry per community: a table by ``pandas.DataFrame(table._asdict())``."""
+    """Four arrays with an entry per community: ``pandas.DataFrame(table._asdict())`` makes a table of them."""
 
-    sizes: np.ndarray[Any, Any]  # or CuPy's
+    sizes: np.ndarray[Any, Any]  # or a CuPy array
     internal: np.ndarray[Any, Any]
     cut: np.ndarray[Any, Any]
     conductance: np.ndarray[Any, Any]

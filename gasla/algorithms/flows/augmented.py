@@ -14,14 +14,13 @@ class AugmentedFlow:
         self.arrived, self._net = send_flow(network, source, target)
 
     def net(self) -> Any:
-        """Return the net flow of each edge as int64: its flow minus the flow of its partner, the paired edge in the
-        other direction.
-        """
+        """Return the net flow of each edge as int64: its flow minus that of the paired edge in the other direction."""
         return self._net
 
     def source_side(self) -> Any:
-        """Return a mask of the largest source side of a minimum cut: all vertices without a residual path to the
-        target.
+        """Return a mask of the largest source side of a minimum cut: all vertices that can't reach the target.
+
+        A vertex can't reach the target if no path of edges with residual capacity leads there.
         """
         return ~residual_sources(self.network, self._net, self.target)
 

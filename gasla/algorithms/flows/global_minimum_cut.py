@@ -26,8 +26,8 @@ from gasla.rows import Command, Row, Task
 
 BITS = 60  # the sum of all integer weights is below 2**BITS
 FEW = 16  # triangles are searched only at edges whose tail has at most this many neighbors
-# largest number of rounds in which floats are scaled: a round lowers the limit to m**2 / 2**59 of what it was, and
-# float64 spans 2**2098
+# Largest number of rounds in which floats are scaled: a round lowers the limit to m**2 / 2**59 of what it was, and
+# float64 spans 2**2098.
 MOST = 64
 
 
@@ -154,10 +154,8 @@ def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
     """Return a mask of one side of the cheapest cut of a simple graph with symmetric float64 weights.
 
     Weights are rounded up to integer multiples of a unit, such that they sum to at most 2**61 units over both
-    directions.
-    If the cut found is so light that the unit is not small beside it, larger weights are lowered to the weight of this
-    cut,
-    which changes no cheaper cut, and the search is repeated with a smaller unit.
+    directions. If the cut found is so light that the unit is not small beside it, larger weights are lowered to the
+    weight of this cut, which changes no cheaper cut, and the search is repeated with a smaller unit.
     """
     values, (src, dst) = np.asarray(graph.values), graph.edges()
     limit, best = float(values.max(initial=0)), np.arange(graph.n) == 0
@@ -193,7 +191,7 @@ def _cheapest_side(graph: Graph) -> np.ndarray:
             break
         labels = np.empty(graph.n, np.int64)
         labels[order] = np.cumsum(sums[order] < best) - 1
-        is_slow = 10 * int(labels[order[-1]]) > 9 * graph.n  # the order contracts less than a tenth
+        is_slow = 10 * int(labels[order[-1]]) > 9 * graph.n  # the order contracts less than a tenth of the vertices
         graph, group = graph.contract(labels, semirings.plus, loops=False), labels[group]
         if graph.n > 1:
             degrees = _weighted_degrees(graph)
@@ -214,8 +212,8 @@ def _pairs(graph: Graph, degrees: np.ndarray, triangles: bool) -> np.ndarray:
     """Return a number for each vertex, equal for two vertices that may be contracted to one.
 
     Two vertices are paired if some cheapest cut does not separate them, or separates only one of the two from all
-    others.
-    Cuts around single vertices are tested elsewhere. With `triangles`, edges in heavy triangles are candidates as well.
+    others. Cuts around single vertices are tested elsewhere. With `triangles`, edges in heavy triangles are candidates
+    as well.
     """
     src, dst = graph.out.owners(), graph.out.indices
     is_heavy = 2 * np.asarray(graph.out_values) >= np.minimum(degrees[src], degrees[dst])
@@ -230,17 +228,15 @@ def _in_heavy_triangles(graph: Graph, degrees: np.ndarray) -> np.ndarray:
     """Return a mask of the edges that are in a heavy triangle, so that their ends may be contracted.
 
     A triangle of u, v and a third vertex is heavy if at u its two edges have at least half of the weight at u, and
-    likewise
-    at v. On whichever side of a cut the third vertex is, moving the one of u and v that is on the other side then makes
-    the
-    cut no heavier. Only edges whose tail has few neighbors are tested.
+    likewise at v. On whichever side of a cut the third vertex is, moving the one of u and v that is on the other side
+    then makes the cut no heavier. Only edges whose tail has few neighbors are tested.
     """
     indptr, src, dst = (a.astype(np.int64) for a in (graph.out.indptr, graph.out.owners(), graph.out.indices))
     weights, counts, keys = np.asarray(graph.out_values), np.diff(indptr), src * graph.n + dst
     candidates = np.flatnonzero(counts[src] <= FEW)
     edges = np.repeat(candidates, counts[src[candidates]])
     firsts = np.cumsum(counts[src[candidates]]) - counts[src[candidates]]
-    # the edge from the same tail to the third vertex of the triangle
+    # The edge from the same tail to the third vertex of the triangle.
     third_edges = np.arange(len(edges)) - np.repeat(firsts - indptr[src[candidates]], counts[src[candidates]])
     is_heavy = 2 * (weights[edges] + weights[third_edges]) >= degrees[src[edges]]
     edges, third_edges = edges[is_heavy], third_edges[is_heavy]

@@ -21,7 +21,7 @@ from gasla.graph.validate import as_array
 from gasla.graph.weights import takes_weight
 from gasla.rows import Row
 
-# largest supply, capacity and integer cost: the solver computes in float64, with an error of about 1e-7
+# Largest supply, capacity and integer cost: the solver computes in float64, with an error of about 1e-7.
 LARGEST = 2**31
 SCALE = 17  # float costs are scaled by a power of two such that the largest has this many bits in the solver
 TOLERANCE = 1e-9  # accepted error of float costs, relative to the largest cost
@@ -146,8 +146,9 @@ def _edge_costs(graph: Graph) -> np.ndarray:
 
 
 def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
-    """Return `given`, an array of whole numbers or inf, as float64. Raise an error if an entry is not whole, or too
-    large.
+    """Return `given`, an array of whole numbers or inf, as float64.
+
+    Raise an error if an entry is not whole, or too large.
 
     `name`, and `each`, such as "vertex", are words for the error.
     """
@@ -186,8 +187,7 @@ def _solve_program(
     """Solve the linear program, and return the flow along each edge and the price at each vertex.
 
     `sends` are the supplies of the vertices, and `limits` the capacities of the edges. Raise ValueError if no flow
-    meets the
-    supplies, or the answer can't be proved optimal.
+    meets the supplies, or the answer can't be proved optimal.
     """
     from scipy import optimize
     from scipy.sparse import coo_array
@@ -205,7 +205,7 @@ def _solve_program(
     entries = np.append(ones, -ones), (np.append(src, dst), np.append(edges, edges))
     incidence: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
     bounds = np.column_stack([0 * ones, limits])
-    # with presolve, status 4 does not tell whether a cheapest flow exists, so it is tried again without
+    # With presolve, status 4 does not tell whether a cheapest flow exists, so it is tried again without.
     for presolve in (True, False):
         optimum: Any = call_apart(
             lambda presolve=presolve: linprog(
@@ -236,6 +236,7 @@ def _solve_program(
 
 
 def _infeasible_message(sends: np.ndarray) -> str:
+    """Return the error message for supplies that no flow within the capacities can meet."""
     return (
         f"no flow meets the supplies, {np.maximum(sends, 0).sum():.0f} units; expected paths of enough capacity from "
         "vertices that send to those that take"

@@ -46,8 +46,9 @@ def reversed_network(network: Graph) -> Graph:
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """Return the ids of the edges that leave a vertex. The partners of these edges are the edges that enter the
-    vertex.
+    """Return the ids of the edges that leave a vertex.
+
+    The partners of these edges are the edges that enter the vertex.
     """
     adjacency = network.out
     first, last = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
@@ -69,12 +70,13 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
 
 
 def _build_network(graph: Graph, loops: bool) -> Graph:
+    """Return the graph with a partner for every edge, and with self loops for vertex programs if `loops`."""
     capacities, (src, dst) = _checked_capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
     result = graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
     if isinstance(result.values, np.ndarray):
-        # a read-only array can't be changed by the caller, so that later runs need not check it for changes
+        # A read-only array can't be changed by the caller, so that later runs need not check it for changes.
         result.values.flags.writeable = False
     return result
 

@@ -8,10 +8,10 @@ on, in rounds of two iterations:
   vertex will push excess to it. If not, the vertex is relabeled: its height becomes that of the neighbor plus one.
 - push: the amount is subtracted at one end of the edge and added at the other, and the tail records it on the edge.
 
-A self loop at every vertex lets an active vertex stay active. Heights estimate the distance to the goal, and would
-rise slowly where no residual path leads to the goal. So after some rounds they are recomputed, by a search from the
-goal along residual edges (global relabeling). When the search reaches no vertex with excess, no more excess can arrive,
-and the run ends. All numbers are integers and each edge is decided by its own ends, so the flow is deterministic.
+A self loop at every vertex lets an active vertex stay active. Heights estimate the distance to the goal, and would rise
+slowly where no residual path leads to the goal. So after some rounds they are recomputed, by a search from the goal
+along residual edges (global relabeling). When the search reaches no vertex with excess, no more excess can arrive, and
+the run ends. All numbers are integers and each edge is decided by its own ends, so the flow is deterministic.
 
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 B. Hong, Z. He: An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
@@ -43,17 +43,14 @@ def _lowest_and_sum(x: Any, y: Any) -> Any:
     """Combine two tuples (height, edge id, residual capacity, change of excess) that a vertex gathers.
 
     The first three entries are those of the tuple with the smaller height, or at equal heights with the smaller edge
-    id.
-    The changes are added.
+    id. The changes are added.
     """
     is_first = (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
 
 def residual_back(edge: Any) -> Any:
-    """Return the residual capacity of the partner of `edge`: the paired edge in the other direction, which leads to
-    `src`.
-    """
+    """Return the residual capacity of the partner of `edge`, the paired edge in the other direction."""
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
@@ -146,8 +143,9 @@ def leads_to(network: Graph, target: int, **sent: Any) -> Any:
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
-    """Run a search that finds the distance of each vertex to the goal along residual edges. Unreachable vertices
-    have FAR.
+    """Run a search that finds the distance of each vertex to the goal along residual edges.
+
+    Unreachable vertices have FAR.
     """
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
@@ -156,10 +154,8 @@ class Preflow:
     """A preflow in a network of integer capacities: the flow of every edge, and the excess of every vertex.
 
     At first the edges of one end, the start, are saturated, and excess is then pushed to the other end, the goal. The
-    start
-    is the source, or, if `is_reversed`, the target, with all edges reversed. Flow that can't arrive has to return, so
-    the
-    start should be the end whose edges have less capacity.
+    start is the source, or, if `is_reversed`, the target, with all edges reversed. Flow that can't arrive has to
+    return, so the start should be the end whose edges have less capacity.
     """
 
     def __init__(self, network: Graph, source: int, target: int, *, is_reversed: bool) -> None:
@@ -175,18 +171,17 @@ class Preflow:
         return int(self._excess[self._goal])
 
     def net(self) -> Any:
-        """Return the net flow of each edge as int64: its flow minus the flow of its partner, the paired edge in the
-        other direction.
-        """
+        """Return the net flow of each edge as int64: its flow minus that of the paired edge in the other direction."""
         sent, sent_back = self._sent, self._sent[self.network.reverse_edge_ids]
         return sent_back - sent if self.is_reversed else sent - sent_back
 
     def source_side(self) -> Any:
-        """Return a mask of the largest source side of a minimum cut: all vertices without a residual path to the
-        target.
+        """Return a mask of the largest source side of a minimum cut: all vertices that can't reach the target.
+
+        A vertex can't reach the target if no path of edges with residual capacity leads there.
         """
         if self.is_reversed:
-            # excess that has yet to return to the target may saturate edges, which would hide residual paths
+            # Excess that has yet to return to the target may saturate edges, which would hide residual paths.
             self.return_excess()
         sent = self._sent[self.network.reverse_edge_ids] if self.is_reversed else self._sent
         return ~leads_to(self.network, self.target, sent=sent)

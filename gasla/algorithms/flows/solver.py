@@ -68,9 +68,10 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
 
 
 def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
+    """Return a maximum flow or minimum cut of integer capacities. Raise ValueError if the flow may not fit int64."""
     out, into = _end_edges(net, source, target)
     sends, takes = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
-    # then the excess of a vertex in a preflow might not fit int64
+    # Then the excess of a vertex in a preflow might not fit int64.
     if min(sends, takes) >= LARGEST and not fits_one_thread(net):
         net = _lower_capacities(net, source, target)
         lowered = [_exact_sum(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
@@ -87,8 +88,9 @@ def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution
 
 
 def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
-    """Return the error for a network whose maximum flow may not fit int64. `sends` and `takes` are sums of
-    capacities.
+    """Return the error for a network whose maximum flow may not fit int64.
+
+    `sends` and `takes` are sums of capacities.
     """
     return ValueError(
         f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(sends):.3g} or more, those "
@@ -98,8 +100,7 @@ def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: in
 
 
 def _send_flow(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
-    """Return a maximum flow of integer capacities, or on a GPU a preflow, in which excess has yet to return to its
-    start.
+    """Return a maximum flow of integer capacities, or a preflow where vertex programs compute it, as on a GPU.
 
     The same amount arrives at the goal in both, but excess of a preflow has yet to return to its start.
     """
@@ -124,6 +125,7 @@ def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
 
 
 def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
+    """Return a maximum flow or minimum cut of float capacities, which rounds of scaling turn into integers."""
     out, into = _end_edges(net, source, target)
     capacity: Any = net.values
     xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
@@ -202,8 +204,7 @@ def _small_edge_cut(net: Graph, is_large: Any, source: int, target: int) -> Any:
     """Return a mask of the edges of a cut without large edges, or None if there is no such cut.
 
     The target's side of the cut consists of the vertices from which large edges lead to the target. If these include
-    the
-    source, every cut has a large edge.
+    the source, every cut has a large edge.
     """
     src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
@@ -214,8 +215,7 @@ def _exact_sum(values: Any) -> Any:
     """Return the sum of nonnegative numbers: exact for integers, and correctly rounded for floats.
 
     The sum is an int, a Fraction, or inf if a number is inf. It does not depend on the order of the numbers, and does
-    not
-    overflow.
+    not overflow.
     """
     xp = array_module(values)
     if values.dtype.kind != "f":
@@ -244,11 +244,13 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
 
 
 def _positive_part(net: Any) -> Any:
+    """Return the numbers with 0 in place of negative ones: the flow along each edge, from the net flow."""
     xp = array_module(net)
     return xp.where(xp.greater(net, 0), net, net.dtype.type(0))
 
 
 def _to_float(value: Fraction) -> float:
+    """Return a fraction as a float. Raise ValueError if it exceeds float64."""
     try:
         return float(value)
     except OverflowError:

@@ -117,8 +117,9 @@ def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: boo
 
 
 def _count_ends(paths: SourcePaths, ends: Any) -> None:
-    """Add to `ends` the number of paths from one source that start or end at each vertex: one for each reached
-    vertex.
+    """Add to `ends` the number of shortest paths from one source that start or end at each vertex.
+
+    One path ends at each vertex that is reached, and all of these paths start at the source.
     """
     is_reached = array_module(ends).greater(paths.levels, 0)
     ends += is_reached
@@ -131,8 +132,7 @@ def _yield_total(weighted: bool, endpoints: bool, graph: Graph, sources: list[in
 
 
 def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield for each source an array of the dependencies of all vertices, as `Graph.sum_shares` expects of its
-    function.
+    """Yield for each source an array of the dependencies of all vertices, in the form that `Graph.sum_shares` takes.
 
     With `endpoints`, the number of paths from the source that start or end at each vertex is appended to each array.
     """
@@ -150,10 +150,8 @@ def _divide_by_pairs(total: Any, chosen: list[int], normalized: bool, twice: boo
     """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
 
     If only some vertices are sources, the result estimates that for all sources. A source is never an inner vertex of
-    its
-    own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.
-    `twice`
-    says that each pair was counted from both of its ends and should count once.
+    its own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.
+    `twice` says that each pair was counted from both of its ends and should count once.
     """
     n = len(total)
     ends = n if endpoints else n - 1
@@ -161,7 +159,7 @@ def _divide_by_pairs(total: Any, chosen: list[int], normalized: bool, twice: boo
         return total
     pairs = float(len(chosen) if len(chosen) < n else ends)
     pairs *= ends - 1 if normalized else 2 if twice else 1
-    total *= 1 / pairs if normalized else ends / pairs  # multiply by the reciprocal: faster, and rounded as in NetworkX
+    total *= 1 / pairs if normalized else ends / pairs  # the reciprocal is faster, and rounds as NetworkX does
     if 1 < len(chosen) < n and not endpoints:
         total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
     return total

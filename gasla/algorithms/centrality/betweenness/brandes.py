@@ -3,8 +3,8 @@
 There are three passes for every source. A search finds the levels of the vertices. A forward pass counts the shortest
 paths to each vertex, level by level. A backward pass accumulates the dependency of each vertex, from the last level to
 the first. The value of a vertex is 0 until the pass has processed its level, so a gather needs no test whether an edge
-leads to the next level. Path counts can overflow float64 (2**2000 on a grid). The passes then run with numbers
-m * 2**(512 e), stored as vectors (m, e).
+leads to the next level. Path counts can overflow float64 (2**2000 on a grid). The passes then run with numbers m *
+2**(512 e), stored as vectors (m, e).
 
 With lengths, an edge u -> v is on a shortest path if it is tight: distance(u) + length == distance(v), exactly. A short
 edge may vanish when its length is added to a large distance (1 + 1e-23 == 1), and is then tight in both directions.
@@ -69,8 +69,9 @@ def is_tight(tail, head, edge):
 
 
 class Count(VertexProgram):
-    """paths(v) = sum over in-edges u -> v of paths(u), level by level. If edges have lengths, only tight edges
-    count.
+    """paths(v) = sum over in-edges u -> v of paths(u), level by level.
+
+    If edges have lengths, only tight edges count.
     """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
@@ -94,8 +95,7 @@ class Depend(VertexProgram):
     """dependency(v) = paths(v) * sum over out-edges v -> w of (1 + dependency(w)) / paths(w), from the last level back.
 
     `score` accumulates the dependencies over all sources, and `back` is (1 + dependency) / paths. With scaled numbers
-    each
-    edge contributes a multiple of paths(v) / paths(w) <= 1, so sums of dependencies fit plain floats.
+    each edge contributes a multiple of paths(v) / paths(w) <= 1, so sums of dependencies fit plain floats.
     """
 
     lengths = option(None)
@@ -125,7 +125,7 @@ class Depend(VertexProgram):
 class Steps(VertexProgram):
     """step(v) = the largest number of edges on a shortest path to v: the level at which v can be counted.
 
-    Ends after at most n iterations, since the edges of shortest paths form no cycle.
+    The run ends after at most n iterations, since the edges of shortest paths form no cycle.
     """
 
     lengths = option(np.float64)
@@ -180,8 +180,9 @@ def accumulate_sources(
 def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
-    """Yield the shortest paths from each source, after both passes. With `accumulates`, scores are sums over all
-    sources.
+    """Yield the shortest paths from each source, after both passes.
+
+    With `accumulates`, scores are sums over all sources.
 
     Plain float64 numbers are used until the path counts from a source overflow, and from then on scaled numbers.
     """
@@ -209,9 +210,7 @@ def source_paths(
 
 
 def count_paths(graph: Graph, source: int, weighted: bool) -> Any:
-    """Return the number of shortest paths from a source to each vertex, as float64, or inf where the number
-    overflows.
-    """
+    """Return the number of shortest paths from a source to each vertex, as float64, or inf if the number overflows."""
     schedule, tight_graph, fields = next((_distance_schedules if weighted else _level_schedules)(graph, [source]))
     program = Count(lengths=tight_graph.value_type if weighted else None)
     count = prepare(program, tight_graph, scheduled=True, notice=False)
@@ -233,7 +232,7 @@ def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
         paths = upcoming
         if next_source is not None:
             upcoming = search(active=[next_source], level={next_source: 0}, wait=False)
-        # levels, without the last iteration, which reaches no vertex
+        # The last iteration reaches no vertex, so it does not count as a level.
         yield Schedule(paths.state["level"], 1, paths.iterations - 1), graph, {}
 
 
@@ -241,12 +240,11 @@ def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
     """Yield for each source the order in which passes process vertices, the graph of tight edges, and the distances.
 
     The level of a vertex is the largest number of edges on a shortest path to it, so that all edges of shortest paths
-    lead
-    to a later level.
+    lead to a later level.
     """
     assert graph.value_type is not None
     exact, length_dtype = graph, graph.value_type
-    # distances are computed in float64, because two sums may be equal in float32 but not in float64
+    # Distances are computed in float64, because two sums may be equal in float32 but not in float64.
     if length_dtype.kind == "f" and length_dtype.itemsize < 8:
         lengths: Any = graph.valued.by_out
         exact = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths.astype(np.float64))
@@ -271,13 +269,11 @@ def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
 
 
 def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
-    """Return the graph with length NaN for the edges that are tight but on no shortest path, so that they are not
-    tight.
+    """Return the graph with length NaN for the edges that are tight but on no shortest path, so that no pass uses them.
 
     Such edges have a length that vanishes when it is added, so they join vertices of equal distance. `hops` is, for
-    each
-    vertex, the smallest number of vanishing edges at the end of a path from the source. Along a vanishing edge of a
-    shortest path `hops` grows by exactly one; other vanishing edges get NaN. The edges that stay tight ascend by
+    each vertex, the smallest number of vanishing edges at the end of a path from the source. Along a vanishing edge of
+    a shortest path `hops` grows by exactly one; other vanishing edges get NaN. The edges that stay tight ascend by
     (distance, hops), so they form no cycle.
     """
     xp: Any = array_module(distances)
@@ -341,7 +337,6 @@ def _may_overflow(graph: Graph, depth: int) -> bool:
     """Return whether path counts can exceed float64 at all, so that the result has to be checked.
 
     The largest path count grows per level at most by the largest in-degree, which is at most m. The bound by m is
-    tested
-    first, because the largest in-degree may still have to be computed, on a GPU by one more kernel to compile.
+    tested first, because the largest in-degree may still have to be computed, on a GPU by one more kernel to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000

@@ -141,16 +141,12 @@ def _sum_scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 
 
 def _yield_total(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield one array, the scores of edges summed over the given sources, as `Graph.sum_shares` expects of its
-    function.
-    """
+    """Yield one array, the scores of edges summed over the given sources, in the form that `Graph.sum_shares` takes."""
     yield _sum_scores(graph, sources, weighted)
 
 
 def _yield_terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Return an iterator over one array per source, the scores of edges for this source alone, for
-    `Graph.sum_shares`.
-    """
+    """Return an iterator over the scores of edges for each source alone, in the form that `Graph.sum_shares` takes."""
     xp: Any = module_of(graph.device)
     return (_add_edge_scores(paths, weighted, xp.zeros(graph.m)) for paths in source_paths(graph, sources, weighted))
 
