@@ -1,40 +1,51 @@
-"""Joins of neighbor lists: matches are extended by one vertex at a time, depth-first.
+"""Joins of adjacency lists, which find all matches of a pattern in a graph.
 
-The vertices that fit next are found in the shortest list that has them all, and collected before the first of them is
-tried, so a thread needs one buffer per vertex of the pattern. Bits at each vertex of the graph tell where in a pattern
-it may be, and in which lists of the vertices matched so far it is: one test decides about all those lists. The list of
-the vertex that was matched last is not marked before it is known that something fits: it is read, or what other lists
-have is searched in it.
+Matches are extended by one vertex at a time, depth-first. The vertices that fit next are found in the shortest
+adjacency list that contains them all. They are collected before the first of them is tried, so a thread needs one
+buffer for each vertex of the pattern. Each vertex of the graph has a word of bits. They tell where in a pattern the
+vertex may be, and which lists of the vertices matched so far contain the vertex, so that one test decides about all of
+these lists. The list of the vertex that was matched last is marked in this way only when it is known that something
+fits. Until then, the list is read, or entries of other lists are searched in it.
 
-Vertices of the pattern on which no others depend are not tried, but counted.
+A vertex of the pattern on which no other vertices depend is not tried. The vertices that fit there are only counted.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Run`)
+    the record that declares the variables shared by all functions (`Run`)
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
-n, indptr, indices :
-    number of vertices; (kinds * n + 1,) and (m,) one adjacency list after another for each kind of list
-all_rows, all_marks :
-    (threads, 8) uint64, the vertices matched so far; (threads, n) words of bits, where in a pattern a vertex may be
+    words by which threads take blocks of edges, and see that the run was interrupted
+n :
+    number of vertices of the graph
+indptr, indices :
+    (kinds * n + 1,) offsets and (m,) ids of adjacency lists: those of all vertices for the first kind of list, then
+    those for the next kind
+all_rows :
+    (threads, 8) uint64, the vertices of the graph that are matched so far
+all_marks :
+    (threads, n) words of bits for each vertex of the graph
 all_buffers :
     (threads, vertices of the pattern, longest list) ids, the vertices that fit next
-all_tables, all_sizes :
-    (threads, tables, n) int32, for each vertex of the pattern that is counted ahead, how many vertices fit it after
-    each vertex; (threads, vertices of the pattern that are only counted) uint64, how many vertices fit each
-all_totals, all_tallies :
-    (threads, 8) uint64, words of `total` (LOW and so on); (threads, n) int64, matches that each vertex is in, or empty
+all_tables :
+    (threads, tables, n) int32, for some vertices of the pattern, how many vertices fit there after each vertex
+all_sizes :
+    (threads, vertices of the pattern that are only counted) uint64, how many vertices fit there
+all_totals :
+    (threads, 8) uint64, for each thread the words of `total`, whose indices are LOW and so on
+all_tallies :
+    (threads, n) int64, the number of matches that contain each vertex, or an empty array
 found :
-    (rows, vertices of the pattern) ids, the matches that are written, or empty
-first, edges, grain :
-    number of the first block; number of edges that matches begin with; edges of a block
+    (rows, vertices of the pattern) ids, the matches that are written, or an empty array
+first :
+    number of the first block of edges
+edges, grain :
+    number of edges with which matches can begin, and number of edges of a block
 skips, takes, places :
-    (blocks,) uint64: for each block how many matches are skipped, how many are wanted, and the row of the first
+    (blocks,) uint64, for each block how many matches are skipped, how many are wanted, and the row of the first one
 counts :
-    (blocks, 2) uint64, the number of matches of each block in two words, which is written
+    (blocks, 2) uint64, the number of matches of each block, in two words, which is written
 """
 
 from __future__ import annotations
@@ -53,16 +64,20 @@ from gasla.cpu.runtime.threads import is_stopped
 if TYPE_CHECKING:
     from gasla.cpu.primitive.join_decisions import Decisions
 
-# Words of `total`: the number of matches in two words, those to be skipped, the most that are wanted, where to write,
-# whether the tables are filled, and whether nothing begins with the first vertex.
+# Indices of the words of `total`: the number of matches in two words, the number of matches to skip, the number of
+# matches that are wanted, the row where the next match is written, whether the tables are filled, and whether no match
+# begins with the first vertex.
 LOW, HIGH, SKIP, LEFT, PLACE, FILLED, BARREN = map(np.uint64, range(7))
-FAR = 8  # if a list is this many times as long as another one, the entries of that one are searched in it
+# If a list is more than this many times as long as another one, the entries of the shorter list are searched in it.
+FAR = 8
 
 plan: Decisions = known()
 
 
 class Run(Record):
-    """Variables that functions share: arguments, the state of a thread, and the list that is read."""
+    """The variables that functions share: arguments of the kernel, the state of a thread, and the list that is being
+    read.
+    """
 
     control: Any
     n: Any
@@ -94,7 +109,7 @@ def join(
     all_rows, all_marks, all_buffers, all_tables, all_sizes, all_totals, all_tallies, found,
     first, edges, grain, skips, takes, places, counts,
 ):  # fmt: skip
-    """Visit the matches that begin with an edge of some blocks. `total` has their number, and what is to be written."""
+    """Find the matches that begin with an edge of some blocks of edges, and count or write them."""
     run.row, run.marks, run.buffers = all_rows[thread], all_marks[thread], all_buffers[thread]
     run.tables, run.sizes, run.tally = all_tables[thread], all_sizes[thread], all_tallies[thread]
     run.total = all_totals[thread]
@@ -132,7 +147,7 @@ def join(
 
 @compiled
 def starts(run: Run):
-    """Return whether the first two vertices fit."""
+    """Return whether the first two vertices of a match, the ends of an edge, fit the pattern."""
     u, w = run.row[ZERO], run.row[ONE]
     if not (run.marks[u] & plan.kind(plan.joins[0]) and run.marks[w] & plan.kind(plan.joins[1])):
         return False
@@ -147,9 +162,9 @@ def starts(run: Run):
 
 @compiled
 def begin_root(run: Run):
-    """Mark the lists of the first vertex, and count what depends on it alone.
+    """Mark the entries of the first vertex's lists, and count what depends on the first vertex alone.
 
-    Return False if nothing begins with it.
+    Return False if no match begins with this vertex.
     """
     for reach in plan.marked_of(0):
         mark(run, reach)
@@ -163,7 +178,7 @@ def begin_root(run: Run):
 
 @compiled
 def end_root(run: Run):
-    """Take back the marks of the first vertex."""
+    """Clear the marks that `begin_root` has set for the first vertex, and the tables that depend on it."""
     for reach in plan.marked_of(0):
         unmark(run, reach)
     if plan.tabled:
@@ -174,7 +189,7 @@ def end_root(run: Run):
 
 @compiled
 def extend(run: Run, key: Constant):
-    """Find what fits after `key` vertices, and go on with each."""
+    """Extend a match of `key` vertices: find the vertices that fit next, and try each of them."""
     for number in plan.ready_at(key):
         count_free(run, number)
         if run.sizes[np.uint64(number)] == 0:
@@ -189,7 +204,9 @@ def extend(run: Run, key: Constant):
 
 @compiled
 def try_each(run: Run, key: Constant, count):
-    """Go on with each of the vertices that fit after `key` vertices."""
+    """Try each of the `count` vertices that fit after `key` matched ones: add the vertex to the match, and extend the
+    match.
+    """
     for reach in plan.marked_of(key - 1):
         mark(run, reach)
     for k in range(count):
@@ -201,30 +218,37 @@ def try_each(run: Run, key: Constant, count):
         unmark(run, reach)
 
 
-# --- lists ------------------------------------------------------------------------------------------------------------
+# --- adjacency lists: reading, searching and marking ------------------------------------------------------------------
 
 
 def list_of(run: Run, reach):
-    """Return the number of a list: in-neighbors follow all out-neighbors, and further relations follow both."""
+    """Return the number of an adjacency list of a matched vertex.
+
+    The lists of out-neighbors of all vertices come first, then those of in-neighbors, and then those of further
+    relations.
+    """
     return run.row[np.uint64(reach.place)] + run.n * np.uint64(plan.slot(reach))
 
 
 def is_in(run: Run, reach, w):
-    """Return whether a vertex is in a list, by a search."""
+    """Return whether the list of a matched vertex contains the vertex `w`, by a binary search."""
     v = list_of(run, reach)
     return contains(run.indices, np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE]), w)
 
 
 @compiled
 def contains(indices, low, high, w):
-    """Return whether an ascending list has an entry."""
+    """Return whether an ascending list, from `low` to `high`, contains `w`."""
     at = first_not_less(indices, low, high, w)
     return at < high and np.uint64(indices[at]) == w
 
 
 @compiled
 def advance(indices, low, high, w):
-    """Return the same, where the position is probably near: strides double until they lead too far."""
+    """Return the first position in [low, high) of an ascending list whose entry is at least w, or `high`.
+
+    The search is fast if the position is near `low`: its steps double until they lead too far.
+    """
     stride = ONE
     while low + stride < high and np.uint64(indices[low + stride]) < w:
         low += stride
@@ -233,21 +257,24 @@ def advance(indices, low, high, w):
 
 
 def mark(run: Run, reach):
-    """Set the bit of a list at its entries."""
+    """Set, at each vertex in a list of a matched vertex, the bit that stands for this list."""
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] |= plan.bit(reach)
 
 
 def unmark(run: Run, reach):
-    """Take back the bit of a list at its entries."""
+    """Clear, at each vertex in a list of a matched vertex, the bit that stands for this list."""
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] &= plan.all_but(reach)
 
 
 def fill_table(run: Run, number, amount):
-    """Count for each vertex what fits between the first vertex and it. With an amount of 0, forget the counts."""
+    """Count, for each vertex of the graph, how many vertices fit between the first matched vertex and this vertex.
+
+    With an `amount` of 0, set these counts back to 0.
+    """
     begin_list(run, plan.free[number].join.within[0])
     raise_low(run, plan.free[number].join)
     for e in range(run.low, run.high):
@@ -261,11 +288,14 @@ def fill_table(run: Run, number, amount):
             run.tables[plan.tabled.index(number), w] = run.tables[plan.tabled.index(number), w] * amount + amount
 
 
-# --- what fits --------------------------------------------------------------------------------------------------------
+# --- finding the vertices that fit next -------------------------------------------------------------------------------
 
 
 def gather(run: Run, join, place, collects):
-    """Collect or count the vertices that fit next, after `place` matched ones. Their number goes to `run.count`."""
+    """Find the vertices that fit next in a match of `place` vertices.
+
+    They are collected in a buffer, or only counted if `collects` is False. Their number becomes `run.count`.
+    """
     run.count = ZERO
     if not plan.latest(join, place):
         begin_shortest(run, join, place)
@@ -284,13 +314,13 @@ def gather(run: Run, join, place, collects):
 
 
 def begin_list(run: Run, reach):
-    """Begin to read a list."""
+    """Set `run.low` and `run.high` to where an adjacency list of a matched vertex begins and ends."""
     v = list_of(run, reach)
     run.low, run.high = np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])
 
 
 def begin_shortest(run: Run, join, place):
-    """Begin to read the shortest adjacency list of the vertices that have been marked."""
+    """Set `run.low` and `run.high` to the shortest list among those of matched vertices that are marked."""
     begin_list(run, plan.earlier(join, place)[0])
     for reach in plan.rest(plan.earlier(join, place)):
         v = list_of(run, reach)
@@ -299,7 +329,10 @@ def begin_shortest(run: Run, join, place):
 
 
 def raise_low(run: Run, join):
-    """Leave out vertices that are not above those which they could be exchanged with."""
+    """Leave out vertices whose ids are too small, so that each match is found only once.
+
+    Where vertices of a pattern could be exchanged, the id of the later one has to be larger.
+    """
     if join.above:
         bound = run.row[np.uint64(join.above[0])]
         for other in plan.rest(join.above):
@@ -308,7 +341,10 @@ def raise_low(run: Run, join):
 
 
 def scan(run: Run, join, place, searched, collects):
-    """Read the list. What passes all tests is collected or counted, after it was searched in some lists."""
+    """Read the list from `run.low` to `run.high`, and collect or count the vertices that pass all tests.
+
+    A vertex that passes the tests of its bits is then searched in the lists `searched`.
+    """
     raise_low(run, join)
     for i in plan.apart(join, place):
         run.v[i] = run.row[np.uint64(i)]
@@ -332,17 +368,25 @@ def scan(run: Run, join, place, searched, collects):
 
 
 def search(run: Run, name, w, is_within):
-    """Search an entry in a list from where the last search has ended."""
+    """Search the vertex `w` in a list, from the position where the last search ended.
+
+    Set `run.fits` to False if the vertex does not pass the test.
+
+    The vertex has to be in the list if `is_within` is True, and must not be in it otherwise.
+    """
     run.at[name] = advance(run.indices, run.at[name], run.end[name], w)
     is_there = run.at[name] < run.end[name] and np.uint64(run.indices[run.at[name]]) == w
     run.fits = run.fits & (is_there if is_within else not is_there)
 
 
-# --- what is counted --------------------------------------------------------------------------------------------------
+# --- counting matches, and writing them -------------------------------------------------------------------------------
 
 
 def count_free(run: Run, number):
-    """Count what fits at a vertex that is not matched, less the matched vertices that are there for certain."""
+    """Count the graph's vertices that fit at a vertex of the pattern that is not tried, but only counted.
+
+    Matched vertices that are certainly among them are subtracted.
+    """
     if plan.is_tabled(number):
         if run.total[FILLED] == 0:
             for each in plan.tabled:
@@ -359,7 +403,9 @@ def count_free(run: Run, number):
 
 
 def finish(run: Run):
-    """Add the matches that begin with the matched vertices."""
+    """Count or write the matches that consist of the matched vertices and of any vertices that fit where they are only
+    counted.
+    """
     if plan.writes:
         write(run)
     elif plan.tallies:
@@ -375,14 +421,14 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """Return the product of two sizes, or the one size that is left."""
+    """Return the product of the sizes of one or two vertices that are only counted, or 1 if there are none."""
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]
 
 
 def coincides(run: Run, join, place, tests):
-    """Return 1 if the matched vertex at `place` would fit in place of a vertex that is only counted, else 0."""
+    """Return 1 if the vertex matched at `place` was counted among the vertices that fit at an unmatched one, else 0."""
     run.fits = True
     for test in tests:
         run.fits = run.fits & (run.marks[run.row[np.uint64(test.place)]] & plan.bit(test.reach) != 0)
@@ -395,7 +441,7 @@ def coincides(run: Run, join, place, tests):
 
 @compiled
 def add(total, a, b):
-    """Add the product of two numbers below 2^62 to a total of two words."""
+    """Add the product of two numbers below 2**62 to a total of 128 bits, which takes two words."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     if b == 1 or (a < mask and b < mask):
         low, high = a * b, ZERO
@@ -410,7 +456,7 @@ def add(total, a, b):
 
 
 def write(run: Run):
-    """Write a match, unless it has to be skipped."""
+    """Write a match to the result, unless it is one of the matches to skip, or enough matches have been written."""
     if run.total[SKIP] > 0:
         run.total[SKIP] -= ONE
     elif run.total[LOW] < run.total[LEFT]:

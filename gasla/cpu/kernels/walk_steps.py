@@ -1,20 +1,24 @@
-"""Steps of a group of walkers at once: drawing positions in neighbor lists, and looking edges up.
+"""One step of a group of walkers: drawing edges from adjacency lists, and looking edges up.
 
-A step is two dependent random reads: the offset of a list, and an entry of it. A thread advances a group of walkers by
-one step together and prefetches what each will read, so that the reads of a group overlap.
+A step needs two random reads, one after the other: the offset of a list, and an entry of the list. A thread moves a
+group of walkers together and prefetches what each of them will read, so that the reads of the group overlap.
 
 Parameters of the kernels
 -------------------------
 near :
-    (n + 1,) and (m,) adjacency lists that ascend, a tuple
+    a tuple of the adjacency lists in ascending order: offsets (n + 1,) and ids (m,)
 ends, sought :
     (group,) uint64, for each walker the vertex whose list is searched, and the neighbor that is looked for
-is_found, number :
-    (group,) uint64, a word for each walker; the bit of it that tells whether this search has a hit
+is_found :
+    (group,) uint64, for each walker a word in which each search sets a bit if it finds the neighbor
+number :
+    number of the bit that this search sets
 lows, highs :
-    (group,) uint64, working memory: the part of the list that is still to be searched
-doubtful, opened :
-    walkers for which to search; (group,) uint64, working memory: those whose part is still long
+    (group,) uint64, working memory: for each walker where the part of the list begins and ends that is to be searched
+doubtful :
+    numbers of the walkers for which to search
+opened :
+    (group,) uint64, working memory: numbers of the walkers whose part of the list is still long
 """
 
 import numpy as np
@@ -24,15 +28,17 @@ from gasla.cpu.kernels.draws import NOWHERE, aimed, exceeding, fraction, mixed, 
 from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 
-TRIES = np.uint64(32)  # refused draws, in addition to one per edge, after which all edges of a list are weighed
-TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)  # the numbers of the draws for stop and restart
+# After this many refused draws, in addition to one for each edge of the list, all edges of the list are weighed.
+TRIES = np.uint64(32)
+# Numbers that stand for the draws by which a walker stops or restarts.
+TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)
 GOES, STOPS, RESTARTS = np.uint64(0), np.uint64(1), np.uint64(2)
-FEW = np.uint64(16)  # entries that are searched linearly
+FEW = np.uint64(16)  # a part of a list with at most this many entries is searched linearly
 
 
 @compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
-    """Draw positions (draw 0) for a group of walkers. Walkers that have ended get NOWHERE."""
+    """Draw the positions of edges for a group of walkers. Walkers whose walk has ended get NOWHERE."""
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -49,7 +55,10 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
 
 @compiled
 def begin_drawing(indices, weights, first, last, bits):
-    """Draw a position of a list uniformly. With weights return its first one, for `pick_together`."""
+    """Draw a position from `first` to `last` uniformly.
+
+    With weights, return `first` instead. `pick_together` then draws the position for a group of walkers.
+    """
     if first == last:
         return NOWHERE
     if weights is None:
@@ -62,7 +71,11 @@ def begin_drawing(indices, weights, first, last, bits):
 
 @compiled
 def pick_together(indices, weights, bits, drawing, places, highs, marks):
-    """Draw positions by weight, if there are weights. A group reads first totals, then guides, then prefix sums."""
+    """Draw the positions of edges by weight, for the walkers of a group whose numbers are in `drawing`.
+
+    The group reads the total weights first, then the guides (positions near the results), and then the prefix sums, and
+    prefetches each before it is read. Without weights, do nothing.
+    """
     if weights is None:
         return
     sums, guides = weights
@@ -85,9 +98,12 @@ def pick_together(indices, weights, bits, drawing, places, highs, marks):
 
 @compiled
 def search_together(near, ends, sought, is_found, number, lows, highs, doubtful, opened):
-    """Search sorted neighbor lists for vertices, and set a bit of `is_found` for each hit. Bisections step together.
+    """Search ascending adjacency lists for the neighbors of a group of walkers.
 
-    The last entries, about a cache line, are searched linearly. An id out of range has an empty list.
+    Set a bit of `is_found` for each neighbor found.
+
+    The binary searches of the group advance together. The last entries, about a cache line, are searched linearly. A
+    vertex whose id is out of range has an empty list.
     """
     indptr, indices = near
     n, count = np.uint64(len(indptr) - 1), ZERO
@@ -121,7 +137,7 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
 
 @compiled
 def is_edge(near, u, to):
-    """Return whether there is an edge from u to a vertex, by a search of u's sorted list."""
+    """Return whether there is an edge from `u` to a vertex, by a binary search of the ascending list of `u`."""
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
@@ -132,7 +148,7 @@ def is_edge(near, u, to):
 
 @compiled
 def weight(weights, first, k):
-    """Return the weight of the edge at position k, 1 without weights."""
+    """Return the weight of the edge at position k, or 1 if the graph has no weights."""
     if weights is None:
         return 1.0
     sums = weights[0]
@@ -141,6 +157,6 @@ def weight(weights, first, k):
 
 @compiled
 def complain(complaint, walker, t, function, value):
-    """Record the first invalid value of a function that this thread has seen."""
+    """Record an invalid value that a function of the program returned, if it is the first that this thread has seen."""
     if complaint[0] < 0:
         complaint[0], complaint[1], complaint[2], complaint[3] = walker, t, function, value

@@ -1,41 +1,54 @@
-"""Random walks: a group of walkers advances one step at a time.
+"""Random walks, in which a thread moves a group of walkers together, one step at a time.
 
-All walkers of a group draw an edge, and the program's accept decides which of them pass; those refused draw again, and
-so on. The edges of `has_edge` calls in accept are looked up for the whole group, but only if the bounds of accept's
-result do not decide already.
+In each step, all walkers of a group draw an edge. The program's `accept` decides which of them take their edges. The
+others draw again, until all have an edge. Where `accept` calls `has_edge`, these edges are looked up for the whole
+group together, but only if the bounds of accept's result do not decide already.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Walk`)
+    the record that declares the variables shared by all functions (`Walk`)
 lists :
-    (n + 1,) and (m,) adjacency lists, and the prefix sums of weights with their guides, or None: a tuple
+    a tuple of the adjacency lists, offsets (n + 1,) and ids (m,), and of the prefix sums of weights with their guides
+    (positions near which a search begins), or None without weights
 near :
-    (n + 1,) and (m,) adjacency lists that ascend, in which `has_edge` looks edges up, a tuple
+    a tuple of the adjacency lists in ascending order, offsets (n + 1,) and ids (m,), in which `has_edge` looks edges up
 inputs :
-    arrays of fields and values of parameters that the program's functions read, a tuple
+    a tuple of the arrays of fields and the values of parameters that the program's functions read
 bound :
-    float64, the largest value that accept may return
-keys, t, first :
-    (group,) uint64, a hash of the seed and each walker's number; the step, from 0; number of the first walker of the
-    group
-now, before, here, starts :
-    (group,) ids: the vertex of each walker, its vertex one step before, or -1; the vertex from which it draws an
-    edge, or -1 if it draws none; the vertex at which its walk began
+    float64, the largest value that `accept` may return
+keys :
+    (group,) uint64, for each walker, a hash of the seed and of the walker's number
+t :
+    number of the step, from 0
+first :
+    number of the group's first walker
+now :
+    (group,) ids, the vertex of each walker
+before :
+    (group,) ids, the vertex of each walker one step before, or -1
+here :
+    (group,) ids, the vertex from which each walker draws an edge, or -1 for a walker that draws none
+starts :
+    (group,) ids, the vertex at which each walk began
 fates :
-    (group,) uint64, GOES, STOPS or RESTARTS for each walker
-scratch, marks :
-    (rows, group) uint64 and (group,) float64, working memory of the thread, with an entry for each walker
+    (group,) uint64, for each walker GOES, STOPS or RESTARTS
+scratch :
+    (rows, group) uint64, working memory of the thread, with an entry for each walker in each row
+marks :
+    (group,) float64, working memory of the thread, for each walker a random number with which weights are compared
 refused :
-    number of walkers in `opened` whose draws were refused
+    number of walkers in `opened` whose draws `accept` has refused
 low, high :
-    where the adjacency list of the walker's vertex begins and ends in `indices`
-at, part :
-    a tuple of a walker's previous vertex, vertex, start, step and number; random number from 0 to 1 that chooses
+    the positions in `indices` where the adjacency list of the walker's vertex begins and ends
+at :
+    a tuple of a walker's previous vertex, vertex, start, step and number
+part :
+    float64 in [0, 1), the random number that chooses an edge
 previous, v, k, start :
-    a walker's previous vertex, its vertex, the position of the edge that it has drawn, and its start
+    the previous vertex of a walker, its vertex, the position of the edge that it has drawn, and the start of its walk
 complaint :
-    (4,) float64: walker, step, function and value of the first invalid result that this thread has seen
+    (4,) float64, the walker, step, function and value of the first invalid result that this thread has seen
 """
 
 from __future__ import annotations
@@ -74,7 +87,9 @@ plan: WalkDecisions = known()
 
 
 class Walk(Record):
-    """The variables that the functions of `walk` share: its arguments, and the state of a group of walkers."""
+    """The variables that the functions of `walk` share: the arguments of the kernel, and the state of a group of
+    walkers.
+    """
 
     before: Any
     begun: Any
@@ -120,7 +135,7 @@ class Walk(Record):
 
 @compiled
 def walk(run: Walk):
-    """Walk from all starts, one group after another. `at` holds a group's current vertices."""
+    """Walk from all starts. Each thread takes one group of walkers after another."""
     n, steps = np.uint64(len(run.starts)), np.uint64(run.walks.shape[1] - 1)
     my_scratch, my_marks, at = run.scratch[run.thread], run.marks[run.thread], run.ids[run.thread, 2]
     keys, places = my_scratch[0], my_scratch[1]
@@ -155,7 +170,10 @@ def walk(run: Walk):
 
 
 def arrive(run: Walk, start, end, t, places, at):
-    """Move walkers along their edges. A walker without an edge ends. One that restarts goes back to its start."""
+    """Move the walkers of a group along the edges that they have drawn.
+
+    A walker without an edge ends its walk. A walker that restarts goes back to its start.
+    """
     for w in range(start, end):
         place = places[w - start]
         if place == NOWHERE:
@@ -171,18 +189,23 @@ def arrive(run: Walk, start, end, t, places, at):
                 prefetch(run.indptr, np.uint64(run.begun[i]))
 
 
-# --- the program's functions ------------------------------------------------------------------------------------------
+# --- calls of the program's own functions, such as `accept` -----------------------------------------------------------
 
 
 def asked(run: Walk, function, previous, v, k, start):
-    """Call a function for a walker that came to `v` from `previous` and has drawn the edge at position `k`."""
+    """Call a function of the program for a walker that came from `previous` to `v` and has drawn the edge at position
+    `k`.
+    """
     for symbol, role, field in plan.read_by(function):
         run.local[symbol] = value_of(run, role, field, previous, v, k, start)
     return run.local[plan.functions[function].printed](*run.local[plan.symbols(function)])
 
 
 def value_of(run: Walk, role, field, previous, v, k, start):
-    """Return the value of a parameter of a function."""
+    """Return the value of a function's parameter for a walker.
+
+    Its role (such as "edge") and its field tell which value.
+    """
     if role == "previous":
         return previous
     if role == "other":
@@ -199,7 +222,7 @@ def value_of(run: Walk, role, field, previous, v, k, start):
 
 
 def value_at(run: Walk, field, v):
-    """Return a field of a vertex."""
+    """Return the value of a field, or the id or out-degree, of the vertex `v`."""
     if field == "id":
         return v
     if field == "out_degree":
@@ -208,18 +231,21 @@ def value_at(run: Walk, field, v):
 
 
 def unpack(run: Walk):
-    """Unpack the neighbor lists, arrays and parameters that the program's functions read."""
+    """Make variables of the adjacency lists, field arrays and parameters that the program's functions read."""
     run.indptr, run.indices = run.lists[0], run.lists[1]
     if plan.inputs:
         run.local[plan.inputs] = run.inputs
 
 
-# --- stop and restart ---------------------------------------------------------------------------------
+# --- the program's functions `stop` and `restart` ---------------------------------------------------------------------
 
 
 @compiled
 def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts, fates, complaint):
-    """Decide which walkers stop or restart. `here` is the vertex of a walker that goes on, and -1 for all others."""
+    """Decide which walkers of a group stop, and which restart.
+
+    `here` becomes the vertex of each walker that goes on, and -1 for all others.
+    """
     unpack(run)
     for i in range(np.uint64(len(now))):
         here[i], fates[i], v = now[i], GOES, now[i]
@@ -236,7 +262,7 @@ def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts,
 
 
 def decide(run: Walk, i, v, function, number, draw, fate):
-    """Stop or restart a walker with the probability that a function returns."""
+    """Stop or restart walker i with the probability that a function of the program returns."""
     chance = asked(run, function, -1, v, 0, run.starts[i])
     if not 0.0 <= chance <= 1.0:
         complain(run.complaint, run.first + i, run.t, number, chance)
@@ -244,15 +270,15 @@ def decide(run: Walk, i, v, function, number, draw, fate):
         run.fates[i] = fate
 
 
-# --- accept -----------------------------------------------------------------------------------------------
+# --- the program's function `accept`, which refuses edges that were drawn ---------------------------------------------
 
 
 @compiled
 def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
-    """Redraw positions for a group until accept lets them pass. Draws and lookups of edges alternate.
+    """Draw edges for a group of walkers until `accept` has let each of them pass. Draws and lookups of edges alternate.
 
-    `places` begin with the positions of draw 0. It ends, because after many refused draws all edges of a list are
-    weighed.
+    At the beginning, `places` has the positions of the first draws. The loop ends, because after many refused draws of
+    a walker all edges of its list are weighed.
     """
     unpack(run)
     keys, run.places, run.highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -289,7 +315,7 @@ def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, her
 
 
 def accept(run: Walk, i):
-    """Accept or refuse the edge that a walker has drawn."""
+    """Let the program's `accept` decide whether walker i takes the edge that it has drawn."""
     accepted = asked(run, "accept", run.before[i], run.here[i], run.places[i], run.starts[i])
     if not 0.0 <= accepted <= run.bound:
         complain(run.complaint, run.first + i, run.t, 2, accepted)
@@ -298,13 +324,13 @@ def accept(run: Walk, i):
 
 
 def refuse(run: Walk, i):
-    """Append a walker to the walkers that draw again."""
+    """Append walker i to the walkers that have to draw again."""
     run.opened[run.refused] = i
     run.refused += ONE
 
 
 def doubt(run: Walk, i):
-    """Record which edges have to be looked up for a walker."""
+    """Append walker i to the walkers that need edges looked up, and record which edges `accept` asks for."""
     run.marks[i], run.doubtful[run.doubts], run.found[i] = run.mark, i, ZERO
     run.doubts += ONE
     for number in range(plan.pair_count):
@@ -313,7 +339,7 @@ def doubt(run: Walk, i):
 
 
 def accept_doubtful(run: Walk):
-    """Look edges up for the walkers that need it, and accept or refuse their draws."""
+    """Look up the edges that `accept` asks for, and let it decide about the walkers that needed them."""
     for number in range(plan.pair_count):
         search_together(
             run.near,
@@ -337,7 +363,10 @@ def accept_doubtful(run: Walk):
 def draw_again(
     run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
 ):
-    """Draw again for refused walkers. Return how many new draws there are, listed in `opened`."""
+    """Draw an edge again for each walker whose last draw was refused.
+
+    Return for how many walkers `accept` has to decide again. They are listed in `opened`.
+    """
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     count = ZERO
@@ -361,7 +390,10 @@ def draw_again(
 
 @compiled
 def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complaint):
-    """Draw a position by weight times acceptance, over a whole list. Return NOWHERE if no edge can pass."""
+    """Draw an edge of a whole list with a probability proportional to its weight times what `accept` returns.
+
+    Return the edge's position, or NOWHERE if `accept` lets no edge pass.
+    """
     before, v, start, t, walker = at
     total, place = 0.0, NOWHERE
     for k in range(low, high):
@@ -383,7 +415,7 @@ def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complain
 
 @compiled
 def accept_exactly(run: Walk, lists, near, inputs, previous, v, k, start, t):
-    """Return the value of accept, after all edges of its `has_edge` calls have been looked up."""
+    """Return what `accept` returns for the edge at position `k`, after looking up all edges that it asks for."""
     unpack(run)
     for number in range(plan.pair_count):
         src, dst = asked(run, "pair_" + str(number), previous, v, k, start)

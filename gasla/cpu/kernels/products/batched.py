@@ -1,26 +1,27 @@
-"""A product of a matrix and a vector that calls functions such as exp, which are computed for many entries at once.
+"""A product of a matrix and a vector for semirings with functions such as exp, computed for many entries at once.
 
-A thread looks up a batch of some thousand entries, and lays them out in slots: up to `height` entries of one row below
-each other, slots side by side. A sweep goes down all slots at once, in loops that LLVM vectorises. Where a row has
-several slots, their totals are laid out in slots again, and swept again. A row longer than a batch begins a batch, and
-goes on in the next. So the result of a row depends neither on the rows around it nor on the thread.
+A thread looks up a batch of some thousand entries of the matrix, and lays them out in slots. A slot is a column of up
+to `height` entries of one row, and slots lie side by side. A sweep goes down all slots at once, in loops that LLVM
+vectorizes, and reduces each slot to a total. If a row has several slots, their totals are laid out in slots again and
+swept again. A row that is longer than a batch begins a batch and goes on in the next one. So the result of a row
+depends neither on the rows around it nor on the thread.
 
-All that a thread holds is in one array for each type, so that LLVM sees that no two parts of it overlap.
+All arrays of a thread are parts of one array for each type, so that LLVM sees that no two of them overlap.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Batch`)
+    the record that declares the variables shared by all functions (`Batch`)
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    words by which threads take rows, and see that the run was interrupted
 width, chunk :
-    number of columns of the matrix; rows that a thread takes at once
+    number of columns of the matrix, and number of rows that a thread takes at a time
 complement :
     value of the mask at rows that are left out
 indptr, indices :
-    (rows + 1,) and (entries,) the matrix in CSR form
+    (rows + 1,) offsets and (entries,) columns of the matrix in CSR form
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ if TYPE_CHECKING:
     from gasla.cpu.product.plans import BatchedPlan
 
 FOUR = 4  # number of entries that are loaded together
-AHEAD = 64  # in long rows, the element of x that is prefetched is this many entries ahead
+AHEAD = 64  # in long rows, elements of x are prefetched this many entries ahead
 
 plan: BatchedPlan = known()
 
 
 class Batch(Record):
-    """Variables that functions share: arguments, the batch that is laid out, and the semiring's functions."""
+    """The variables that functions share: arguments, the batch of entries that is laid out, and the semiring's
+    functions.
+    """
 
     at: Any
     begin: Any
@@ -75,7 +78,10 @@ class Batch(Record):
 
 @compiled
 def multiply(run: Batch, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
+    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+
+    If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
+    """
     for name in plan.scratch:
         run.local[name] = run.local["all", name][thread]
     run.bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
@@ -106,16 +112,19 @@ def multiply(run: Batch, thread, threads, control, width, chunk, complement, ind
 
 
 def fail(run: Batch):
-    """Stop the run and leave the kernel, because the matrix points outside itself."""
+    """Set the stop flag and leave the kernel, because an offset or column of the matrix is out of range."""
     stop_run(run.control)
     leave()
 
 
-# --- looking entries up -----------------------------------------------------------------------------------------------
+# --- looking up entries of the matrix, and laying them out in slots ---------------------------------------------------
 
 
 def lay_out_rows(run: Batch):
-    """Fill a batch with rows from `i` on, and with part of the next one if that is longer than a batch."""
+    """Fill a batch with the entries of rows from row `i` on.
+
+    If the next row is longer than a whole batch, fill the batch with the first part of this row.
+    """
     while run.i < run.end and run.is_whole:
         last = np.uint64(run.indptr[run.i + ONE])
         if run.first > last or last > run.limit:
@@ -124,7 +133,8 @@ def lay_out_rows(run: Batch):
             if run.mask[run.i] == run.complement:
                 run.first = last
         if plan.is_low:
-            # If slots have few lines, most rows fit in one slot: this branch handles them alone.
+            # If slots have few lines, most rows fit in one slot. This branch handles these rows, and so is predicted
+            # well.
             if (
                 (last - run.first - ONE < np.uint64(FOUR))
                 & (run.slots < run.most)
@@ -153,9 +163,10 @@ def lay_out_rows(run: Batch):
 
 
 def look_up_four(run: Batch, are_inside):
-    """Lay out four entries from `first` on, below each other from `at` on. Entries past the end of the row are ignored.
+    """Lay out four entries, from entry `first` on, below each other in a slot from place `at` on.
 
-    `are_inside`: the matrix has four entries there; otherwise its last entry is repeated.
+    Entries beyond the end of the row are laid out as well, and ignored later. `are_inside` says that the matrix has
+    four entries there. Otherwise its last entry is repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
@@ -180,7 +191,7 @@ def look_up_four(run: Batch, are_inside):
 
 
 def argument(run: Batch, name, k):
-    """Return the value of a parameter of the product at one of four entries."""
+    """Return the argument `name` of the semiring's product for the k-th of the four entries that are looked up."""
     if name == "value":
         return run.values[run.local["e", k]]
     if name == "x":
@@ -188,12 +199,12 @@ def argument(run: Batch, name, k):
     return np.int64(run.i) if name == "row" else np.int64(run.local["u", k])
 
 
-# --- reducing a batch -------------------------------------------------------------------------------------------------
+# --- reducing the entries of a batch ----------------------------------------------------------------------------------
 
 
 @compiled
 def reduce(run: Batch, rows, slots, *scratch):
-    """Reduce each slot, then the slots of each row until one is left."""
+    """Reduce each slot of a batch to a total, and then the totals of each row until one is left."""
     sweep(run, whole(slots), *run.local[plan.scratch])
     if plan.is_low:
         if slots == rows:
@@ -233,7 +244,7 @@ def reduce(run: Batch, rows, slots, *scratch):
 
 @compiled
 def sweep(run: Batch, slots, *scratch):
-    """Reduce the entries of each slot."""
+    """Compute the products of all entries of a batch, and reduce the products of each slot to a total."""
     for s in range(slots):
         plan.total[s] = choose(plan.count[s] > 0, run.product(*plan.entry[s]), plan.identity)
     for k in range(np.uint64(1), np.uint64(plan.height)):
@@ -245,7 +256,7 @@ def sweep(run: Batch, slots, *scratch):
 
 @compiled
 def sweep_again(run: Batch, slots, height, *scratch):
-    """Reduce the totals that are laid out in each slot."""
+    """Reduce the totals that have been laid out in slots again, where a row has several slots."""
     for s in range(slots):
         plan.total[s] = plan.laid[s]
     for k in range(np.uint64(1), height):
@@ -257,24 +268,26 @@ def sweep_again(run: Batch, slots, height, *scratch):
 
 @compiled
 def whole(count):
-    """Return the next multiple of the values that are computed side by side."""
+    """Return `count` rounded up to a multiple of `lanes`, the number of values that the processor computes side by
+    side.
+    """
     return (count + np.uint64(plan.lanes - 1)) & ~np.uint64(plan.lanes - 1)
 
 
 @compiled
 def choose(condition, a, b):
-    """Return one of two values."""
+    """Return `a` if a condition is true, else `b`, without a branch. For tuples, choose each item."""
     if plan.is_tuple:
         return tuple(select(condition, a[p], b[p]) for p in plan.parts)
     else:
         return select(condition, a, b)
 
 
-# --- what is stored ---------------------------------------------------------------------------------------------------
+# --- writing the results of a batch -----------------------------------------------------------------------------------
 
 
 def store(run: Batch):
-    """Write the results of the batch, merged with the values there if there is an accumulator."""
+    """Write the results of a batch's rows to the output, merged with its old values if there is an accumulator."""
     if plan.terms.reads_old:
         for k in range(run.taken):
             plan.stored[k] = plan.out[run.begin + k]
@@ -286,7 +299,7 @@ def store(run: Batch):
 
 @compiled
 def finish(run: Batch, rows, *scratch):
-    """Compute what is stored for each row."""
+    """Compute the value that is written for each row of a batch: the row's result, or its merger with the old value."""
     for i in range(rows):
         if plan.terms.merged is None:
             plan.stored[i] = plan.result[i]

@@ -1,28 +1,38 @@
-"""Kernels for products of sparse matrices that do not depend on the semiring: checks, row sizes, sorting of columns.
+"""Kernels for products of sparse matrices that are the same for all semirings: checks, sizes of rows, sorting of
+columns.
 
-Stamps record which columns a row has met. For row i, ``stamps[j]`` is i + 1 if it has met column j, and -(i + 1) if the
-mask leaves column j out. So nothing is cleared between rows.
+A stamp records, for each column, the last row that has an entry there. While row i is computed, ``stamps[j]`` is i + 1
+if the row already has column j, and -(i + 1) if the mask leaves out column j. So no stamps need to be cleared between
+rows.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    words by which threads take rows, and see that the run was interrupted
 bounds :
-    (parts + 1,) the first row of each part, which a thread takes at once
-indptr, indices, width, grain :
-    (rows + 1,) and (entries,) the matrix A in CSR form; the number of its columns; rows that a thread takes at once
-other, other_indptr, other_indices :
-    offsets of the matrix B; offsets and columns of it, in CSR form
-mask, mask_indptr, mask_indices :
-    offsets of the mask, or None; offsets and columns of the mask whose entries are left out, or None
-steps, counts :
-    (rows,) int64 that are written: the number of products of each row; the number of entries of the result's row
+    (parts + 1,) the first row of each part of the rows, where a thread takes one part at a time
+indptr, indices :
+    (rows + 1,) offsets and (entries,) columns of the matrix A in CSR form
+width, grain :
+    number of columns of the matrix, and number of rows that a thread takes at a time
+other :
+    offsets of the matrix B in CSR form
+other_indptr, other_indices :
+    offsets and columns of the matrix B in CSR form
+mask :
+    offsets of the mask in CSR form, or None
+mask_indptr, mask_indices :
+    offsets and columns of the mask whose entries are left out, in CSR form, or None
+steps :
+    (rows,) int64, the number of products of each row, which is written
+counts :
+    (rows,) int64, the number of entries of each row of the result, which is written
 all_stamps :
     (threads, columns of B) integers, the stamps of each thread
 most :
-    number of entries of the result over which the kernel stops
+    largest number of entries of the result, above which the kernel stops
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -37,12 +47,13 @@ from gasla.cpu.runtime.threads import PROGRESS, TICKET, is_stopped, stop_run
 FEW = 32  # up to this many columns are sorted by comparing each with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
-_PACKED = np.uint64(8)  # spans for each column up to which all spans are read
+# All spans (of 64 columns) are read if there are fewer than this many for each column that is marked.
+_PACKED = np.uint64(8)
 
 
 @compiled
 def check(thread, threads, control, indptr, indices, width, grain):
-    """Set the stop flag if an offset or a column of a matrix points outside it."""
+    """Set the stop flag if an offset or a column of a matrix is out of range."""
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
@@ -64,7 +75,7 @@ def check(thread, threads, control, indptr, indices, width, grain):
 
 @compiled
 def ascend(thread, threads, control, indptr, indices, grain):
-    """Set the stop flag if the columns of a row do not strictly ascend."""
+    """Set the stop flag if the columns of some row of a matrix do not strictly ascend."""
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
@@ -80,14 +91,17 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """Return the position of a column among ascending columns, by binary search. If it is not there, return `high`."""
+    """Return the position of a column among ascending columns by binary search, or `high` if the column is missing."""
     place = first_not_less(indices, low, high, column)
     return place if place < high and indices[place] == column else high
 
 
 @compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
-    """Count the products of each row. Rows without an entry in the mask have 0. `other` is indptr of B."""
+    """Count the products that each row of the result needs, which estimates the work for the row.
+
+    A row without entries in the mask needs none. `other` has the offsets of the matrix B.
+    """
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
@@ -107,7 +121,7 @@ def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
     mask_indptr, mask_indices, all_stamps, counts, most,
 ):  # fmt: skip
-    """Count the columns of each row of a product, without those in the mask, if there is one.
+    """Count the entries of each row of a product. Entries of the mask, if there is one, are left out.
 
     Sets the stop flag once there are more than `most`.
     """
@@ -140,16 +154,17 @@ def count(
 
 @compiled
 def leave_out(stamps, stamp, indptr, indices, i):
-    """Stamp the columns of row i of a mask as left out."""
+    """Stamp the columns that row i of a mask has, so that row i of the product leaves them out."""
     for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
         stamps[np.uint64(indices[e])] = -stamp
 
 
 @compiled
 def in_order(columns, count, indices, start, marks, spans):
-    """Sort `count` different columns into `indices` from `start` on.
+    """Sort `count` different columns, and write them to `indices` from `start` on.
 
-    All marks are 0 before and after. `marks` has a byte per column, `spans` a byte per 64 columns.
+    `marks` has a byte for each column, and `spans` a byte for each 64 columns. All of these bytes are 0 before and
+    after.
     """
     if count <= np.uint64(FEW):
         zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))
@@ -183,14 +198,17 @@ def in_order(columns, count, indices, start, marks, spans):
 
 @compiled
 def gather_marks(marks, width, indices, start):
-    """Write all marked columns to `indices`, ascending, and clear the marks."""
+    """Write all columns that are marked to `indices`, in ascending order, and clear the marks."""
     for span in range((np.uint64(width) + _BITS) >> _SIX):
         start = _unpack(marks, span, indices, start)
 
 
 @compiled
 def _unpack(marks, span, indices, start):
-    """Write the marked columns of a span of 64, and clear the marks. Return the position behind them."""
+    """Write the marked columns among 64 columns (a span) to `indices`, and clear their marks.
+
+    Return the next position.
+    """
     word = take_marks(marks, span << _SIX)
     while word != np.uint64(0):
         indices[start] = (span << _SIX) + count_trailing_zeros(word)

@@ -1,22 +1,24 @@
-"""A product of a sparse matrix and a dense one, `x`: each row of the result is one vector of totals, a total a column.
+"""A product of a sparse matrix and a dense matrix `x`. Each row of the result has a total for each column of x.
 
-Four entries of a row are added at once, so that each total is read and written once for four products; the loop over
-columns is one that LLVM vectorises. Each total is reduced in the order of the row, by one thread.
+Four entries of a row are added at a time, so that each total is read and written once for four products. LLVM
+vectorizes the loop over columns. One thread reduces each total, in the order of the row's entries.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Rows`)
+    the record that declares the variables shared by all functions (`Rows`)
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
-columns, width, chunk :
-    number of columns of `x` and of the result; number of columns of the sparse matrix; rows that a thread takes at once
+    words by which threads take rows, and see that the run was interrupted
+columns :
+    number of columns of `x` and of the result
+width, chunk :
+    number of columns of the sparse matrix, and number of rows that a thread takes at a time
 complement :
     value of the mask at entries that are left out
 indptr, indices :
-    (rows + 1,) and (entries,) the sparse matrix in CSR form
+    (rows + 1,) offsets and (entries,) columns of the sparse matrix in CSR form
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ if TYPE_CHECKING:
 
 FOUR = 4
 AHEAD = 8  # rows of x are prefetched this many entries ahead
-SAMPLES = 8  # entries of a block of rows that decide whether to prefetch
-NEAR = 1 << 15  # items of x between two rows that are likely to be in a cache together
+SAMPLES = 8  # number of entries of a block of rows that decide whether rows of x are prefetched
+NEAR = 1 << 15  # two rows of x with at most this many items between them are likely to be in a cache together
 
 plan: DensePlan = known()
 
 
 class Rows(Record):
-    """Variables that functions share: arguments, the current row, entry and column, and the semiring's functions."""
+    """The variables that functions share: arguments, current row, entry and column, and the semiring's functions."""
 
     bound: Any
     columns: Any
@@ -67,7 +69,10 @@ class Rows(Record):
 
 @compiled
 def multiply(run: Rows, thread, threads, control, columns, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
+    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+
+    If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
+    """
     rows = np.uint64(len(indptr) - 1)
     for p in plan.parts:
         run.total[p] = run.all_total[p][thread]
@@ -82,7 +87,10 @@ def multiply(run: Rows, thread, threads, control, columns, width, chunk, complem
 
 @compiled
 def reduce_rows(run: Rows, start, end, *shared):
-    """Reduce and store the rows from `start` to `end`. Return False where the matrix points outside itself."""
+    """Compute and store the rows of the result from `start` to `end`.
+
+    Return False if an offset or column of the matrix is out of range.
+    """
     run.bound, stored = np.uint64(run.width), np.uint64(len(run.indices))
     if plan.reads("x"):
         run.is_far = reads_far(run, start, end, stored)
@@ -112,7 +120,7 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def add_entries(run: Rows, count):
-    """Add the products of some entries from `e` on to the totals of all columns."""
+    """Add the products of `count` entries, from entry `e` on, to the totals of all columns."""
     for p in range(count):
         if plan.reads_columns:
             run.local["u", p] = np.uint64(run.indices[run.e + np.uint64(p)])
@@ -131,7 +139,10 @@ def add_entries(run: Rows, count):
 
 
 def reads_far(run: Rows, start, end, stored):
-    """Return whether most of some rows' entries point at far rows of x. Caches do not hold these yet."""
+    """Return whether most entries of some rows refer to rows of x that are far away, and so are not in a cache.
+
+    Only a few of the entries are looked at.
+    """
     low, high = np.uint64(run.indptr[start]), min(np.uint64(run.indptr[end]), stored)
     count = np.uint64(0)
     for k in range(np.uint64(SAMPLES)):
@@ -143,7 +154,7 @@ def reads_far(run: Rows, start, end, stored):
 
 
 def prefetch_rows(run: Rows):
-    """Prefetch the rows of x of four later entries: the processor does not see them while it adds the current ones."""
+    """Prefetch the rows of x for four later entries, as the processor looks no further ahead than the current ones."""
     for p in range(4):
         run.local["ahead", p] = np.uint64(run.indices[run.e + np.uint64(AHEAD + p)]) * run.columns
     for run.j in range(np.uint64(0), run.columns, np.uint64(plan.line)):
@@ -152,7 +163,9 @@ def prefetch_rows(run: Rows):
 
 
 def argument(run: Rows, name, p):
-    """Return the value of a parameter of the product of the entry number `p` and column `j`."""
+    """Return the argument `name` of the semiring's product, for the p-th of the entries that are added and for column
+    `j`.
+    """
     if name == "value":
         return run.local["v", p]
     if name == "x":
@@ -161,7 +174,7 @@ def argument(run: Rows, name, p):
 
 
 def store(run: Rows):
-    """Write the total of column `j`, merged with the value there if there is an accumulator."""
+    """Write the total of column `j` to the result, merged with the old value if there is an accumulator."""
     if plan.terms.merged is None:
         plan.out[run.line + run.j] = plan.total[run.j]
     elif plan.terms.reads_old:

@@ -1,38 +1,42 @@
-"""A product of sparse matrices, row by row after Gustavson: each row of A adds up the rows of B that it names.
+"""A product of two sparse matrices, row by row, with Gustavson's algorithm: a row of the result is a sum of rows of B.
 
-A thread has one total for each column of B. `fill` notes the columns that a row meets and sorts them, or marks them if
-they are many, before it reads their totals. `at_entries` computes a masked product: each column that the mask has in
-the row has a slot for its total, and all other columns share some slots that are never read, so that there is no branch
-to predict. Where the mask has few columns, they are searched for in B's row.
+A thread has one total for each column of B. `fill` computes all entries. It records which columns a row has and sorts
+them, or marks them if they are many, and then reads their totals. `at_entries` computes only the entries of a mask.
+Each column of the mask's row has a slot for its total. All other columns share some slots that are never read, so that
+there is no branch that the processor could mispredict. If the mask has few columns in a row, these columns are searched
+for in the rows of B.
 
-An entry reduces in the order in which A and B are stored, by one thread: its bits do not depend on how many there are.
+One thread reduces each entry, in the order in which A and B are stored. So the bits of the result do not depend on the
+number of threads.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Rows`)
+    the record that declares the variables shared by all functions (`Rows`)
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    words by which threads take rows, and see that the run was interrupted
 bounds :
-    (parts + 1,) the first row of each part, which a thread takes at once
+    (parts + 1,) the first row of each part of the rows, where a thread takes one part at a time
 a_indptr, a_indices, b_indptr, b_indices :
-    the matrices A and B in CSR form
+    offsets and columns of the matrices A and B in CSR form
 mask_indptr, mask_indices :
-    the mask in CSR form: in `fill` its entries are left out, in `at_entries` they are computed; None without a mask
-ends, width :
-    (rows + 1,) int64, number of products in the rows before each row; number of columns of B
+    offsets and columns of the mask in CSR form, or None: `fill` leaves out its entries, and `at_entries` computes them
+ends :
+    (rows + 1,) int64, for each row the number of products in all rows before it
+width :
+    number of columns of B
 indptr, indices :
-    (rows + 1,) offsets of the result, which are known; (entries,) columns of the result, which are written
+    (rows + 1,) offsets of the result, which are known, and (entries,) its columns, which are written
 all_stamps, all_columns :
-    (threads, width) stamps (`counting`); (threads, longest row) ids, the columns that a row meets
+    (threads, width) stamps, which `counting` explains, and (threads, longest row) ids, the columns that a row has
 all_marks, all_spans :
-    (threads, width + 64) uint8, a byte for each column; (threads, width / 64 + 64) uint8, one for 64 columns
+    (threads, width + 64) uint8, a byte for each column, and (threads, width / 64 + 64) uint8, one for each 64 columns
 ascends :
     whether the columns of each row of B strictly ascend, so that they can be searched
 all_slots :
-    (threads, width) the slot of each column's total
+    (threads, width) integers, for each column the slot of its total
 """
 
 from __future__ import annotations
@@ -50,15 +54,16 @@ from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import SparsePlan
 
-DENSE = 8  # a row that has over 1 / DENSE of all columns marks them
-LONG = 32  # a row of B over this many times as long as the mask's row is searched, not scanned
-SPARE = 128  # slots for columns that the mask lacks; with a single slot each product would wait for the last one
+DENSE = 8  # If a row has more than 1 / DENSE of all columns, its columns are marked and not sorted.
+LONG = 32  # If a row of B is over this many times as long as the mask's row, the mask's columns are searched for in it.
+# Number of slots for columns that the mask lacks. With a single slot, each product would wait for the one before it.
+SPARE = 128
 
 plan: SparsePlan = known()
 
 
 class Rows(Record):
-    """Variables that functions share: arguments, the current row and entries, and the semiring's functions."""
+    """The variables that functions share: arguments, the current row and entries, and the semiring's functions."""
 
     a_indices: Any
     a_indptr: Any
@@ -86,7 +91,7 @@ def fill(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ends, width,
     indptr, indices, all_stamps, all_columns, all_marks, all_spans, *arrays
 ):  # fmt: skip
-    """Compute all entries of the rows, which have been counted."""
+    """Compute all entries of the result. The number of entries of each row is known."""
     run.parts = np.uint64(len(bounds) - 1)
     stamps, columns, marks, spans = all_stamps[thread], all_columns[thread], all_marks[thread], all_spans[thread]
     for p in plan.parts:
@@ -128,7 +133,7 @@ def at_entries(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ascends,
     all_slots, *arrays
 ):  # fmt: skip
-    """Compute the entries that the mask has."""
+    """Compute only those entries of the product that the mask has."""
     run.parts = np.uint64(len(bounds) - 1)
     slots = all_slots[thread]
     for p in plan.parts:
@@ -167,7 +172,10 @@ def at_entries(run: Rows,
 
 
 def rows(run: Rows):
-    """Yield the rows for this thread, part by part. After the last, leave the kernel."""
+    """Yield the rows that this thread computes, one part of the rows after another.
+
+    When none is left, leave the kernel.
+    """
     while True:
         part = np.uint64(fetch_add_relaxed(run.control, TICKET, 1))
         if part >= run.parts or is_stopped(run.control):
@@ -176,7 +184,7 @@ def rows(run: Rows):
 
 
 def columns_met(run: Rows):
-    """Yield the columns of the products of row `i`: entry `e` of A is multiplied with entry `t` of B."""
+    """Yield the column of each product of row `i`. Entry `e` of A is multiplied with entry `t` of B."""
     for run.e in range(np.uint64(run.a_indptr[run.i]), np.uint64(run.a_indptr[run.i + ONE])):
         run.k = np.uint64(run.a_indices[run.e])
         for run.t in range(np.uint64(run.b_indptr[run.k]), np.uint64(run.b_indptr[run.k + ONE])):
@@ -184,17 +192,20 @@ def columns_met(run: Rows):
 
 
 def add(run: Rows, is_new):
-    """Add a product to the total of column `j`, which is the identity before the first of a row."""
+    """Add a product to the total of column `j`.
+
+    If the column `is_new` in this row, the total starts from the identity.
+    """
     plan.total[run.j] = run.combine(choose(is_new, plan.identity, plan.total[run.j]), multiply(run))
 
 
 def multiply(run: Rows):
-    """Return the product of entry `e` of A and entry `t` of B."""
+    """Return the semiring's product of entry `e` of A and entry `t` of B."""
     return run.product(*tuple(argument(run, name) for name in plan.parameters))
 
 
 def argument(run: Rows, name):
-    """Return the value of a parameter of the product."""
+    """Return the argument `name` of the semiring's product: a value of A or B, or the number of a row or column."""
     if name == "value":
         return run.a_values[run.e]
     if name == "x":
@@ -204,7 +215,7 @@ def argument(run: Rows, name):
 
 @compiled
 def choose(condition, a, b):
-    """Return one of two values, without a branch."""
+    """Return `a` if a condition is true, else `b`, without a branch. For tuples, choose each item."""
     if plan.is_tuple:
         return tuple(select_bits(condition, a[p], b[p]) for p in plan.parts)
     else:
@@ -212,7 +223,9 @@ def choose(condition, a, b):
 
 
 def store(run: Rows, at):
-    """Write a total as the entry number `t` of the result."""
+    """Write the total at the index `at` as entry `t` of the result, merged with its old value if there is an
+    accumulator.
+    """
     if plan.terms.merged is None:
         plan.out[run.t] = plan.total[at]
     else:

@@ -1,23 +1,23 @@
-"""A product of a matrix and a vector: each thread takes some rows, and reduces one after the other.
+"""A product of a sparse matrix and a vector `x`. Each thread takes some rows, and reduces one row after another.
 
-A row is reduced four entries at a time, in vectors of the processor. Its last one to four entries are reduced together
-with those that follow in memory, which are masked out: a branch on their number would often be predicted wrongly, and
-that costs more.
+A row is reduced four entries at a time, in SIMD vectors. Its last one to four entries are reduced together with the
+entries that follow in memory, which are masked out. A branch on the number of remaining entries would often be
+mispredicted, and that costs more.
 
 Parameters of the kernels
 -------------------------
 run :
-    the record that the functions share (`Rows`)
+    the record that declares the variables shared by all functions (`Rows`)
 thread, threads :
-    number of this thread, from 0, and of all threads
+    number of this thread, from 0, and number of all threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    words by which threads take rows, and see that the run was interrupted
 width, chunk :
-    number of columns of the matrix; rows that a thread takes at once
+    number of columns of the matrix, and number of rows that a thread takes at a time
 complement :
     value of the mask at rows that are left out
 indptr, indices :
-    (rows + 1,) and (entries,) the matrix in CSR form
+    (rows + 1,) offsets and (entries,) columns of the matrix in CSR form
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from gasla.cpu.product.plans import VectorPlan
 
 AHEAD = 32  # elements of x are prefetched this many entries ahead
-LOOK_AFTER = 64  # number of entries between two tests whether the rest of a row can change the result
-LAST = 3  # number of further entries that a load of four reads
+LOOK_AFTER = 64  # number of entries after which it is tested again whether the rest of a row can change the result
+LAST = 3  # number of entries that a load of four reads after the first
 FOUR = 4
 
 plan: VectorPlan = known()
 
 
 class Rows(Record):
-    """Variables that functions share: arguments, the current row and its entries, and the semiring's functions."""
+    """The variables that functions share: arguments, the current row and its entries, and the semiring's functions."""
 
     around: Any
     ask_until: Any
@@ -79,7 +79,10 @@ class Rows(Record):
 
 @compiled
 def multiply(run: Rows, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
+    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+
+    If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
+    """
     run.bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
     run.stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
     run.load_until = run.stored - min(np.uint64(LAST), run.stored)
@@ -93,14 +96,14 @@ def multiply(run: Rows, thread, threads, control, width, chunk, complement, indp
 
 @stage
 def reduce_rows(run: Rows, start, end, *shared):
-    """Reduce the rows from `start` to `end`, and store the totals."""
+    """Reduce the rows from `start` to `end`, and store their totals."""
     run.i, run.first = start, np.uint64(run.indptr[start])
     if not plan.by_four:
         for run.i in each_row(run):
             reduce_row(run)
     else:
         while run.i < end:
-            # Short rows have a loop of their own: one loop for all rows would need too many registers.
+            # Short rows have a loop of their own, as a single loop for all rows would need too many registers.
             for run.i in each_row(run):
                 if run.last - run.e - ONE >= np.uint64(FOUR):
                     break
@@ -114,9 +117,9 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def each_row(run: Rows):
-    """Yield the rows from `i` on, each with its entries from `e` to `last`.
+    """Yield the rows from row `i` on. The entries of each row are those from `e` to `last`.
 
-    Over a range LLVM would need more registers.
+    This is a while loop because LLVM would need more registers for a loop over a range.
     """
     while run.i < run.end:
         run.e, run.last = run.first, np.uint64(run.indptr[run.i + ONE])
@@ -125,12 +128,12 @@ def each_row(run: Rows):
 
 
 def is_wanted(run: Rows):
-    """Return whether the mask admits row `i`."""
+    """Return whether row `i` is computed, that is, whether the mask does not leave it out."""
     return not plan.masked or run.mask[run.i] != run.complement
 
 
 def store_total(run: Rows):
-    """Write the row's total, merged with the value there if there is an accumulator."""
+    """Write the total of row `i` to the result, merged with the old value if there is an accumulator."""
     if plan.terms.merged is None:
         plan.out[run.i] = run.total
     else:
@@ -138,16 +141,16 @@ def store_total(run: Rows):
 
 
 def fail(run: Rows):
-    """Stop the run and leave the kernel, because the matrix points outside itself."""
+    """Set the stop flag and leave the kernel, because an offset or column of the matrix is out of range."""
     stop_run(run.control)
     leave()
 
 
-# --- four entries at a time -------------------------------------------------------------------------------------------
+# --- reducing four entries of a row at a time -------------------------------------------------------------------------
 
 
 def reduce_short_row(run: Rows):
-    """Reduce a row of one to four entries."""
+    """Reduce a row that has one to four entries, and store its total."""
     if is_wanted(run):
         multiply_last(run)
         run.totals = run.found
@@ -156,7 +159,7 @@ def reduce_short_row(run: Rows):
 
 
 def reduce_row(run: Rows):
-    """Reduce any row."""
+    """Reduce a row with any number of entries, and store its total."""
     if is_wanted(run):
         if run.first > run.last or run.last > run.stored:
             fail(run)
@@ -175,7 +178,7 @@ def reduce_row(run: Rows):
 
 
 def reduce_by_four(run: Rows):
-    """Reduce entries of a row to `total`, four at a time. Move `e` behind the entries that are done.
+    """Reduce the entries of a row to `total`, four at a time, and set `e` to the first entry that is left.
 
     Usually that is the whole row. Near the end of the matrix, loads of four entries and prefetches would read past the
     end of its arrays. There the last entries of the row are left to the caller, which reduces them one by one.
@@ -209,7 +212,7 @@ def reduce_by_four(run: Rows):
 
 
 def add_four(run: Rows):
-    """Add the products of four entries to the totals."""
+    """Add the products of the next four entries to the four totals, one for each position among the four."""
     if plan.asks_ahead:
         for k in plan.places:
             prefetch(run.x, run.indices[run.e + np.uint64(AHEAD + k)])
@@ -219,7 +222,7 @@ def add_four(run: Rows):
 
 
 def multiply_last(run: Rows):
-    """Compute the products of the last one to four entries, with the identity in the remaining lanes."""
+    """Compute the products of the last one to four entries of a row, and set the remaining lanes to the identity."""
     multiply_four(run)
     is_there, run.e = simd4.within(run.last - run.e), run.last
     if plan.is_tuple:
@@ -231,7 +234,7 @@ def multiply_last(run: Rows):
 
 
 def multiply_four(run: Rows):
-    """Compute the products of four entries from `e` on."""
+    """Compute the semiring's products of four entries, from entry `e` on."""
     if plan.reads("x"):
         run.around, are_inside = simd4.gather(run.x, run.indices, run.e, run.bound)
         if not are_inside:
@@ -243,7 +246,7 @@ def multiply_four(run: Rows):
 
 
 def argument_of_four(run: Rows, name):
-    """Return the value of a parameter of the product at four entries from `e` on."""
+    """Return the argument `name` of the semiring's product, as a vector for four entries from entry `e` on."""
     if name == "value":
         return simd4.load(run.values, run.e)
     if name == "x":
@@ -252,7 +255,7 @@ def argument_of_four(run: Rows, name):
 
 
 def fold(run: Rows):
-    """Reduce the four totals to `total`, in order. Four truth values are looked up in a table of 16 bits."""
+    """Reduce the four totals to one, `total`, in order. For four bools, look the result up in a table of 16 bits."""
     if plan.table is not None:
         run.total = (np.uint64(plan.table) >> simd4.bits(run.totals)) & ONE != 0
     elif plan.is_tuple:
@@ -265,11 +268,11 @@ def fold(run: Rows):
         run.total = simd4.first(run.totals)
 
 
-# --- one entry at a time ----------------------------------------------------------------------------------------------
+# --- reducing one entry of a row at a time ----------------------------------------------------------------------------
 
 
 def look_up(run: Rows):
-    """Load the column of the entry at `e`, and the element of x in that column."""
+    """Load the column of entry `e`, and the element of x in that column."""
     if plan.reads_columns:
         run.u = np.uint64(run.indices[run.e])
         if run.u >= run.bound:
@@ -279,7 +282,9 @@ def look_up(run: Rows):
 
 
 def argument(run: Rows, name):
-    """Return the value of a parameter of the product at `e`, whose column and element of x have been read."""
+    """Return the argument `name` of the semiring's product for entry `e`, whose column and element of x have been
+    loaded.
+    """
     if name == "value":
         return run.values[run.e]
     if name == "x":
