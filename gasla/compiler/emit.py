@@ -286,8 +286,7 @@ class Frame:
 
 
 # Functions that are compiled into object files of their own, with their IR and that of the functions that they call.
-# The
-# keys contain ids of syntax trees, so the functions are stored too: an id stays unique as long as its object lives.
+# The keys contain ids of syntax trees, so the functions are stored too: an id stays unique as long as its object lives.
 _apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
@@ -1423,8 +1422,7 @@ class Emitter:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
             # Functions that are being compiled have no instance yet (None), so a call of one of them is a recursion.
-            # The new
-            # unit has to know them, as it would compile them again otherwise.
+            # The new unit has to know them, as it would compile them again otherwise.
             unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}
             made = Emitter(unit, of, self).function(given, of.name)
             text = unit.ir()

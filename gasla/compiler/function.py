@@ -177,8 +177,8 @@ class Compiled:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """Return the name under which the cache has the code for some types and a target, or None if there is no such
-        name.
+        """Return the name under which the cache has the code for some types and a target, or None if there is no
+        such name.
 
         For a template, the file of this name holds the name of the file with the code, which templates may share.
         """
@@ -515,8 +515,8 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 
 
 def kind_of(value: Any) -> Type | Known:
-    """Return the kernel language's type of an argument: a NumPy array or number, a Python number, None, or a tuple of
-    these.
+    """Return the kernel language's type of an argument: a NumPy array or number, a Python number, None, or a tuple
+    of these.
     """
     is_array = isinstance(value, np.ndarray)
     type_of_value = _kinds.get((value.dtype, value.ndim) if is_array else type(value))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """Prepare the runs of a program on a graph.
+    """Prepare the runs of a program on a graph, and return an object that performs them.
 
-    This function and those below are documented in `gasla.engines.Engine`.
+    This function and the other functions of this module are documented in `gasla.engines.Engine`.
     """
     from gasla.cpu.program.prepared import Prepared
 

@@ -13,7 +13,7 @@ from gasla.program import Schedule, VertexProgram, reasons
 
 
 def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]:
-    """Return the sentences of `gasla.explain` for a program that is prepared on a graph."""
+    """Return the sentences that `gasla.explain` shows for a program that is prepared on a graph."""
     plan = runs.plan
     workspace = sum(math.prod(shape) * kind.itemsize for shape, kind in runs._shapes.values())
     return [
@@ -27,7 +27,7 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
 
 
 def _tables(runs: Prepared) -> list[str]:
-    """Return sentences on the tables of reductions by key."""
+    """Return sentences on the size of the hash tables, if the program reduces values by key, else none."""
     if runs.plan.keyed is None:
         return []
     tables = [runs._shapes[name] for name in TABLES]
@@ -37,7 +37,9 @@ def _tables(runs: Prepared) -> list[str]:
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
-    """Return sentences on the number of threads, and on short lists."""
+    """Return sentences on how many threads run the program, and on whether short adjacency lists are read without
+    branches.
+    """
     lines, least = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < least:
         lines.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")
@@ -51,7 +53,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
-    """Return a sentence on whether the loop is compiled already."""
+    """Return a sentence that says whether the program's loop has been compiled already."""
     if runs._calls["run_loop"].function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU. Its code is compiled already."
     return (
@@ -60,7 +62,7 @@ def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
 
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
-    """Return the arguments of the loop after the control words, for a run that begins now."""
+    """Return the arguments of the loop that follow the control array, as for a run that begins now."""
     runs.program, runs.graph = program, graph
     try:
         runs._use({})

@@ -204,8 +204,8 @@ def extend(run: Run, key: Constant):
 
 @compiled
 def try_each(run: Run, key: Constant, count):
-    """Try each of the `count` vertices that fit after `key` matched ones: add the vertex to the match, and extend the
-    match.
+    """Try each of the `count` vertices that fit after `key` matched ones: add the vertex to the match, and extend
+    the match.
     """
     for reach in plan.marked_of(key - 1):
         mark(run, reach)
@@ -403,8 +403,8 @@ def count_free(run: Run, number):
 
 
 def finish(run: Run):
-    """Count or write the matches that consist of the matched vertices and of any vertices that fit where they are only
-    counted.
+    """Count or write the matches that consist of the matched vertices and of any vertices that fit where they are
+    only counted.
     """
     if plan.writes:
         write(run)

@@ -165,8 +165,8 @@ def reduce(run: Pass):
 
 
 def gather_rows(run: Pass, v, is_receiver):
-    """Gather wide vectors of several edges at a time, so that `gathered` is read and written only once for all of these
-    edges.
+    """Gather wide vectors of several edges at a time, so that `gathered` is read and written only once for all of
+    these edges.
     """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
@@ -247,8 +247,8 @@ def within(run: Pass, k, value, identity, kind):
 
 
 def rank(count, kind):
-    """Return a number below 2**23 in a form that compares like the number: as a float above 1 if floats are selected by
-    it.
+    """Return a number below 2**23 in a form that compares like the number: as a float above 1 if floats are selected
+    by it.
 
     LLVM turns a selection of floats by a comparison of integers into a branch, but not one by a comparison of floats.
     """

@@ -193,8 +193,8 @@ def arrive(run: Walk, start, end, t, places, at):
 
 
 def asked(run: Walk, function, previous, v, k, start):
-    """Call a function of the program for a walker that came from `previous` to `v` and has drawn the edge at position
-    `k`.
+    """Call a function of the program for a walker that came from `previous` to `v` and has drawn the edge at
+    position `k`.
     """
     for symbol, role, field in plan.read_by(function):
         run.local[symbol] = value_of(run, role, field, previous, v, k, start)

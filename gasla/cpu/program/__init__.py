@@ -1,1 +1,1 @@
-"""Vertex programs on the CPU: generated loops, and their runs."""
+"""Vertex programs and walk programs on the CPU: the kernels that are compiled for them, and their runs."""

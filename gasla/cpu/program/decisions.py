@@ -276,8 +276,8 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def leaves_early(self) -> bool:
-        """Whether a gather may stop before the last edge: after the first one, or at a value that no further edge can
-        change.
+        """Whether a gather may stop before the last edge: after the first one, or at a value that no further edge
+        can change.
         """
         return self.takes_first or self.final is not None
 
@@ -334,8 +334,8 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def symbols_of_few(self) -> list[str]:
-        """Names of the arguments of `gather_few` (the gather of several edges at a time) after its first, the gathered
-        value.
+        """Names of the arguments of `gather_few` (the gather of several edges at a time) after its first, the
+        gathered value.
         """
         gather = self.functions["gather"]
         return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]

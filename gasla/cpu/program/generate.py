@@ -63,8 +63,8 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def fingerprint(self) -> str | None:
-        """A hash of everything that the kernels depend on, besides the types of their arguments, or None if it can't be
-        computed.
+        """A hash of everything that the kernels depend on, besides the types of their arguments, or None if it can't
+        be computed.
         """
         return fingerprint(self)
 

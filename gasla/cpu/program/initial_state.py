@@ -63,8 +63,8 @@ class Start:
         return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the arguments by which the kernel sets the field's default value, and other values at a few of the n
-        vertices.
+        """Return the arguments by which the kernel sets the field's default value, and other values at a few of the
+        n vertices.
 
         `given` maps ids of vertices to values. `check` raises an error for a wrong id or value.
         """

@@ -163,8 +163,8 @@ def prefetch_rows(run: Rows):
 
 
 def argument(run: Rows, name, p):
-    """Return the argument `name` of the semiring's product, for the p-th of the entries that are added and for column
-    `j`.
+    """Return the argument `name` of the semiring's product, for the p-th of the entries that are added and for
+    column `j`.
     """
     if name == "value":
         return run.local["v", p]
