@@ -393,7 +393,7 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     return emit.intrinsic(item, name % "add", vector)
 
 
-# --- functions for templates only -------------------------------------------------------------------------------------
+# --- functions that only templates (kernels that are specialized for a plan) can call ---------------------------------
 
 
 @builtin
@@ -406,5 +406,5 @@ def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
 
 @builtin
 def is_used(emit: Emitter, node: Any, name: Known) -> Known:
-    """Return whether what has been compiled of the function so far uses a variable of its record."""
+    """Return whether what has been compiled of the calling function so far uses a given shared variable."""
     return Known(emit.is_used(name.value))

@@ -136,7 +136,9 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 
 class Prefix(NamedTuple):
-    """The common beginning of the names of variables: `run.sum` stands for the variables `sum_a`, `sum_b` and so on."""
+    """The common beginning of the names of shared variables: `run.sum` stands for the variables `sum_a`, `sum_b` and
+    so on.
+    """
 
     name: str
 
@@ -199,7 +201,8 @@ class Sources:
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
-        self.order: dict[str, int] = {}  # for each variable of a record, its position in lists of arguments
+        # For each shared variable (declared by a `Record`), its position in lists of arguments.
+        self.order: dict[str, int] = {}
         self.shown: list[str] | None = None  # the source of specialized templates, or None if nobody asks for it
         self.text: list[str] = []
         self.heads: dict[str, str] = {}  # declarations of functions, and tables of constants, by name
@@ -268,7 +271,9 @@ class Variable:
 
 
 class Frame:
-    """A function whose body is being emitted, possibly inlined into another one, and what its names stand for."""
+    """A function whose body is being compiled, possibly in place of a call in another function, and what its names
+    stand for.
+    """
 
     def __init__(self, function: Function, give: Callable[[Operand, Any], None] | None = None) -> None:
         self.function = function
@@ -300,10 +305,10 @@ class Emitter:
         # `frame` is the innermost inlined function, and `root` the function itself
         self.frame = self.root = Frame(function)
         self.arguments: dict[str, Value] = {}  # a template's arguments that have not been used yet
-        self.taken: dict[str, Type] = {}  # types of variables of records that callers pass as further arguments
-        # Assignments that are emitted only if their variables are used.
+        self.taken: dict[str, Type] = {}  # types of the shared variables that callers pass as further arguments
+        # Assignments of functions marked `where_used`, which are compiled only if their variables are used.
         self.later: dict[str, tuple[int, Any, Frame]] = {}
-        # For each postponed assignment that was needed, by number: its stack slots, instructions and source.
+        # For each such assignment whose variable was used, by number: its stack slots, instructions and source.
         self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}
         # Stack slots of arguments that became variables, and the instructions that store them.
         self.given: list[str] = []
@@ -373,7 +378,8 @@ class Emitter:
             self.unit.order.setdefault(name, len(self.unit.order))
             if isinstance(kind, Type):
                 takes.append(_argument(name, kind))
-                # Other functions may set the argument through a record, so it becomes a variable when it is first used.
+                # Other functions may set the argument as a shared variable, so it becomes a variable when it is first
+                # used.
                 if of.is_template:
                     self.arguments[name] = takes[-1]
                     continue
@@ -515,13 +521,13 @@ class Emitter:
         self.store(variable, value)
         self.assigned |= {variable}
 
-    # --- variables of records, which functions of a kernel share ------------------------------------------------------
+    # --- shared variables, which `Record` classes declare and functions of a kernel pass to each other ----------------
 
     def _begin(self, name: str) -> None:
         """Create the variable of a name that is used for the first time, at the beginning of the function.
 
-        Its value is that of an argument, or of an assignment that was postponed until its variable is used. For other
-        names, do nothing.
+        Its value is that of an argument, or of an assignment in a function marked `where_used`, which is compiled only
+        when its variable is used. For other names, do nothing.
         """
         if name in self.arguments:
             value = self.arguments.pop(name)
@@ -543,11 +549,10 @@ class Emitter:
             self.always |= made - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """Return the value of a record's variable, or a function of the user's program, by name.
+        """Return the value of a shared variable (declared by a `Record`) or a function of the user's program, by name.
 
-        None if the name is unknown.
-
-        A variable that this function does not set is taken from the caller, as a further argument.
+        Return None if the name is unknown. A variable that this function does not set is taken from the caller, as a
+        further argument.
         """
         self._begin(name)
         if name in self.root.variables or name in self.root.bound:
@@ -564,7 +569,10 @@ class Emitter:
         return operand
 
     def shared(self, node: Any, name: Any) -> Operand:
-        """Return the value of a record's variable. For a tuple of names, return a tuple of values."""
+        """Return the value of a shared variable (declared by a `Record`).
+
+        For a tuple of names, return a tuple of values.
+        """
         if isinstance(name, tuple):
             operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
         else:
@@ -575,7 +583,7 @@ class Emitter:
         return operand
 
     def is_used(self, name: str) -> bool:
-        """Return whether what has been emitted of the function so far uses a record's variable."""
+        """Return whether what has been compiled of this function so far uses a given shared variable."""
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
@@ -909,9 +917,9 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
     def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
-        """Call a Python function with constants while compiling.
+        """Call a Python function with constants while compiling, and return its result.
 
-        Raise a CompileError that names the line if it fails.
+        If the function raises an error, raise a CompileError that names the line of the kernel.
         """
         try:
             return function(*given, **words)
@@ -922,7 +930,7 @@ class Emitter:
         return self.binary(node, (node.left, node.right), self.expr(node.left), self.expr(node.right))
 
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
-        """Emit the operation `a op b` on two operands, and return its value. `node.op` is the operator."""
+        """Emit an operation such as `a + b` on two operands, and return its value. `node.op` is the operator."""
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
         what, plain, instructions = OPERATORS[type(node.op)]
@@ -1041,10 +1049,10 @@ class Emitter:
         return self.cast(node, operand, BOOL)
 
     def test(self, node: Any, yes: str, no: str) -> bool | None:
-        """Emit a jump to label `yes` if a condition is true, and to label `no` if not. Return None.
+        """Emit a jump to the label `yes` if a condition is true, and to the label `no` if it is false. Return None.
 
         If the condition is a constant, emit no jump and return the constant. As in Python, the second operand of `and`
-        and `or` is evaluated only if the first does not decide.
+        and `or` is evaluated only if the first does not decide the result.
         """
         if isinstance(node, ast.BoolOp):
             ends, jumps, kept = isinstance(node.op, ast.Or), False, list[Any]()
@@ -1142,7 +1150,7 @@ class Emitter:
         )
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
-        """Return the addresses of all parts of a value that several arrays hold at one index."""
+        """Return the addresses at one index of several arrays, which together hold a value such as a tuple."""
         index, places = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
             at, array = index, self.shared(node, name)
@@ -1504,9 +1512,9 @@ class Emitter:
         self.write(place, self.stored(node.value, result, place.type.of))
 
     def set_of(self, target: Any) -> Any:
-        """Return the name of the record's variable that a target of an assignment stands for, or a tuple of names.
+        """Return the name of the shared variable that an assignment sets, such as `run.size`, or a tuple of names.
 
-        Return None for a target that is no variable of a record.
+        Return None for a target that is no shared variable.
         """
         if not isinstance(target, ast.Attribute | ast.Subscript):
             return None
@@ -1527,7 +1535,7 @@ class Emitter:
         return array
 
     def assign(self, target: Any, value: Operand, source: Any) -> None:
-        """Emit an assignment of a value to a name, to a record's variable, to items of an array, or to a tuple of
+        """Emit an assignment of a value to a name, to a shared variable, to items of an array, or to a tuple of
         targets.
         """
         if isinstance(target, ast.Tuple):
@@ -1627,9 +1635,9 @@ class Emitter:
             self.shown.put("return {}" if node.value else "return", node.value)
 
     def _whole(self, value: Value) -> str:
-        """Return a value as a single operand with its type, as `ret` needs it.
+        """Return a value as a single operand with its type, as LLVM's `ret` instruction needs it.
 
-        Arrays and tuples become LLVM structures.
+        The scalars of an array or a tuple are combined into an LLVM structure.
         """
         if value.type.kind not in "at":
             return value.typed
@@ -1775,9 +1783,10 @@ class Emitter:
         self.label(end)
 
     def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
-        """Return the number of iterations of a loop: (distance + |step| - 1) // |step|, computed without overflow.
+        """Return the number of iterations of a loop with a given step, as a value in the kernel, without overflow.
 
-        The number is 0 for a step of 0. `step` is the value of `by` if that is a constant, else 0.
+        The number is (distance + |step| - 1) // |step|, and 0 for a step of 0. `step` is the value of `by` if that is a
+        constant, else 0.
         """
         kind = first.type
         zero, one = Value(kind, "0"), Value(kind, "1")
@@ -1803,7 +1812,7 @@ def _argument(name: str, kind: Type) -> Value:
 
 
 def _is_constant(value: Operand) -> bool:
-    """Return whether a function is compiled for this argument, as for types and functions, which code can't pass.
+    """Return whether an argument is a type or a function, for which the called function is compiled anew.
 
     Numbers, bools and tuples are passed to the compiled function instead.
     """
@@ -1835,7 +1844,7 @@ def _is_record(value: Any) -> bool:
 
 @functools.cache
 def _declared(record: Any) -> dict[str, Any]:
-    """Return the annotations of a record class and of its base classes, which declare shared variables."""
+    """Return the annotations of a `Record` class and of its base classes, which declare shared variables."""
     return {
         name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }

@@ -1,7 +1,7 @@
-"""The functions of each operating system that compiled code may call, for this system and for code that others will
-run.
+"""The functions of each operating system that compiled code may call.
 
-Where systems differ, modules of kernels call `has` when they are imported, and define what is compiled accordingly.
+The table includes other systems than the current one, as wheels contain code that runs on them. Modules of kernels call
+`has` when they are imported, and define what is compiled accordingly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 _OF_LLVM = "sqrt floor ceil trunc rint exp exp2 log log2 log10 sin cos"
 _OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nextafter pow"
-# Names for float64, and with an "f" at the end for float32.
+# Mathematical functions of C, for float64, and with an "f" at the end of the name for float32.
 MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}
 ANYWHERE = {
     *MATH,
@@ -18,16 +18,16 @@ ANYWHERE = {
     *("PyThread_acquire_lock", "PyThread_release_lock", "PyThread_get_thread_ident"),
 }
 POSIX = {*ANYWHERE, "usleep", "clock_gettime"}
-# By `sys.platform`, with functions such as `sincos`, by which LLVM computes a sine and a cosine of one number in one
-# call.
+# For each value of `sys.platform`, the C functions that compiled code may call. LLVM itself calls some of them, such as
+# `sincos` for the sine and the cosine of one number.
 FUNCTIONS = {
     "linux": {  # apart from Python's functions, all are in glibc 2.17
         *(*POSIX, "sincos", "sincosf"),
         *("sched_getcpu", "sched_getaffinity", "sched_setaffinity", "pthread_self", "pthread_getcpuclockid"),
     },
-    # MacOS has no functions that bind a thread to a core or read another thread's clock.
+    # macOS has no functions that bind a thread to a core or read another thread's clock.
     "darwin": {*POSIX, "__sincos_stret", "__sincosf_stret", "bzero", "__bzero", "memset_pattern16"},
-    # Windows has none for that either. LLVM calls `__chkstk` to touch the pages of a large stack frame.
+    # Windows has no such functions either. LLVM calls `__chkstk` to touch the pages of a large stack frame.
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
 GLIBC = 2, 17  # oldest glibc that has all functions of the row for Linux, as the tag of Linux wheels says
