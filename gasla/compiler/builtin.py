@@ -108,8 +108,8 @@ def _compare_and_swap(
     values = [emit.stored(at, x, kind) for at, x in zip(node.args[2:], (old, new))]
     expected, fresh = (_bitcast(emit, x, word) if kind.kind == "f" else emit.cast(node, x, word) for x in values)
     orders = " ".join(ORDERS[order])
-    both = f"cmpxchg {place.typed}, {expected.typed}, {fresh.typed} {orders}, align {kind.size}"
-    return emit.make(BOOL, f"extractvalue {{ {word.ir}, i1 }} {emit.make(NONE, both).text}, 1")
+    instruction = f"cmpxchg {place.typed}, {expected.typed}, {fresh.typed} {orders}, align {kind.size}"
+    return emit.make(BOOL, f"extractvalue {{ {word.ir}, i1 }} {emit.make(NONE, instruction).text}, 1")
 
 
 def _load(emit: Emitter, node: Any, array: Operand, index: Operand, order: str) -> Value:
@@ -137,7 +137,7 @@ for _order in ("unordered", "relaxed", "release"):
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
     """Emit a prefetch of an item's cache line. The index may lie outside the array, as a prefetch never faults."""
     place = _item(emit, node, array, index)
-    return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, how) for how in "031"))
+    return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, operand) for operand in "031"))
 
 
 @builtin
@@ -190,8 +190,8 @@ def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Ope
     arguments.
     """
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
-    function, given = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))
-    emit.emit(f"call void {function.text}({number.typed}, {given.typed})")
+    function, argument_address = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))
+    emit.emit(f"call void {function.text}({number.typed}, {argument_address.typed})")
     return Known(None)
 
 
@@ -296,13 +296,13 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
 # --- mathematical functions of a float, or of each lane of a vector ---------------------------------------------------
 
 
-def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
+def _math(emit: Emitter, node: Any, *arguments: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
     """Emit a call of a mathematical function that LLVM or the C library provides, and return its result."""
-    if len(given) != takes:
-        emit.fail(node, f"{name} is given {len(given)} arguments; expected {takes}")
+    if len(arguments) != takes:
+        emit.fail(node, f"{name} is given {len(arguments)} arguments; expected {takes}")
     if takes == 2:
-        given = emit.same((node.args[0], node.args[1]), *given)
-    values = [_float(emit, node, x, k) for k, x in enumerate(given)]
+        arguments = emit.same((node.args[0], node.args[1]), *arguments)
+    values = [_float(emit, node, x, k) for k, x in enumerate(arguments)]
     kind = values[0].type
     if not is_of_c:
         return emit.intrinsic(kind, f"llvm.{name}.{kind.mangled}", *values)

@@ -149,10 +149,10 @@ class Prefix(NamedTuple):
         The parts of a key that is a tuple are joined by underscores. If the last part is a list, return a tuple with a
         name for each item of the list.
         """
-        given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
-        if given and isinstance(given[-1], list):
-            return tuple(self.of((*given[:-1], each)) for each in given[-1])
-        return "_".join(map(str, [self.name, *given] if self.name else given))
+        parts_given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
+        if parts_given and isinstance(parts_given[-1], list):
+            return tuple(self.of((*parts_given[:-1], each)) for each in parts_given[-1])
+        return "_".join(map(str, [self.name, *parts_given] if self.name else parts_given))
 
 
 class Instance(NamedTuple):
@@ -292,7 +292,7 @@ class Frame:
 
 # Functions that are compiled into object files of their own, with their IR and that of the functions that they call.
 # The keys contain ids of syntax trees, so the functions are stored too: an id stays unique as long as its object lives.
-_apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
+_separate_functions: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
 class Emitter:
@@ -333,28 +333,29 @@ class Emitter:
 
         `given` has a type for each parameter, or its value if that is a constant.
         """
-        of = self.root.function
+        compiled = self.root.function
         takes = self.bind_all(self.parameters(), given)
-        self.block(of.node.body)
+        self.block(compiled.node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
                 self.fail(
-                    of.node, f"{of.name} may end without returning {self.returns}; expected a return on every path"
+                    compiled.node,
+                    f"{compiled.name} may end without returning {self.returns}; expected a return on every path",
                 )
             self.emit("ret void")
         self.returns = self.returns or NONE
         taken = sorted(self.taken, key=self.unit.order.__getitem__)
         takes += [_argument(name, self.taken[name]) for name in taken]
-        marks = " ".join(MARKS[mark] for mark in sorted(of.marks & MARKS.keys()))
+        marks = " ".join(MARKS[mark] for mark in sorted(compiled.marks & MARKS.keys()))
         head = f"define internal {self.returns.ir} @{symbol}({listed(takes)}) nounwind {marks} {{\nentry:"
-        early = [[line for number in sorted(self.early) for line in self.early[number][k]] for k in range(3)]
+        early_text = [[line for number in sorted(self.early) for line in self.early[number][k]] for k in range(3)]
         if self.shown.is_wanted and self.unit.shown is not None:
-            mark = "compiled" if self.outer is None else ast.unparse(of.node.decorator_list[0])
+            mark = "compiled" if self.outer is None else ast.unparse(compiled.node.decorator_list[0])
             names = [*(name for name in self.parameters() if name not in self.root.bound), *taken]
-            above = [f"@{mark}", f"def {_title(of, given)}({', '.join(names)}):"]
-            above.append(f'    """{ast.get_docstring(of.node, clean=False)}"""')
-            self.unit.shown.append("\n".join([*above, *early[2], *self.shown.lines]))
-        slots, lines = [*self.given, *early[0], *self.slots], [*early[1], *self.lines]
+            above = [f"@{mark}", f"def {_shown_name(compiled, given)}({', '.join(names)}):"]
+            above.append(f'    """{ast.get_docstring(compiled.node, clean=False)}"""')
+            self.unit.shown.append("\n".join([*above, *early_text[2], *self.shown.lines]))
+        slots, lines = [*self.given, *early_text[0], *self.slots], [*early_text[1], *self.lines]
         self.unit.text.append("\n".join([head, *slots, *lines, "}"]))
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
@@ -512,7 +513,7 @@ class Emitter:
         if name in frame.bound:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
         if frame is self.root:
-            self._begin(name)
+            self._create_variable(name)
         variable = frame.variables.get(name)
         value = self.settled(node, value) if variable is None else self.to(node, value, variable.type)
         if variable is None:
@@ -523,7 +524,7 @@ class Emitter:
 
     # --- shared variables, which `Record` classes declare and functions of a kernel pass to each other ----------------
 
-    def _begin(self, name: str) -> None:
+    def _create_variable(self, name: str) -> None:
         """Create the variable of a name that is used for the first time, at the beginning of the function.
 
         Its value is that of an argument, or of an assignment in a function marked `where_used`, which is compiled only
@@ -539,14 +540,14 @@ class Emitter:
         elif name in self.later:
             number, node, frame = self.later[name]
             self.later = {each: other for each, other in self.later.items() if other[0] != number}
-            outside = self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown
+            saved_state = self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown
             self.frame, self.lines, self.dead, self.slots = frame, [], False, []
             self.shown = Shown(self.shown.is_wanted)
             self._s_Assign(node)
             self.shown.assign(node)
-            self.early[number], made = (self.slots, self.lines, self.shown.lines), self.assigned
-            self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown = outside
-            self.always |= made - self.assigned
+            self.early[number], assigned_now = (self.slots, self.lines, self.shown.lines), self.assigned
+            self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown = saved_state
+            self.always |= assigned_now - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
         """Return the value of a shared variable (declared by a `Record`) or a function of the user's program, by name.
@@ -554,9 +555,9 @@ class Emitter:
         Return None if the name is unknown. A variable that this function does not set is taken from the caller, as a
         further argument.
         """
-        self._begin(name)
+        self._create_variable(name)
         if name in self.root.variables or name in self.root.bound:
-            return self._named(node, name, self.root)
+            return self._read_variable(node, name, self.root)
         if name in self.unit.plan.printed:
             return self.meaning(node, self.unit.plan.printed[name])
         operand = self.outer.find(node, name) if self.outer else None
@@ -594,7 +595,7 @@ class Emitter:
             kind, text = NONE, "ret void"
         else:
             value = self.settled(node, value) if self.returns is None else self.to(node, value, self.returns)
-            kind, text = value.type, f"ret {self._whole(value)}"
+            kind, text = value.type, f"ret {self._as_operand(value)}"
         if self.returns not in (None, kind):
             name = self.root.function.name
             self.fail(node, f"{name} returns {kind} here and {self.returns} before; expected one type")
@@ -610,13 +611,13 @@ class Emitter:
         """
         if isinstance(value, Known):
             return self.constant(node, value.value, kind)
-        have = value.type
-        if have == kind:
+        source_type = value.type
+        if source_type == kind:
             return value
-        if have.kind == kind.kind == "t" and len(have.of) == len(kind.of):
+        if source_type.kind == kind.kind == "t" and len(source_type.of) == len(kind.of):
             return joined(kind, *(self.to(node, item(value, k), each) for k, each in enumerate(kind.of)))
-        if meeting(have, kind) != kind:
-            self.fail(node, f"this is {have}, where {kind} is expected; write {kind}(...) to convert it")
+        if meeting(source_type, kind) != kind:
+            self.fail(node, f"this is {source_type}, where {kind} is expected; write {kind}(...) to convert it")
         if kind.kind == "v":
             return self.spread(self.to(node, value, kind.of), kind.extent)
         return self.cast(node, value, kind)
@@ -646,7 +647,7 @@ class Emitter:
             return Value(BOOL, "true" if number else "false")
         if kind.kind == "f" and isinstance(number, int | float):
             return Value(kind, float_text(float(number), kind.bits))
-        if kind.kind in "iu" and isinstance(number, int) and number == _wrapped(number, kind):
+        if kind.kind in "iu" and isinstance(number, int) and number == _wrap_around(number, kind):
             return Value(kind, str(int(number)))
         shown = number.name if isinstance(number, Function) else repr(number)
         self.fail(node, f"{shown} is not a value of {kind}; expected a number that {kind} holds")
@@ -707,29 +708,29 @@ class Emitter:
             number = value.value
             if kind.kind not in "iu" or not isinstance(number, float):
                 if kind.kind in "iu" and isinstance(number, int):
-                    number = _wrapped(number, kind)
+                    number = _wrap_around(number, kind)
                 elif kind == BOOL and not isinstance(number, tuple):
                     number = bool(number)
                 return self.constant(node, number, kind)
             value = self.settled(node, value)
-        have = value.type
+        source_type = value.type
         if kind.kind in "biuf":
-            kind = have.each(kind)
-        a, b = have.scalar, kind.scalar
-        if have == kind:
+            kind = source_type.each(kind)
+        a, b = source_type.scalar, kind.scalar
+        if source_type == kind:
             return value
-        if have.each(BOOL) == kind.each(BOOL):
+        if source_type.each(BOOL) == kind.each(BOOL):
             if b == BOOL and a.kind in "iuf":
-                return self.compare("ne", value, self.constant(node, 0, have))
+                return self.compare("ne", value, self.constant(node, 0, source_type))
             if a.kind == "f" and b.kind in "iu":
                 how = "fptosi" if b.kind == "i" else "fptoui"
-                return self.intrinsic(kind, f"llvm.{how}.sat.{kind.mangled}.{have.mangled}", value)
+                return self.intrinsic(kind, f"llvm.{how}.sat.{kind.mangled}.{source_type.mangled}", value)
             if a.is_integer and b.is_integer and a.bits == b.bits:
                 return Value(kind, value.text)
             if a.kind + b.kind in CASTS:
                 how = CASTS[a.kind + b.kind][a.bits < b.bits]
                 return self.make(kind, f"{how} {value.typed} to {kind.ir}")
-        self.fail(node, f"there is no conversion from {have} to {kind}; expected a number")
+        self.fail(node, f"there is no conversion from {source_type} to {kind}; expected a number")
 
     def spread(self, value: Value, lanes: int) -> Value:
         """Return a vector that has a scalar value in all of its lanes."""
@@ -768,15 +769,15 @@ class Emitter:
     def _e_Name(self, node: Any) -> Operand:
         name, frame = node.id, self.frame
         if frame is self.root:
-            self._begin(name)
+            self._create_variable(name)
         if name in frame.variables or name in frame.bound:
-            return self._named(node, name, frame)
+            return self._read_variable(node, name, frame)
         for names in (frame.function.names, PYTHONS, vars(builtins) if frame.function.is_template else {}):
             if name in names:
                 return self.meaning(node, names[name])
         self.fail(node, f"{name} is not known here; expected a name that is set before")
 
-    def _named(self, node: Any, name: str, frame: Frame) -> Operand:
+    def _read_variable(self, node: Any, name: str, frame: Frame) -> Operand:
         """Return the value of a variable or parameter. Raise a CompileError if the variable may not be set yet."""
         variable = frame.variables.get(name)
         self.shown.instead = frame.shown.get(name)
@@ -840,10 +841,10 @@ class Emitter:
         """Emit a list of expressions, and return their values. `*x` contributes all items of x."""
         operands: list[Operand] = []
         for node in nodes:
-            operands += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
+            operands += self._all_items(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
         return operands
 
-    def _all(self, node: Any) -> list[Operand]:
+    def _all_items(self, node: Any) -> list[Operand]:
         """Return all items of a sequence that is known while compiling, of a comprehension, or of a tuple."""
         whole = node
         match node:
@@ -853,18 +854,18 @@ class Emitter:
             ((target, over),) = ((loop.target, loop.iter) for loop in node.generators)
             operands = []
             items: list[Any] = []
-            for each in self._all(over):
+            for each in self._all_items(over):
                 self._bind_item(target, each)
                 operands.append(self.expr(node.elt))
                 items.append(self.shown.of(node.elt))
             self.shown.note(whole, ast.Tuple(items))
             return operands
-        of = self.expr(node)
-        if isinstance(of, Known):
-            return [self.meaning(node, each) for each in self._plainly(node, list, of.value)]
-        if of.type.kind != "t":
-            self.fail(node, f"{of.type} has no items that are known while compiling; expected a tuple")
-        return [item(of, k) for k in range(len(of.type.of))]
+        sequence = self.expr(node)
+        if isinstance(sequence, Known):
+            return [self.meaning(node, each) for each in self._evaluate(node, list, sequence.value)]
+        if sequence.type.kind != "t":
+            self.fail(node, f"{sequence.type} has no items that are known while compiling; expected a tuple")
+        return [item(sequence, k) for k in range(len(sequence.type.of))]
 
     def _bind_item(self, target: Any, each: Operand) -> bool:
         """Bind the target of an unrolled loop to the item of the current iteration."""
@@ -879,7 +880,7 @@ class Emitter:
     def _e_List(self, node: Any) -> Operand:
         if not self.frame.function.is_template:
             self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language; expected a tuple")
-        items = self.items(node.elts) if isinstance(node, ast.List) else self._all(node)
+        items = self.items(node.elts) if isinstance(node, ast.List) else self._all_items(node)
         if not all(isinstance(each, Known) for each in items):
             self.fail(node, f"{ast.unparse(node)} is only known in the running kernel; expected a tuple")
         return Known([each.value for each in items])  # type: ignore[union-attr]
@@ -891,7 +892,7 @@ class Emitter:
         frame, subject = self.frame, self.expr(node.subject)
         known = {name: each.value for name, each in frame.bound.items() if isinstance(each, Known)}
         namespace = {**frame.function.names, **known, "_subject": subject.value}  # type: ignore[union-attr]
-        exec(_cases(node), namespace)
+        exec(_compile_cases(node), namespace)
         if "_case" in namespace:
             case = node.cases[namespace["_case"]]
             names = [x.name for x in ast.walk(case.pattern) if isinstance(x, ast.MatchAs) and x.name]
@@ -902,7 +903,7 @@ class Emitter:
         is_not = isinstance(node.op, ast.Not)
         a = self.truth(node.operand) if is_not else self.expr(node.operand)
         if isinstance(a, Known):
-            return Known(self._plainly(node, UNARY[type(node.op)], a.value))
+            return Known(self._evaluate(node, UNARY[type(node.op)], a.value))
         kind = a.type.scalar.kind
         if is_not or (isinstance(node.op, ast.Invert) and kind in "iub"):
             return self.op(
@@ -916,7 +917,7 @@ class Emitter:
             return a
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
-    def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
+    def _evaluate(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
         """Call a Python function with constants while compiling, and return its result.
 
         If the function raises an error, raise a CompileError that names the line of the kernel.
@@ -939,7 +940,7 @@ class Emitter:
                 self.fail(
                     node, f"{ast.unparse(node)} has more than 64 bits; expected a number that int64 or uint64 holds"
                 )
-            return Known(self._plainly(node, plain, a.value, b.value))
+            return Known(self._evaluate(node, plain, a.value, b.value))
         if what in ("shl", "shr") and isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
             b = self.cast(nodes[1], b, a.type)  # a shift's result has the type of `a`, so `b` is converted to it
         a, b = self.same(nodes, a, b)
@@ -978,12 +979,12 @@ class Emitter:
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
-        is_zero = unsafe = self.compare("eq", b, zero)
-        # X86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead.
+        is_zero = is_unsafe = self.compare("eq", b, zero)
+        # x86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead.
         if a.type.kind == "i":
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
-            unsafe = self.op("or", is_zero, is_minus)
-        quotient = self._floor_divide(a, self.choose(unsafe, one, b), what)
+            is_unsafe = self.op("or", is_zero, is_minus)
+        quotient = self._floor_divide(a, self.choose(is_unsafe, one, b), what)
         if a.type.kind == "i" and what == "quotient":
             quotient = self.choose(is_minus, self.op("sub", zero, a), quotient)
         return self.choose(is_zero, zero, quotient)
@@ -992,17 +993,17 @@ class Emitter:
         zero = Value(a.type, "0")
         if a.type.kind == "u":
             return self.op("udiv" if what == "quotient" else "urem", a, b)
-        quotient, rest = self.op("sdiv", a, b), self.op("srem", a, b)
-        differ = self.compare("lt", self.op("xor", rest, b), zero)
-        is_off = self.op("and", differ, self.compare("ne", rest, zero))
+        quotient, remainder = self.op("sdiv", a, b), self.op("srem", a, b)
+        differ = self.compare("lt", self.op("xor", remainder, b), zero)
+        is_off = self.op("and", differ, self.compare("ne", remainder, zero))
         if what == "quotient":
             return self.op("add", quotient, self.make(a.type, f"sext {is_off.typed} to {a.type.ir}"))
-        return self.op("add", rest, self.choose(is_off, b, zero))
+        return self.op("add", remainder, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
         """Emit a comparison, and return a bool. A chain `a < b < c` evaluates `c` only if `a < b`."""
         if len(node.ops) > 1:
-            return self._e_BoolOp(self._chained(node))
+            return self._e_BoolOp(self._split_chain(node))
         (op,), (side,) = node.ops, node.comparators
         a, b = self.expr(node.left), self.expr(side)
         if isinstance(op, ast.Is | ast.IsNot):
@@ -1016,7 +1017,7 @@ class Emitter:
             self.fail(node, f"{type(op).__name__} is not in the language; expected == != < <= > or >=")
         what, plain = COMPARISONS[type(op)]
         if isinstance(a, Known) and isinstance(b, Known):
-            return Known(self._plainly(node, plain, a.value, b.value))
+            return Known(self._evaluate(node, plain, a.value, b.value))
         if isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
             a, b = (self.cast(node, x, Type("i", 128)) for x in (a, b))
         a, b = self.same((node.left, side), a, b)
@@ -1024,7 +1025,7 @@ class Emitter:
             self.fail(node, f"{a.type} can't be compared; expected numbers")
         return self.compare(what, a, b)
 
-    def _chained(self, node: Any) -> ast.BoolOp:
+    def _split_chain(self, node: Any) -> ast.BoolOp:
         """Return the syntax tree of `a < b and b < c` for `a < b < c`.
 
         `a` and `b` are evaluated here, once, and stand in the tree as new names.
@@ -1055,14 +1056,14 @@ class Emitter:
         and `or` is evaluated only if the first does not decide the result.
         """
         if isinstance(node, ast.BoolOp):
-            ends, jumps, kept = isinstance(node.op, ast.Or), False, list[Any]()
+            ends, jumps, undecided = isinstance(node.op, ast.Or), False, list[Any]()
             for part in node.values:
                 (further,) = self.labels("further")
                 last = part is node.values[-1]
-                others = (yes, no) if last else (yes, further) if ends else (further, no)
-                known = self.test(part, *others)
+                targets = (yes, no) if last else (yes, further) if ends else (further, no)
+                known = self.test(part, *targets)
                 if known is None:
-                    kept.append(self.shown.of(part))
+                    undecided.append(self.shown.of(part))
                     jumps = True
                     if not last:
                         self.label(further)
@@ -1071,7 +1072,7 @@ class Emitter:
                         return known
                     self.jump(yes if known else no)
                     break
-            self.shown.note(node, kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept))
+            self.shown.note(node, undecided[0] if len(undecided) == 1 else ast.BoolOp(node.op, undecided))
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             known = self.test(node.operand, no, yes)
@@ -1125,28 +1126,35 @@ class Emitter:
     # --- items of arrays and tuples, slices, and attributes -----------------------------------------------------------
 
     def _e_Subscript(self, node: Any) -> Operand:
-        of = self.expr(node.value)
-        if isinstance(of, Known) and isinstance(of.value, Prefix):
-            return self.shared(node, self._key(node, of.value))
-        if isinstance(of, Known) and isinstance(of.value, Arrays):
-            values = [*map(self.read, self._places(node, of.value))]
-            return joined_tuple(values) if of.value.is_tuple else values[0]
-        if isinstance(of, Value) and of.type.kind == "a":
-            place = self.locate(node, of)
+        container = self.expr(node.value)
+        if isinstance(container, Known) and isinstance(container.value, Prefix):
+            return self.shared(node, self._key(node, container.value))
+        if isinstance(container, Known) and isinstance(container.value, Arrays):
+            values = [*map(self.read, self._places(node, container.value))]
+            return joined_tuple(values) if container.value.is_tuple else values[0]
+        if isinstance(container, Value) and container.type.kind == "a":
+            place = self.locate(node, container)
             return place if place.type.kind == "a" else self.read(place)
         index = self.expr(node.slice)
-        if isinstance(index, Known) and isinstance(of, Known) and hasattr(of.value, "__getitem__"):
-            return self.meaning(node, self._plainly(node, operator.getitem, of.value, index.value))
-        if isinstance(index, Known) and isinstance(index.value, int) and isinstance(of, Value) and of.type.kind == "t":
-            if not 0 <= index.value < len(of.type.of):
-                self.fail(node, f"{of.type} has no item {index.value}; expected the number of an item")
-            return item(of, index.value)
-        if isinstance(of, Value) and of.type.kind == "v":
-            return self.make(of.type.of, f"extractelement {of.typed}, {self.settled(node.slice, index).typed}")
-        what = of.type if isinstance(of, Value) else of.value
+        if isinstance(index, Known) and isinstance(container, Known) and hasattr(container.value, "__getitem__"):
+            return self.meaning(node, self._evaluate(node, operator.getitem, container.value, index.value))
+        if (
+            isinstance(index, Known)
+            and isinstance(index.value, int)
+            and isinstance(container, Value)
+            and container.type.kind == "t"
+        ):
+            if not 0 <= index.value < len(container.type.of):
+                self.fail(node, f"{container.type} has no item {index.value}; expected the number of an item")
+            return item(container, index.value)
+        if isinstance(container, Value) and container.type.kind == "v":
+            return self.make(
+                container.type.of, f"extractelement {container.typed}, {self.settled(node.slice, index).typed}"
+            )
+        holder = container.type if isinstance(container, Value) else container.value
         self.fail(
             node,
-            f"{what} has no items that {ast.unparse(node.slice)} picks; expected an array, or a tuple and a constant",
+            f"{holder} has no items that {ast.unparse(node.slice)} picks; expected an array, or a tuple and a constant",
         )
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
@@ -1190,7 +1198,7 @@ class Emitter:
             if isinstance(of.value, ModuleType) and hasattr(of.value, node.attr):
                 return self.meaning(node, getattr(of.value, node.attr))
             if self.frame.function.is_template:
-                return self.meaning(node, self._plainly(node, getattr, of.value, node.attr))
+                return self.meaning(node, self._evaluate(node, getattr, of.value, node.attr))
         self.fail(node, f"{ast.unparse(node)} is not in the language; expected a variable of a record, or a constant")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
@@ -1213,7 +1221,7 @@ class Emitter:
             if k < len(indices) - 1 or index.step:
                 self.fail(node, "a slice is read only as the last index, and without a step; expected a loop")
             first, last = self._bounds(index, lengths[0])
-            start = self.place(node, start, self._times(first, lengths[1:]))
+            start = self.place(node, start, self._multiply_by_lengths(first, lengths[1:]))
             lengths[0] = self.op("sub", last, first)
         return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
 
@@ -1225,7 +1233,9 @@ class Emitter:
                 node, f"{ast.unparse(node)} is no index: indices do not count from the end; expected one from 0 on"
             )
         index = self.settled(node, step)
-        return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
+        return self.place(
+            node, start, self._multiply_by_lengths(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index
+        )
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
         """Return the first index of a slice, and the index after its last.
@@ -1240,7 +1250,7 @@ class Emitter:
             bounds.append(self.cast(part, bound, I64))
         return bounds[0], bounds[1]
 
-    def _times(self, index: Value, lengths: list[Value]) -> Value:
+    def _multiply_by_lengths(self, index: Value, lengths: list[Value]) -> Value:
         for length in lengths:
             index = self.op("mul", index, length)
         return index
@@ -1275,7 +1285,14 @@ class Emitter:
             self.fail(node, f"the step of {ast.unparse(node)} is not a positive constant; expected an integer above 0")
 
         def one(at: Value) -> None:
-            self.fill(node, source, self.place(node, start, self._times(at, lengths[1:])), lengths[1:], rest, value)
+            self.fill(
+                node,
+                source,
+                self.place(node, start, self._multiply_by_lengths(at, lengths[1:])),
+                lengths[1:],
+                rest,
+                value,
+            )
 
         self._count_from(node, first, last, step, one)
 
@@ -1285,58 +1302,58 @@ class Emitter:
         is_template = self.frame.function.is_template
         if not is_template and (node.keywords or any(isinstance(x, ast.Starred) for x in node.args)):
             self.fail(node, "a call has keywords or stars; expected plain arguments")
-        of = self.expr(node.func)
-        if isinstance(of, Known) and isinstance(of.value, Prefix):
-            of = self.shared(node, of.value.of(None))
+        callee = self.expr(node.func)
+        if isinstance(callee, Known) and isinstance(callee.value, Prefix):
+            callee = self.shared(node, callee.value.of(None))
             self.shown.note(node.func)
-        if not isinstance(of, Known):
-            self.fail(node, f"{ast.unparse(node.func)} is {of.type}; expected a function")
-        called = of.value
+        if not isinstance(callee, Known):
+            self.fail(node, f"{ast.unparse(node.func)} is {callee.type}; expected a function")
+        called = callee.value
         if called is tuple and isinstance(node.args[0], ast.GeneratorExp):
-            items = self._all(node.args[0])
+            items = self._all_items(node.args[0])
             self.shown.instead = self.shown.of(node.args[0])
             return self.tuple_of(items, [node] * len(items))
-        given = self.items(node.args)
-        words = {word.arg: self.expr(word.value) for word in node.keywords}
+        arguments = self.items(node.args)
+        keywords = {word.arg: self.expr(word.value) for word in node.keywords}
         if isinstance(called, np.dtype):
             called = scalar_type(called)
         if isinstance(called, Type):
-            if len(given) != 1:
-                self.fail(node, f"{called} is given {len(given)} values; expected one to convert")
-            if called == BOOL and is_template and isinstance(given[0], Known):
-                return Known(bool(given[0].value))
-            return self.cast(node.args[0], given[0], called)
+            if len(arguments) != 1:
+                self.fail(node, f"{called} is given {len(arguments)} values; expected one to convert")
+            if called == BOOL and is_template and isinstance(arguments[0], Known):
+                return Known(bool(arguments[0].value))
+            return self.cast(node.args[0], arguments[0], called)
         if _is_inlined(called):
-            return self._inline(node, _inlined(called), given, words)
+            return self._inline(node, _function_to_inline(called), arguments, keywords)
         if isinstance(called, Function):
-            return self._call_function(node, called, given)
+            return self._call_function(node, called, arguments)
         if isinstance(called, Extern):
-            return self.call_extern(node, called, given)
+            return self.call_extern(node, called, arguments)
         if not isinstance(called, Builtin):
-            return self._call_plain(node, called, given, words)
+            return self._call_plain(node, called, arguments, keywords)
         try:
-            return called.emit(self, node, *given)
+            return called.emit(self, node, *arguments)
         except TypeError as error:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
 
-    def _call_plain(self, node: Any, called: Any, given: list[Operand], words: dict[Any, Operand]) -> Operand:
+    def _call_plain(self, node: Any, called: Any, arguments: list[Operand], keywords: dict[Any, Operand]) -> Operand:
         """Call an ordinary Python function while compiling a template. All of its arguments must be constants."""
-        values = [each.value for each in given if isinstance(each, Known)]
-        more = {name: each.value for name, each in words.items() if isinstance(each, Known)}
-        is_known = len(values) == len(given) and len(more) == len(words)
+        values = [each.value for each in arguments if isinstance(each, Known)]
+        keyword_values = {name: each.value for name, each in keywords.items() if isinstance(each, Known)}
+        is_known = len(values) == len(arguments) and len(keyword_values) == len(keywords)
         if not (self.frame.function.is_template and callable(called) and is_known):
             self.fail(
                 node,
                 f"{ast.unparse(node.func)} is not a function; expected a compiled function or a type",
             )
-        return self.meaning(node, self._plainly(node, called, *values, **more))
+        return self.meaning(node, self._evaluate(node, called, *values, **keyword_values))
 
     def _inline(
         self,
         node: Any,
-        of: Function,
+        function: Function,
         given: list[Operand],
-        words: Mapping[Any, Operand],
+        keywords: Mapping[Any, Operand],
         give: Any = None,
         target: Any = None,
     ) -> Operand:
@@ -1346,86 +1363,96 @@ class Emitter:
         generator.
         """
         try:
-            arguments = of.signature.bind(*given, **words)
+            arguments = function.signature.bind(*given, **keywords)
         except TypeError as error:
-            self.fail(node, f"{of.name}: {error}")
+            self.fail(node, f"{function.name}: {error}")
         arguments.apply_defaults()
-        outside, inside = self.frame, Frame(of, give)
+        outside, inside = self.frame, Frame(function, give)
         if self.shown.is_wanted:
             self.shown.instead, inside.target = None, target
-            nodes = [*zip(of.signature.parameters, node.args), *((word.arg, word.value) for word in node.keywords)]
-            inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(of.node)}
+            nodes = [
+                *zip(function.signature.parameters, node.args),
+                *((word.arg, word.value) for word in node.keywords),
+            ]
+            inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(function.node)}
         self.frame = inside
         for name, value in arguments.arguments.items():
             if type(value) is tuple:  # a tuple here comes from `*values` in the signature
                 value = self.tuple_of([*value], [node] * len(value))
             is_given = isinstance(value, Value | Known)
-            self.bind(name, Known(of.records[name]) if name in of.records else value if is_given else Known(value))
-        inside.is_where_used = "where_used" in of.marks
-        self.block(of.node.body)
+            self.bind(
+                name, Known(function.records[name]) if name in function.records else value if is_given else Known(value)
+            )
+        inside.is_where_used = "where_used" in function.marks
+        self.block(function.node.body)
         self.frame = outside
         self.shown.instead = inside.returned
         return inside.result or Known(None)
 
-    def call_extern(self, node: Any, of: Extern, given: list[Operand]) -> Operand:
+    def call_extern(self, node: Any, function: Extern, arguments: list[Operand]) -> Operand:
         """Emit a call of a C function. The arguments are converted to the types that it declares."""
-        if len(of.takes) != len(given):
-            self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(of.takes)}")
-        values = [self.cast(node, x, kind) for x, kind in zip(given, of.takes)]
-        result: Operand = self.intrinsic(of.returns, of.name, *values)
+        if len(function.takes) != len(arguments):
+            self.fail(node, f"{function.name} is given {len(arguments)} arguments; expected {len(function.takes)}")
+        values = [self.cast(node, x, kind) for x, kind in zip(arguments, function.takes)]
+        result: Operand = self.intrinsic(function.returns, function.name, *values)
         return result
 
-    def _call_function(self, node: Any, of: Function, given: list[Operand]) -> Operand:
-        records = [isinstance(x, Known) and _is_record(x.value) for x in given]
-        given = [x for x, is_record in zip(given, records) if not is_record]
-        parameters = Emitter(self.unit, of, self).parameters()
-        if len(parameters) != len(given):
-            self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(parameters)}")
+    def _call_function(self, node: Any, function: Function, arguments: list[Operand]) -> Operand:
+        records = [isinstance(x, Known) and _is_record(x.value) for x in arguments]
+        arguments = [x for x, is_record in zip(arguments, records) if not is_record]
+        parameters = Emitter(self.unit, function, self).parameters()
+        if len(parameters) != len(arguments):
+            self.fail(node, f"{function.name} is given {len(arguments)} arguments; expected {len(parameters)}")
         kinds: list[Type | Known] = []
         values: list[Value] = []
-        constants = [name in of.constants for name in parameters]
-        for value, at, is_constant in zip(given, [*node.args, *[node] * len(given)], constants):
+        constants = [name in function.constants for name in parameters]
+        for value, at, is_constant in zip(arguments, [*node.args, *[node] * len(arguments)], constants):
             if _is_constant(value) or (is_constant and isinstance(value, Known)):
                 kinds.append(value)  # type: ignore[arg-type]
             else:
                 values.append(self.settled(at, value))
                 kinds.append(values[-1].type)
-        made = self.instance(of, kinds)
-        if made is None:
-            self.fail(node, f"{of.name} calls itself, which is not in the language; expected a loop")
-        for name in made.taken:
+        instance = self.instance(function, kinds)
+        if instance is None:
+            self.fail(node, f"{function.name} calls itself, which is not in the language; expected a loop")
+        for name in instance.taken:
             value = self.shared(node, name)
             assert isinstance(value, Value)
             values.append(value)
         if self.shown.is_wanted:
             args = [x for x, is_record in zip(self.shown.of(node.args), records) if not is_record]
             args = [x for x, kind in zip(args, kinds) if isinstance(kind, Type)]
-            title = ast.Name(_title(of, kinds)) if of.is_template else self.shown.of(node.func)
-            self.shown.instead = ast.Call(title, [*args, *map(ast.Name, made.taken)], [])
-        result: Operand = self.call(made.returns, made.symbol, values)
+            title = ast.Name(_shown_name(function, kinds)) if function.is_template else self.shown.of(node.func)
+            self.shown.instead = ast.Call(title, [*args, *map(ast.Name, instance.taken)], [])
+        result: Operand = self.call(instance.returns, instance.symbol, values)
         return result
 
-    def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
+    def instance(self, function: Function, argument_types: list[Type | Known]) -> Instance | None:
         """Return a function as compiled for some types and constants, and compile it if it has not been.
 
         Return None if the function is being compiled right now, which means that it calls itself.
         """
-        done = self.unit.instances
-        key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
-        if key not in done:
-            done[key] = None
-            if "apart" in of.marks:
-                done[key] = self._apart(of, given, key)
+        instances = self.unit.instances
+        key = (
+            id(function.node),
+            *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in argument_types),
+        )
+        if key not in instances:
+            instances[key] = None
+            if "apart" in function.marks:
+                instances[key] = self._compile_apart(function, argument_types, key)
             else:
-                done[key] = Emitter(self.unit, of, self).function(given, f"{of.name}.{len(done)}")
-        return done[key]
+                instances[key] = Emitter(self.unit, function, self).function(
+                    argument_types, f"{function.name}.{len(instances)}"
+                )
+        return instances[key]
 
-    def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
+    def _compile_apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
         """Compile a function for an object file of its own, and declare it in the current compilation unit.
 
         The function's symbol contains a hash of its IR, so all programs that call the function share one object file.
         """
-        key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _apart
+        key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _separate_functions
         if key not in done:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
@@ -1459,10 +1486,10 @@ class Emitter:
                     self.shown.assign(node)
                 case ast.AugAssign() | ast.Break() | ast.Continue():
                     self.shown.put("{}", node)
-                case ast.Expr(value=ast.Call(func=called)) if not _is_inlined(self._known(called)):
+                case ast.Expr(value=ast.Call(func=called)) if not _is_inlined(self._module_object(called)):
                     self.shown.put("{}", node.value)
 
-    def _known(self, node: Any) -> Any:
+    def _module_object(self, node: Any) -> Any:
         """Return the object that a name of the function's module stands for, or None if the expression is no such
         name.
         """
@@ -1599,11 +1626,11 @@ class Emitter:
             self.jump(body if decided else end)
         self.label(body)
         with self.shown.block("while {}:", node.test if decided is None else ast.Constant(decided)):
-            self._loop(node, head, end)
+            self._emit_loop_body(node, head, end)
         self.jump(head)
         self.label(end)
 
-    def _loop(self, node: Any, further: str, end: str) -> None:
+    def _emit_loop_body(self, node: Any, further: str, end: str) -> None:
         if node.orelse:
             self.fail(
                 node, "a loop has an else, which is not in the language; expected a variable that says how it ended"
@@ -1634,7 +1661,7 @@ class Emitter:
             self.leave(node, value)
             self.shown.put("return {}" if node.value else "return", node.value)
 
-    def _whole(self, value: Value) -> str:
+    def _as_operand(self, value: Value) -> str:
         """Return a value as a single operand with its type, as LLVM's `ret` instruction needs it.
 
         The scalars of an array or a tuple are combined into an LLVM structure.
@@ -1650,20 +1677,20 @@ class Emitter:
 
     def _s_For(self, node: Any) -> None:
         call = node.iter
-        of = self.expr(call.func if isinstance(call, ast.Call) else call)
-        known = of.value if isinstance(of, Known) else None
+        iterated = self.expr(call.func if isinstance(call, ast.Call) else call)
+        known = iterated.value if isinstance(iterated, Known) else None
         if isinstance(known, Function) or _is_inlined(known):
-            self._over_generator(node, known if isinstance(known, Function) else _inlined(known))
-        elif isinstance(of, Value) and of.type.kind == "a":
-            self._over_items(node, of)
+            self._over_generator(node, known if isinstance(known, Function) else _function_to_inline(known))
+        elif isinstance(iterated, Value) and iterated.type.kind == "a":
+            self._over_items(node, iterated)
         elif known is range:
             self._over_range(node)
         elif self.frame.function.is_template:
-            self._unroll(node, self._all(call))
+            self._emit_unrolled(node, self._all_items(call))
         else:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
 
-    def _unroll(self, node: Any, items: list[Operand]) -> None:
+    def _emit_unrolled(self, node: Any, items: list[Operand]) -> None:
         """Emit the body of a loop once for each item of a sequence that is known while compiling."""
         for each in items:
             self._bind_item(node.target, each)
@@ -1675,7 +1702,7 @@ class Emitter:
             self.fail(node, "expected `for name in range(...)`, of one to three numbers")
         limits = [self.expr(x) for x in call.args]
         if self.frame.function.is_template and all(isinstance(x, Known) for x in limits):
-            self._unroll(node, [*map(Known, range(*(x.value for x in limits)))])  # type: ignore[union-attr]
+            self._emit_unrolled(node, [*map(Known, range(*(x.value for x in limits)))])  # type: ignore[union-attr]
             return
         begin, stop = (Known(0), limits[0]) if len(limits) == 1 else (limits[0], limits[1])
         first, last = self.same((call.args[0], call.args[min(1, len(limits) - 1)]), begin, stop)
@@ -1693,21 +1720,28 @@ class Emitter:
         start, length, *lengths = parts(array)
 
         def body(count: Value) -> None:
-            place = self.place(node, start, self._times(count, lengths))
+            place = self.place(node, start, self._multiply_by_lengths(count, lengths))
             row = joined(array_of(array.type.of, len(lengths)), place, *lengths) if lengths else self.read(place)
             self.assign(node.target, row, node.iter)
 
         with self.shown.block("for {} in {}:", node.target, node.iter):
             self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
-    def _over_generator(self, node: Any, of: Function) -> None:
+    def _over_generator(self, node: Any, callee: Function) -> None:
         """Emit a `for` loop over a generator: the generator's body, with the loop's body in place of each `yield`."""
         call, (end,) = node.iter, self.labels("end")
-        outside, given, words = self.frame, self.items(call.args), {x.arg: self.expr(x.value) for x in call.keywords}
-        if not of.is_template:
-            given = [self.settled(at, x) for at, x in zip(call.args, given)]
+        outside, arguments, keywords = (
+            self.frame,
+            self.items(call.args),
+            {x.arg: self.expr(x.value) for x in call.keywords},
+        )
+        if not callee.is_template:
+            arguments = [self.settled(at, x) for at, x in zip(call.args, arguments)]
         if node.orelse:
-            self.fail(node, f"a loop over {of.name}(...) has an else, which is not in the language; expected no else")
+            self.fail(
+                node,
+                f"a loop over {callee.name}(...) has an else, which is not in the language; expected no else",
+            )
 
         def give(value: Operand, yielded: Any) -> None:
             (further,) = self.labels("further")
@@ -1715,12 +1749,12 @@ class Emitter:
             self.assign(node.target, value, call)
             if self.shown.is_wanted and ast.unparse(self.shown.of(node.target)) != ast.unparse(yielded):
                 self.shown.put("{} = {}", node.target, yielded)
-            self._loop(node, further, end)
+            self._emit_loop_body(node, further, end)
             self.frame = generator
             self.label(further)
 
         self.set_of(node.target)
-        self._inline(call, of, given, words, give, self.shown.of(node.target))
+        self._inline(call, callee, arguments, keywords, give, self.shown.of(node.target))
         self.shown.instead = None
         self.label(end)
 
@@ -1761,7 +1795,7 @@ class Emitter:
             by = Value(kind, str(step % (1 << kind.bits)))
         if abs(step) != 1:
             turns = self.variable("turns", kind)
-            self.store(turns, self._turns(first, last, by, step))
+            self.store(turns, self._iteration_count(first, last, by, step))
         head, body, further, end = self.labels("head", "body", "further", "end")
         self.label(head)
         count = self.load(place)
@@ -1775,14 +1809,14 @@ class Emitter:
         self.label(body)
         do(count)
         if loop is not None:
-            self._loop(loop, further, end)
+            self._emit_loop_body(loop, further, end)
         self.label(further)
         wraps = "" if step != 1 else "nsw" if kind.kind == "i" else "nuw"
         self.store(place, self.op(f"add {wraps}", count, by))
         self.jump(head)
         self.label(end)
 
-    def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
+    def _iteration_count(self, first: Value, last: Value, by: Value, step: int) -> Value:
         """Return the number of iterations of a loop with a given step, as a value in the kernel, without overflow.
 
         The number is (distance + |step| - 1) // |step|, and 0 for a step of 0. `step` is the value of `by` if that is a
@@ -1795,15 +1829,18 @@ class Emitter:
         elif kind.kind == "u":
             low, high, size = first, last, by
         else:
-            back = self.compare("lt", by, zero)
-            low, high = self.choose(back, last, first), self.choose(back, first, last)
-            size = self.choose(back, self.op("sub", zero, by), by)
-        some = self.compare("lt", low, high)
+            is_backward = self.compare("lt", by, zero)
+            low, high = self.choose(is_backward, last, first), self.choose(is_backward, first, last)
+            size = self.choose(is_backward, self.op("sub", zero, by), by)
+        has_iterations = self.compare("lt", low, high)
         if not step:
-            stays = self.compare("eq", size, zero)
-            size, some = self.choose(stays, one, size), self.choose(stays, Value(BOOL, "false"), some)
-        before = self.op("sub", self.op("sub", high, low), one)
-        return self.choose(some, self.op("add", self.op("udiv", before, size), one), zero)
+            is_zero_step = self.compare("eq", size, zero)
+            size, has_iterations = (
+                self.choose(is_zero_step, one, size),
+                self.choose(is_zero_step, Value(BOOL, "false"), has_iterations),
+            )
+        last_offset = self.op("sub", self.op("sub", high, low), one)
+        return self.choose(has_iterations, self.op("add", self.op("udiv", last_offset, size), one), zero)
 
 
 def _argument(name: str, kind: Type) -> Value:
@@ -1819,7 +1856,7 @@ def _is_constant(value: Operand) -> bool:
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
 
-def _title(of: Function, given: Iterable[Any]) -> str:
+def _shown_name(of: Function, given: Iterable[Any]) -> str:
     """Return the name under which a specialized function is shown: its own name, and the constants in its arguments."""
     return "_".join(
         [of.name, *(str(x.value) for x in given if isinstance(x, Known) and isinstance(x.value, str | int))]
@@ -1831,7 +1868,7 @@ def _is_inlined(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__globals__.get("plan") is PLAN
 
 
-def _inlined(function: Any) -> Function:
+def _function_to_inline(function: Any) -> Function:
     """Return the `Function` (syntax tree and names) of a plain Python function of a template, which is to be
     inlined.
     """
@@ -1851,7 +1888,7 @@ def _declared(record: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def _cases(node: ast.Match) -> Any:
+def _compile_cases(node: ast.Match) -> Any:
     """Return compiled Python code that finds the case of a `match` statement that matches the variable `_subject`.
 
     The code sets `_case` to the number of the case, and sets the names that the case binds.
@@ -1900,7 +1937,7 @@ def _indices(node: Any) -> list[Any]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
-def _wrapped(number: int, kind: Type) -> int:
+def _wrap_around(number: int, kind: Type) -> int:
     """Return the number that an integer type holds after wraparound, such as 0 for 256 as u8."""
     below = 1 << kind.bits - 1 if kind.kind == "i" else 0
     return (number + below) % (1 << kind.bits) - below

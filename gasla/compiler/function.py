@@ -140,12 +140,12 @@ class Compiled:
                 compiled = self._kernels.get(takes)
                 if compiled is None:
                     target = self._target
-                    stored = _stored(self._key(takes, target))
+                    stored = _load_code(self._key(takes, target))
                     with suppress(
                         ValueError, RuntimeError
                     ):  # the stored code has another format or can't be loaded on this machine, so it is compiled again
-                        compiled = None if stored is None else _loaded(takes, stored)
-                    compiled = compiled or _loaded(takes, self._compile(takes, target, stored))
+                        compiled = None if stored is None else _load_kernel(takes, stored)
+                    compiled = compiled or _load_kernel(takes, self._compile(takes, target, stored))
                     for follow in on_new_kernel:
                         follow(self, takes)
                     self._kernels[takes] = compiled
@@ -154,7 +154,7 @@ class Compiled:
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
         """Return whether the code for arguments of these types exists, in this process or in the cache on disk."""
         takes = kinds_of(arguments)
-        return takes in self._kernels or _stored(self._key(takes, self._target)) is not None
+        return takes in self._kernels or _load_code(self._key(takes, self._target)) is not None
 
     @property
     def identity(self) -> str | None:
@@ -173,7 +173,7 @@ class Compiled:
 
         Functions that are compiled for exactly the processor that they run on are skipped.
         """
-        if not self._is_native and _stored(self._key(takes, target)) is None:
+        if not self._is_native and _load_code(self._key(takes, target)) is None:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
@@ -184,8 +184,8 @@ class Compiled:
         """
         if self.identity is None:
             return None
-        made = self.identity, [str(t) for t in takes], target, _compiler()
-        return _name("kernels" if self.plan is None else "programs", made)
+        key_parts = self.identity, [str(t) for t in takes], target, _compiler_hash()
+        return _cache_name("kernels" if self.plan is None else "programs", key_parts)
 
     @property
     def _target(self) -> tuple[str, str, str]:
@@ -205,9 +205,9 @@ class Compiled:
 
     def __repr__(self) -> str:
         where = self.plain.__qualname__, self.plain.__code__.co_firstlineno, self.packs, sorted(self.marks)
-        return repr((*where, self._cells()))
+        return repr((*where, self._closure_values()))
 
-    def _cells(self) -> list[Any]:
+    def _closure_values(self) -> list[Any]:
         """Return the values of the outer variables that the Python function uses, that is, of its closure."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
@@ -219,21 +219,24 @@ class Compiled:
         Templates with the same IR share code: if the cache has it, it is returned, unless it equals `useless`, code
         that could not be loaded.
         """
-        began, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
-        made = unit.export(self.kernel_function, takes)
+        start_time, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
+        instance = unit.export(self.kernel_function, takes)
         if self.plan is not None:
-            given, key = key, _name("kernels", (unit.ir(), self.packs, target, llvm_version()[0]))
-            if given is not None:
-                cache.store(given, key.encode())
+            alias, key = key, _cache_name("kernels", (unit.ir(), self.packs, target, llvm_version()[0]))
+            if alias is not None:
+                cache.store(alias, key.encode())
             if (stored := cache.load(key)) is not None and stored != useless:
                 return stored
         assert key is not None
         self.made += 1
-        codes = [compile_ir(unit.ir(), self.packs, target), *(_part(text, target) for text in unit.parts.values())]
-        head = " ".join([str(made.returns), *(str(len(code)) for code in codes)])
+        codes = [
+            compile_ir(unit.ir(), self.packs, target),
+            *(_separate_object(text, target) for text in unit.parts.values()),
+        ]
+        head = " ".join([str(instance.returns), *(str(len(code)) for code in codes)])
         data = head.encode() + b"\n" + b"".join(codes)
         cache.store(key, data)
-        _report(self.__name__, time.perf_counter() - began)
+        _log_compilation(self.__name__, time.perf_counter() - start_time)
         return data
 
     def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
@@ -290,21 +293,21 @@ if hasattr(os, "register_at_fork"):
 
 
 _waits: list[tuple[str, float]] = []  # names and seconds of compilations since the last message
-_count = [0]
+_compilation_count = [0]
 
 
 def compilations() -> int:
     """Return how many kernels this process has compiled because the cache did not have them."""
-    return _count[0]
+    return _compilation_count[0]
 
 
-def _report(name: str, seconds: float) -> None:
+def _log_compilation(name: str, seconds: float) -> None:
     """Log that a function was compiled, and in how many seconds.
 
     On a terminal, also print a message whenever another second was spent compiling, as the program would seem to hang.
     """
     say(LOG.debug, "compiled %s in %.3f s", name, seconds)
-    _count[0] += 1
+    _compilation_count[0] += 1
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
     if total < SECONDS:
@@ -319,12 +322,12 @@ def _report(name: str, seconds: float) -> None:
         say(print, message, file=sys.stderr)
 
 
-def _name(folder: str, made: Any) -> str:
+def _cache_name(folder: str, made: Any) -> str:
     """Return the name of a file in the cache: a folder, and a hash of all that the file depends on."""
     return f"{folder}/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
 
-def _stored(key: str | None) -> bytes | None:
+def _load_code(key: str | None) -> bytes | None:
     """Return the code that the cache has under a name, or None.
 
     For a template, the file of that name only holds the name of another file, whose content is returned.
@@ -346,7 +349,7 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
     return name, [code[a:b] for a, b in itertools.pairwise(ends)]
 
 
-def _loaded(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
+def _load_kernel(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
     """Load a stored kernel into memory, and return it.
 
     Raise a ValueError if the data has another format, and a RuntimeError if the code can't be loaded on this machine.
@@ -358,13 +361,13 @@ def _loaded(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
     return Kernel(takes, returns, codes)
 
 
-def _part(text: str, target: tuple[str, str, str]) -> bytes:
+def _separate_object(text: str, target: tuple[str, str, str]) -> bytes:
     """Return the object file of a function marked "apart", which several programs share, from the cache or compiled
     now.
 
     The file is stored for one version of LLVM, as the calling convention may differ between versions.
     """
-    key = _name("parts", (text, target, llvm_version()[0]))
+    key = _cache_name("parts", (text, target, llvm_version()[0]))
     code = cache.load(key)
     if code is None:
         code = compile_ir(text, target=target)
@@ -405,7 +408,7 @@ class Call:
         them.
         """
         if len(self.given) != len(arguments):
-            self._begin(arguments)
+            self._allocate(arguments)
         given, kernel = self.given, self.kernel
         changed: list[int] = []
         arrays: list[tuple[int, np.ndarray]] = []
@@ -413,13 +416,13 @@ class Call:
             value, array, place, kind = arguments[k], kernel.arrays[k], kernel.places[k], kernel.takes[k]
             if array is not None:
                 if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
-                    return self._begin(arguments).set(arguments)
+                    return self._allocate(arguments).set(arguments)
                 given[k] = _NOTHING  # invalid until all its words are written, as Ctrl-C or an error may interrupt this
                 changed.append(k)
                 arrays.append((place, value))
                 continue
             if (_kinds.get(type(value)) or kind_of(value)) != kind:
-                return self._begin(arguments).set(arguments)
+                return self._allocate(arguments).set(arguments)
             given[k] = _NOTHING
             if k == 0 and kernel.is_numbered:
                 self.number = int(value)
@@ -430,15 +433,15 @@ class Call:
             elif kind is F64:
                 self.floats[place] = value
             elif not isinstance(kind, Known):
-                self._put(place, value, kind)
+                self._write_value(place, value, kind)
             given[k] = value
         if changed:
-            self._put_arrays(arrays)
+            self._write_arrays(arrays)
             for k in changed:
                 given[k] = arguments[k]
         return self
 
-    def _begin(self, arguments: Sequence[Any]) -> Call:
+    def _allocate(self, arguments: Sequence[Any]) -> Call:
         """Find the compiled code for the arguments' types, and allocate a buffer for the arguments."""
         self.given = []
         self.kernel = self.function.kernel(kinds_of(arguments))
@@ -460,7 +463,7 @@ class Call:
                 given[k] = _NOTHING
             self.given[first:] = given
 
-    def _put_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
+    def _write_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
         """Write the address and the lengths of arrays to the buffer, each array from its index on."""
         ints = self.ints
         for place, value in arrays:
@@ -477,14 +480,14 @@ class Call:
                 place += 1
                 ints[place] = length
 
-    def _put(self, place: int, value: Any, kind: Type) -> int:
+    def _write_value(self, place: int, value: Any, kind: Type) -> int:
         """Write a value of some type to the buffer from index `place` on. Return the index after the value."""
         if kind.kind == "t":
             for item, of in zip(value, kind.of, strict=True):
-                place = self._put(place, item, of)
+                place = self._write_value(place, item, of)
             return place
         if kind.kind == "a":
-            self._put_arrays([(place, value)])
+            self._write_arrays([(place, value)])
             return place + len(kind.leaves)
         if kind.kind in "iub":
             (self.unsigned if kind.kind == "u" else self.ints)[place] = int(value)
@@ -544,7 +547,7 @@ def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
 
 
 @functools.cache
-def _compiler() -> str:
+def _compiler_hash() -> str:
     """Return a hash of the text of the compiler's modules, so that code by another version of the compiler is not
     reused.
 
@@ -568,13 +571,13 @@ def modules_of(text: str) -> dict[str, str]:
 
     The name "" stands for the module itself.
     """
-    seen, waiting = {"": text}, [""]
+    texts, waiting = {"": text}, [""]
     while waiting:
-        for name in _imports(seen[waiting.pop()]):
-            if name not in seen:
-                seen[name] = _text(name)
+        for name in _imported_modules(texts[waiting.pop()]):
+            if name not in texts:
+                texts[name] = _text(name)
                 waiting.append(name)
-    return seen
+    return texts
 
 
 @functools.cache
@@ -590,7 +593,7 @@ _ROOT = Path(__file__).parents[2]
 _IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
-def _imports(text: str) -> Iterator[str]:
+def _imported_modules(text: str) -> Iterator[str]:
     """Yield the names of the modules of gasla that a source text imports."""
     for package, names in _IMPORT.findall(text):
         yield package

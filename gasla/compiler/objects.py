@@ -29,11 +29,11 @@ PORTABLE = {
 }
 # Features of ARM processors, and the bit by which Linux reports each.
 HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}
-_forever: list[Any] = []  # holds LLVM's engines, which are never freed, as threads may be running their code
+_engines: list[Any] = []  # holds LLVM's engines, which are never freed, as threads may be running their code
 
 
 @functools.cache
-def _ready() -> None:
+def _initialize_llvm() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
@@ -41,7 +41,7 @@ def _ready() -> None:
 @functools.cache
 def host() -> tuple[str, str, str]:
     """Return LLVM's target triple, processor name and features of this machine."""
-    _ready()
+    _initialize_llvm()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
         # Calling conventions of Windows, but object code in the format that LLVM's loader handles best.
@@ -61,21 +61,25 @@ def common() -> tuple[str, str, str]:
 
     If this machine lacks some of these features, return this machine instead, so that the code runs here.
     """
-    triple, _, features = own = host()
-    processor, wanted = PORTABLE.get(triple.partition("-")[0], own[1:])
-    return (triple, processor, wanted) if {*wanted.split(",")} <= {*features.split(","), *_told()} else own
+    triple, _, features = own_target = host()
+    processor, portable_features = PORTABLE.get(triple.partition("-")[0], own_target[1:])
+    return (
+        (triple, processor, portable_features)
+        if {*portable_features.split(",")} <= {*features.split(","), *_arm_features()}
+        else own_target
+    )
 
 
-def _told() -> set[str]:
+def _arm_features() -> set[str]:
     """Return the features that Linux reports for an ARM processor, and an empty set on other systems.
 
     LLVM reads the features from a file that emulators of ARM may not have, so this asks Linux instead.
     """
     if sys.platform != "linux" or platform.machine() != "aarch64":
         return set()
-    ask = ctypes.CDLL(None).getauxval
-    ask.restype, ask.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
-    return {feature for feature, bit in HWCAP.items() if ask(16) & bit}
+    getauxval = ctypes.CDLL(None).getauxval
+    getauxval.restype, getauxval.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+    return {feature for feature, bit in HWCAP.items() if getauxval(16) & bit}
 
 
 def target_of(processor: str) -> tuple[str, str, str]:
@@ -129,7 +133,7 @@ class Loaded:
         for name in undefined(*codes):
             _resolve(name)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host()))
-        _forever.append(self._engine)
+        _engines.append(self._engine)
         for code in codes:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
@@ -139,10 +143,10 @@ class Loaded:
 
         Raise a KeyError if there is no such function.
         """
-        place: int = self._engine.get_function_address(name)
-        if not place:
+        found_address: int = self._engine.get_function_address(name)
+        if not found_address:
             raise KeyError(name)
-        return place
+        return found_address
 
 
 def undefined(*codes: bytes) -> set[str]:
@@ -221,9 +225,9 @@ def _resolve(name: str) -> None:
     """
     if llvm.address_of_symbol(name):
         return
-    other = system.OTHER_NAMES.get(sys.platform, {}).get(name, name)
+    library_name = system.OTHER_NAMES.get(sys.platform, {}).get(name, name)
     for library in _libraries():
-        if hasattr(library, other):
-            llvm.add_symbol(name, ctypes.cast(getattr(library, other), ctypes.c_void_p).value)
+        if hasattr(library, library_name):
+            llvm.add_symbol(name, ctypes.cast(getattr(library, library_name), ctypes.c_void_p).value)
             return
     raise CompileError(f"compiled code needs the function {name}, which this system does not have")

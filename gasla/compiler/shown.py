@@ -49,7 +49,7 @@ class Shown:
     def put(self, form: str, *nodes: Any) -> None:
         """Add a source line: `form` with its `{}` replaced by the text of the nodes, such as "while {}:"."""
         if self.is_wanted:
-            self.lines.append(INDENT * self.depth + form.format(*(_bare(self.of(node)) for node in nodes)))
+            self.lines.append(INDENT * self.depth + form.format(*(_text_of(self.of(node)) for node in nodes)))
 
     def assign(self, node: ast.Assign) -> None:
         """Add a source line with an assignment statement."""
@@ -90,7 +90,7 @@ def _is_spread(node: Any) -> bool:
     return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
 
 
-def _bare(node: Any) -> str:
+def _text_of(node: Any) -> str:
     """Return the source text of an expression, without the parentheses around a tuple."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return ", ".join(map(ast.unparse, node.elts))

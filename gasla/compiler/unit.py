@@ -36,29 +36,29 @@ class Unit(Sources):
         if len(takes) != len(parameters):
             emitter.fail(function.node, f"{function.name} is given {len(takes)} arguments; expected {len(parameters)}")
         if function.is_template:
-            made: Instance | None = emitter.function(list(takes), f"{function.name}.0")
+            instance: Instance | None = emitter.function(list(takes), f"{function.name}.0")
         else:
-            made = emitter.instance(function, list(takes))
-        assert made is not None
-        self.text.append(_entry(function.name, made))
-        return made
+            instance = emitter.instance(function, list(takes))
+        assert instance is not None
+        self.text.append(_entry(function.name, instance))
+        return instance
 
 
-def _entry(name: str, made: Instance) -> str:
+def _entry(name: str, instance: Instance) -> str:
     """Return the LLVM IR of `entry`, the C function that reads the arguments from memory and calls the compiled
     function.
     """
-    is_numbered = made.takes[:1] == [I64]
-    leaves = [leaf for kind in made.takes[is_numbered:] for leaf in kind.leaves]
+    is_numbered = instance.takes[:1] == [I64]
+    leaves = [leaf for kind in instance.takes[is_numbered:] for leaf in kind.leaves]
     lines = ["define void @entry(i64 %number, ptr %words) nounwind {"]
-    given = ["i64 %number"] * is_numbered
+    arguments = ["i64 %number"] * is_numbered
     for k, leaf in enumerate(leaves):
         lines.append(f"  %p{k} = getelementptr i64, ptr %words, i64 {k}")
         lines.append(f"  %l{k} = load {leaf.stored}, ptr %p{k}, align 8")
         if leaf == BOOL:
             lines.append(f"  %b{k} = trunc i8 %l{k} to i1")
-        given.append(f"{leaf.ir} %{'b' if leaf == BOOL else 'l'}{k}")
-    call, returns = f"call {made.returns.ir} @{made.symbol}({', '.join(given)})", made.returns
+        arguments.append(f"{leaf.ir} %{'b' if leaf == BOOL else 'l'}{k}")
+    call, returns = f"call {instance.returns.ir} @{instance.symbol}({', '.join(arguments)})", instance.returns
     if returns.kind == "n":
         return "\n".join([*lines, f"  {call}", "  ret void", "}"])
     if returns.kind not in "iufb":

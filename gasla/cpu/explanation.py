@@ -40,9 +40,11 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
     """Return sentences on how many threads run the program, and on whether short adjacency lists are read without
     branches.
     """
-    lines, least = [], least_shared(once=runs.plan.scheduled)
-    if graph.n + graph.m < least:
-        lines.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")
+    lines, smallest_shared = [], least_shared(once=runs.plan.scheduled)
+    if graph.n + graph.m < smallest_shared:
+        lines.append(
+            f"One thread does all: waking others does not pay with fewer than {smallest_shared:,} vertices and edges."
+        )
     elif runs.team == 1:
         lines.append("One thread does all, as it is the only one.")
     else:

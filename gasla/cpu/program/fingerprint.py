@@ -138,12 +138,12 @@ class _Describer:
         raise Undescribed(value)
 
     def _expression(self, value: Expr) -> str:
-        nodes, known = [], self._expressions
+        nodes, numbers = [], self._expressions
         for e in in_order(value):
-            if e not in known:
-                nodes.append(f"{e.op}{[known[arg] for arg in e.args]}{self(e.type)}{self(e.payload)}")
-                known[e] = len(known)
-        return f"<{';'.join(nodes)}>{known[value]}"
+            if e not in numbers:
+                nodes.append(f"{e.op}{[numbers[arg] for arg in e.args]}{self(e.type)}{self(e.payload)}")
+                numbers[e] = len(numbers)
+        return f"<{';'.join(nodes)}>{numbers[value]}"
 
     def _mapping(self, value: Mapping[Any, Any]) -> str:
         for number, each in enumerate(self._mappings):

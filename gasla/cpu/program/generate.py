@@ -59,7 +59,7 @@ class Module(CpuPlan):
     @once_property
     def kernels(self) -> dict[str, Compiled]:
         """The compiled functions that Python calls, by name: the loop, or one for each stage."""
-        return {name: getattr(file, name).of(self) for file, name in self._entries}
+        return {name: getattr(file, name).of(self) for file, name in self._kernel_names}
 
     @functools.cached_property
     def fingerprint(self) -> str | None:
@@ -74,7 +74,7 @@ class Module(CpuPlan):
 
         Their source is printed and loaded only when a kernel has to be compiled.
         """
-        printable = self._printable()
+        printable = self._source_writers()
         parts = [HEADER, printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
         parts += [ITEM_AT] if self.in_place & self.traced.looked_up else []
@@ -100,34 +100,36 @@ class Module(CpuPlan):
         kinds |= {name: scalar_type(kind) for name, kind in self.scalars.items()} | {"thread": I64, "threads": I64}
         takes = tuple(kinds[name] for name in self.arguments)
         texts = [text for kernel in self.kernels.values() for text in kernel.source(takes)]
-        called = [text() for name, text in self._printable().items() if any(f"{name}(" in text for text in texts)]
+        called = [text() for name, text in self._source_writers().items() if any(f"{name}(" in text for text in texts)]
         return "\n\n\n".join(part.strip("\n") for part in [*called, *dict.fromkeys(texts)]) + "\n"
 
     @property
-    def _entries(self) -> list[tuple[Any, str]]:
+    def _kernel_names(self) -> list[tuple[Any, str]]:
         """The module and the name of each kernel that Python calls: those of the stages, or the loop and its start."""
         if self.staged:
             return [entry for stage, entry in STAGES.items() if stage in self.stages]
         first = [(start, "start")] if self.traced.measures else []
         return [*first, (scheduled if self.scheduled else loop, "run_loop")]
 
-    def _printable(self) -> Mapping[str, Callable[[], str]]:
+    def _source_writers(self) -> Mapping[str, Callable[[], str]]:
         """Return a dictionary from the names of functions to functions that print their source.
 
         They are the program's own functions, and those that combine two values of a reduction.
         """
-        writers = {f.printed: functools.partial(_function, f) for f in self.functions.values()}
+        writers = {f.printed: functools.partial(_function_source, f) for f in self.functions.values()}
         if self.sends_news and self.lane_gather is not None:
-            writers[self.lane_gather.printed] = functools.partial(_function, self.lane_gather)
+            writers[self.lane_gather.printed] = functools.partial(_function_source, self.lane_gather)
         for name, declared in {**self.traced.aggregates, **self.traced.deposits}.items():
-            writers[f"combine_{name}"] = functools.partial(_combine, name, declared.monoid, self.measured_types[name])
-        return writers | self._reductions() if self.gathers else writers
+            writers[f"combine_{name}"] = functools.partial(
+                _combining_source, name, declared.monoid, self.measured_types[name]
+            )
+        return writers | self._reduction_writers() if self.gathers else writers
 
-    def _reductions(self) -> dict[str, Callable[[], str]]:
+    def _reduction_writers(self) -> dict[str, Callable[[], str]]:
         """Return, for each function that reduces gathered values, its name and a function that prints its source."""
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.keyed is None else self.keyed.total
         assert monoid is not None
-        writers: dict[str, Callable[[], str]] = {"combine": functools.partial(_combine, "", monoid, kind)}
+        writers: dict[str, Callable[[], str]] = {"combine": functools.partial(_combining_source, "", monoid, kind)}
         if self.keyed is not None:
             better = self.keyed.better_symbols, self.keyed.better
             writers["better"] = lambda: "@compiled\n" + printer.function("better", *better)
@@ -136,11 +138,11 @@ class Module(CpuPlan):
             writers["is_final"] = lambda: "@compiled\n" + printer.function("is_final", [Symbol("x", kind)], final)
         for e, number in self.combinations.items():
             writers[f"combine_{number}"] = functools.partial(
-                _combination, f"combine_{number}", Symbol("x", e.type), Symbol("y", e.type), e
+                _combination_source, f"combine_{number}", Symbol("x", e.type), Symbol("y", e.type), e
             )
-        return writers | (self._wide_reductions() if self.is_wide and self.keyed is None else {})
+        return writers | (self._wide_reduction_writers() if self.is_wide and self.keyed is None else {})
 
-    def _wide_reductions(self) -> dict[str, Callable[[], str]]:
+    def _wide_reduction_writers(self) -> dict[str, Callable[[], str]]:
         """Return the functions that reduce wide vectors in memory, each by its name and a function that prints its
         source.
 
@@ -149,16 +151,16 @@ class Module(CpuPlan):
         """
         gather, monoid, kind = self.functions["gather"], self.traced.monoid, self.traced.gathered_type
         assert monoid is not None
-        gathered, held = Symbol("gathered", kind), ["gathered"]
+        gathered, vectors = Symbol("gathered", kind), ["gathered"]
         if self.is_tuple:
-            held = [f"gathered[{i}]" for i, part in enumerate(kind.items) if has_wide(part)]
+            vectors = [f"gathered[{i}]" for i, part in enumerate(kind.items) if has_wide(part)]
 
         def nothing() -> str:
             return "@compiled\n" + printer.function("nothing", [], as_expr(monoid.identity(kind)))
 
         def gather_into() -> str:
             one = as_expr(monoid.combine(gathered, gather.result))
-            return "@compiled\n" + printer.function("gather_into", [gathered, *gather.symbols], one, into=held)
+            return "@compiled\n" + printer.function("gather_into", [gathered, *gather.symbols], one, into=vectors)
 
         def gather_few() -> str:
             few: Any = gathered
@@ -166,17 +168,17 @@ class Module(CpuPlan):
             for i in range(FEW):
                 own: dict[Expr, Symbol] = {s: Symbol(self.at_edge(s, i), s.type) for s in gather.symbols}
                 symbols |= dict.fromkeys(own.values())
-                few = monoid.combine(few, rebuilt(as_expr(gather.result), functools.partial(_replaced, own)))
-            return "@compiled\n" + printer.function("gather_few", [gathered, *symbols], as_expr(few), into=held)
+                few = monoid.combine(few, rebuilt(as_expr(gather.result), functools.partial(_replace, own)))
+            return "@compiled\n" + printer.function("gather_few", [gathered, *symbols], as_expr(few), into=vectors)
 
         return {"nothing": nothing, "gather_into": gather_into, "gather_few": gather_few}
 
 
-def _replaced(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
+def _replace(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
     return by.get(e)
 
 
-def _function(f: Function) -> str:
+def _function_source(f: Function) -> str:
     """Return the source of one of the program's functions, printed from its expressions."""
     result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
     if isinstance(f.result, dict) and len(result) == 1:
@@ -184,12 +186,12 @@ def _function(f: Function) -> str:
     return "@compiled\n" + printer.function(f.printed, f.symbols, result, branches=f.name in PER_EDGE)
 
 
-def _combine(name: str, monoid: Any, kind: Any) -> str:
+def _combining_source(name: str, monoid: Any, kind: Any) -> str:
     """Return the source of a function that combines two values by a monoid's operation."""
     x, y = Symbol("x", kind), Symbol("y", kind)
-    return _combination(f"combine_{name}" if name else "combine", x, y, monoid.combination(kind))
+    return _combination_source(f"combine_{name}" if name else "combine", x, y, monoid.combination(kind))
 
 
-def _combination(name: str, x: Symbol, y: Symbol, result: Expr) -> str:
+def _combination_source(name: str, x: Symbol, y: Symbol, result: Expr) -> str:
     adds = result.op in ("add", "multiply") and set(result.args) == {x, y} and x.dtype.kind == "f"
     return ("@reassociating\n" if adds else "@compiled\n") + printer.function(name, [x, y], result)

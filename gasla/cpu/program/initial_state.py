@@ -68,16 +68,16 @@ class Start:
 
         `given` maps ids of vertices to values. `check` raises an error for a wrong id or value.
         """
-        values, places = self._seeds
+        values, ids = self._seeds
         if len(values) != len(given) + 1:
             assert self.value is not None
-            values, places = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
-            self._seeds = values, places
-        least, most = self._bounds
+            values, ids = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
+            self._seeds = values, ids
+        lowest, highest = self._bounds
         for i, (v, x) in enumerate(given.items()):
-            if not (type(v) is int and 0 <= v < n and type(x) in self._plain and least <= x <= most):
+            if not (type(v) is int and 0 <= v < n and type(x) in self._plain and lowest <= x <= highest):
                 check(self.name, v, x)
-            places[i], values[i + 1] = v, x
+            ids[i], values[i + 1] = v, x
         return self._seeds
 
 

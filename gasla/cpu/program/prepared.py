@@ -93,11 +93,11 @@ class Prepared(Synchronous, Binding):
         self._is_plain, self._starts_active = not any(special), self.plan.starts_active
         self.paces = np.zeros(launch.PACES_SIZE, np.int64)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
-        self._settle()
+        self._set_up_threads()
         if not staged:
             del self.program, self.graph
 
-    def _settle(self) -> None:
+    def _set_up_threads(self) -> None:
         """Compute all that depends on the number of threads: the control array, counters, and the shapes of scratch
         arrays.
         """
@@ -118,17 +118,17 @@ class Prepared(Synchronous, Binding):
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [(parts[f"part_{name}"], plan.identities[name]) for name in kinds]
         counts = np.empty((3, queues.FIRST + self.team * queues.STRIDE), np.int64)
-        self._carried = plan.carried
-        carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in self._carried}
+        self._changed_names = plan.carried
+        carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in self._changed_names}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate(plan.arguments[3:])}
         # Arguments that all runs share, and None for those that differ between runs.
         self._common = [common.get(name) for name in self._places]
-        self._starts = self._find_starts()
+        self._starts = self._list_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
-        self._others = [name for name in plan.arrays if name not in known]
-        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or self._carried)
+        self._per_run_arrays = [name for name in plan.arrays if name not in known]
+        self._has_more = bool(self._per_run_arrays or self._parts or self.traced.parameter_types or self._changed_names)
 
     def _control(self) -> np.ndarray:
         """Return the control array (state and settings of the loop) as it is at the start of every run."""
@@ -159,7 +159,7 @@ class Prepared(Synchronous, Binding):
         try:
             if self.number != threads.number_now():
                 workspaces(graph).clear()
-                self._settle()
+                self._set_up_threads()
             try:
                 self._taken = self._pool.pop()
             except IndexError:  # another run on this graph uses the only workspace, so this run makes its own
@@ -175,7 +175,7 @@ class Prepared(Synchronous, Binding):
                 self._follow(schedule)
             else:
                 assert frontier is not None
-                self._activate(frontier)
+                self._set_first_active(frontier)
             if delta is not None and self.plan.prioritised:
                 self._put("delta", float(delta))
             if self.plan.measures_first:
@@ -226,15 +226,15 @@ class Prepared(Synchronous, Binding):
             self._get(f"was_{name}")[...] = self._fields[name]
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
-            self._activate(Frontier(self.graph.n, active))
+            self._set_first_active(Frontier(self.graph.n, active))
             if plan.everyone:  # the next iteration takes place even if no vertex is active
                 words[ACTIVE] = self.graph.n
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
         if "queues" in self._places:
-            last = self._get("counts")[(self.iteration + 2) % 3]
-            last[queues.FIRST + queues.NEXT :: queues.STRIDE] = 0
-            last[queues.FIRST + queues.NEXT] = len(active)
+            counters = self._get("counts")[(self.iteration + 2) % 3]
+            counters[queues.FIRST + queues.NEXT :: queues.STRIDE] = 0
+            counters[queues.FIRST + queues.NEXT] = len(active)
             self._get("queues")[self.iteration & 1, 0, : len(active)] = active
         if "sp" in self._places:
             offsets = self._get("sp")
@@ -271,45 +271,45 @@ class Prepared(Synchronous, Binding):
         if not fields.keys() <= self._names:
             self.check(fields)
         self._arguments, self._fields = self._common.copy(), {}
-        lent = self.check_out(out, fields) if out else {}
+        outs = self.check_out(out, fields) if out else {}
         for start in self._starts:
-            array, given = lent.get(start.name), fields.get(start.name)
+            array, initial = outs.get(start.name), fields.get(start.name)
             self._fields[start.name] = (
-                self._make_field(start, given) if array is None else self._fill(start, given, array)
+                self._make_field(start, initial) if array is None else self._fill(start, initial, array)
             )
         if self._has_more:
-            sides = self._sides() if self._others else None
-            for name in self._others:
+            sides = self._sides() if self._per_run_arrays else None
+            for name in self._per_run_arrays:
                 assert sides is not None
-                self._put(name, self._make(name, fields, sides))
+                self._put(name, self._make_array(name, fields, sides))
             for part, identity in self._parts:
                 part.fill(identity)
             arguments, places, values = self._arguments, self._places, self.parameters()
             for name, value in values.items():
                 arguments[places[f"self_{name}"]] = value
-            for name in self._carried:
+            for name in self._changed_names:
                 arguments[places[f"set_{name}"]][0] = values.get(name, -1)
         if self.plan.has_halves:
-            self._arguments = [_words(array) for array in self._arguments]
+            self._arguments = [_as_kernel_argument(array) for array in self._arguments]
 
-    def _make_field(self, start: Start, given: Any) -> np.ndarray:
+    def _make_field(self, start: Start, initial: Any) -> np.ndarray:
         """Return a new array for a vertex field, and tell the kernel how to fill it.
 
-        `given` has the user's initial values, or is None. Values that the kernel can't fill in are copied here.
+        `initial` has the user's initial values, or is None. Values that the kernel can't fill in are copied here.
         """
         arguments, place = self._arguments, start.place
-        if given is None and start.value is not None:
+        if initial is None and start.value is not None:
             filling = start.alike
-        elif type(given) is dict and start.value is not None:
-            filling = start.seed(given, self.graph.n, self._check_seed)
-        elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
-            filling = given, NOTHING
-        elif (number := start.number(given)) is not None:
+        elif type(initial) is dict and start.value is not None:
+            filling = start.seed(initial, self.graph.n, self._check_seed)
+        elif type(initial) is np.ndarray and start.wanted and self._is_ready(initial, start.wanted):
+            filling = initial, NOTHING
+        elif (number := start.number(initial)) is not None:
             filling = number
         else:
-            return self._make_otherwise(start, given)
+            return self._make_from_other(start, initial)
         # Arrays of this object, which the next run is likely to pass again, so they become shared arguments.
-        if filling[0] is not given:
+        if filling[0] is not initial:
             self._common[place + 1], self._common[place + 2] = filling
         array = (
             self._new(self._where(start.name), start.shape, start.type)
@@ -319,33 +319,33 @@ class Prepared(Synchronous, Binding):
         arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
         return array
 
-    def _fill(self, start: Start, given: Any, array: np.ndarray) -> np.ndarray:
+    def _fill(self, start: Start, initial: Any, array: np.ndarray) -> np.ndarray:
         """Use an array that the user passed as `out` for a field, and set its initial values.
 
-        If `given` has no initial values, the array keeps the values that it has.
+        If `initial` has no initial values, the array keeps the values that it has.
         """
         filling = start.nothing
-        if type(given) is dict and start.value is not None:
-            filling = start.seed(given, self.graph.n, self._check_seed)
-        elif given is not None and given is not array:
-            self.check({start.name: given})
-            array[...] = self._start_array(start.name, given)
+        if type(initial) is dict and start.value is not None:
+            filling = start.seed(initial, self.graph.n, self._check_seed)
+        elif initial is not None and initial is not array:
+            self.check({start.name: initial})
+            array[...] = self._start_array(start.name, initial)
         arguments, place = self._arguments, start.place
         arguments[place] = array.view(np.ndarray)
         if start.wanted:
             arguments[place + 1], arguments[place + 2] = filling
         return array
 
-    def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
+    def _make_from_other(self, start: Start, initial: Any) -> np.ndarray:
         """Return a new array for a field whose initial values are an array of another type, a function or a mapping."""
-        if isinstance(given, FEW) and start.value is not None:
-            return self._make_field(start, dict(given))
+        if isinstance(initial, FEW) and start.value is not None:
+            return self._make_field(start, dict(initial))
         value = None
-        if given is not None:
-            self.check({start.name: given})
-            value = self._alike(start.name, given) if start.wanted and not isinstance(given, FEW) else None
+        if initial is not None:
+            self.check({start.name: initial})
+            value = self._alike(start.name, initial) if start.wanted and not isinstance(initial, FEW) else None
         array = (
-            self._vertex_array(start.name, given)
+            self._vertex_array(start.name, initial)
             if value is None
             else self._new(self._where(start.name), start.shape, start.type)
         )
@@ -361,11 +361,15 @@ class Prepared(Synchronous, Binding):
 
     def _scalars(self) -> dict[str, Any]:
         """Return the scalar arguments of the kernel at the start of a run, by name."""
-        scalars = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
+        scalars = ZEROS | {
+            "self_n": self.graph.n,
+            "skewed": int(self._has_uneven_degrees()),
+            "narrow": int(self._has_short_lists()),
+        }
         scalars |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         return scalars | {"delta": default_delta(self.plan, self.lengths())}
 
-    def _find_starts(self) -> list[Start]:
+    def _list_starts(self) -> list[Start]:
         """Return the initial values of each vertex field, as the program declares them."""
         plan, starts, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
@@ -387,7 +391,7 @@ class Prepared(Synchronous, Binding):
             return lists.are_cached
         return lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
 
-    def _skewed(self) -> bool:
+    def _has_uneven_degrees(self) -> bool:
         """Return whether degrees differ so much that the edges of active vertices must be counted.
 
         Otherwise their number can be estimated from the number of active vertices.
@@ -400,21 +404,23 @@ class Prepared(Synchronous, Binding):
         largest = graph.max_out_degree if self.program.direction == "in" else graph.max_in_degree
         return largest > 4 * (graph.m // graph.n + 1)
 
-    def _narrow(self) -> bool:
+    def _has_short_lists(self) -> bool:
         """Return whether all adjacency lists that vertices gather over have at most 16 edges, and few edges on
         average.
         """
-        graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
+        graph, plan, whole_graph = self.graph, self.plan, self.graph.known("whole")
         if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
         # "whole" describes the whole graph if this graph is a part of a distributed one
-        n, m = whole[:2] if whole else (graph.n, graph.m)
+        n, m = whole_graph[:2] if whole_graph else (graph.n, graph.m)
         if m == 0 or m > 6 * n:
             return False
         longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
-        return (whole[2] if whole else longest) <= 16
+        return (whole_graph[2] if whole_graph else longest) <= 16
 
-    def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighborLists, NeighborLists]) -> np.ndarray:
+    def _make_array(
+        self, name: str, fields: Mapping[str, Any], sides: tuple[NeighborLists, NeighborLists]
+    ) -> np.ndarray:
         if name.startswith(("e_", "was_")):
             field = name.partition("_")[2]
             self.check({field: fields[field] for field in fields.keys() & {field}})
@@ -448,14 +454,14 @@ class Prepared(Synchronous, Binding):
 
         In the first run with a schedule, the kernel sorts the vertices by iteration. Later runs use the sorted array.
         """
-        known = schedule.made.get(self._levels)
-        words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
+        sorted_arrays = schedule.made.get(self._levels)
+        words, self._sorted = self._words, sorted_arrays or unsorted(schedule, self.ids, self.team)
         place = self._places["receivers"]
         self._arguments[place : place + 3] = self._sorted
-        words[ACTIVE], words[launch.SORTED] = schedule.depth, known is not None
+        words[ACTIVE], words[launch.SORTED] = schedule.depth, sorted_arrays is not None
         words[launch.BACKWARD] = schedule.is_reversed
 
-    def _activate(self, frontier: Frontier) -> None:
+    def _set_first_active(self, frontier: Frontier) -> None:
         """Set the vertices that are active at the start of the run."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
@@ -466,14 +472,14 @@ class Prepared(Synchronous, Binding):
         if only is not None:
             words[launch.SOURCE] = only
         else:
-            self._queue(frontier.ids, self.threads)
+            self._fill_queues(frontier.ids, self.threads)
         if count > ALONE:
             words[launch.WAITS] = launch.FOR_CORES
         if self._starts_active:
             self._get("bits")[:] = 0
             self.set_active(frontier)
 
-    def _queue(self, ids: np.ndarray, team: int) -> None:
+    def _fill_queues(self, ids: np.ndarray, team: int) -> None:
         """Divide the active vertices evenly among the queues of the threads.
 
         `queues.begin` computes the same division.
@@ -536,12 +542,12 @@ class Prepared(Synchronous, Binding):
 
     def state(self) -> Mapping[str, np.ndarray]:
         """Return the current values of all fields, by name."""
-        now = self._fields.copy()
+        values = self._fields.copy()
         for name in self.plan.doubled:
-            now[name] = now[name][self.iteration & 1]
+            values[name] = values[name][self.iteration & 1]
         for name in self.plan.edge_states:
-            now[name] = self._get(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
-        return self.by_given_name(now)
+            values[name] = self._get(f"e_{name}").view(layout(self.traced.edge_types[name], 0)[1])
+        return self.by_given_name(values)
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters that the program's `idle` may change, by name."""
@@ -567,12 +573,12 @@ class Prepared(Synchronous, Binding):
         row = self.iteration & 1
         if self.control[launch.FORM] == queues.LIST:
             sizes = self._get("counts")[(self.iteration + 2) % 3, queues.FIRST + queues.NEXT :: queues.STRIDE]
-            listed = self._get("queues")[row]
-            return Frontier.of(n, np.concatenate([listed[t, : sizes[t]] for t in range(self.threads)]))
+            queues_of_row = self._get("queues")[row]
+            return Frontier.of(n, np.concatenate([queues_of_row[t, : sizes[t]] for t in range(self.threads)]))
         bytes_ = self._get("bits")[row].view(np.uint8)
         return Frontier(n, mask=np.unpackbits(bytes_, count=n, bitorder="little").astype(bool))
 
 
-def _words(value: Any) -> Any:
+def _as_kernel_argument(value: Any) -> Any:
     """Return an argument in the form that kernels take: a float16 array as uint16, any other argument unchanged."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

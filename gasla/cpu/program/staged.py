@@ -23,10 +23,10 @@ class Staged(Prepared):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         super().__init__(program, graph, staged=True)
-        own: Workspace = {}
-        self._use(own)
+        workspace: Workspace = {}
+        self._use(workspace)
         if self.plan.keyed is not None:
-            own["table_keys", self._shapes["table_keys"]].fill(-1)
+            workspace["table_keys", self._shapes["table_keys"]].fill(-1)
         self.iteration = 0
         self._start(fields, None)
 

@@ -31,7 +31,7 @@ class WalkDecisions:
         self.functions, self.traced, self.accepts, self.pair_count = (
             plan.functions, plan.traced, plan.accepts, plan.pair_count
         )  # fmt: skip
-        self.inputs = [one.name for one in plan.inputs]
+        self.inputs = [argument.name for argument in plan.inputs]
         self.fates = [name for name in ("stop", "restart") if name in plan.functions]
         self.arguments = [*ARGUMENTS, *self.inputs]
         self.fingerprint = fingerprint_of_walk(plan)

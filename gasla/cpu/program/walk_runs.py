@@ -38,8 +38,10 @@ def walk_source(plan: WalkPlan) -> str:
     arrays |= {"marks": (np.float64, 2), "ids": (ids, 3), "complaints": (np.float64, 2)}
     kinds: dict[str, Type | Known] = {name: array_type(np.dtype(kind), count) for name, (kind, count) in arrays.items()}
     kinds |= {"thread": I64, "threads": I64, "weights": Known(None), "first": U64, "key": U64, "bound": F64}
-    for each in plan.inputs:
-        kinds[each.name] = scalar_type(each.type) if each.is_number else array_type(*array_of(each.type))
+    for argument in plan.inputs:
+        kinds[argument.name] = (
+            scalar_type(argument.type) if argument.is_number else array_type(*array_of(argument.type))
+        )
     texts = walks.walk.of(decided).source(tuple(kinds[name] for name in decided.arguments))
     printed = (printer.function(f.printed, f.symbols, f.result) for f in plan.functions.values())
     return "\n\n\n".join(text.strip("\n") for text in (*("@compiled\n" + text for text in printed), *texts)) + "\n"
@@ -54,7 +56,7 @@ def walk(
     """
     plan, graph = walking.plan, walking.graph
     lists, walks = graph.out, np.empty((len(starts), steps + 1), graph.id_dtype)
-    near = (graph.sorted_out.indptr, graph.sorted_out.indices) if plan.pair_count else (None, None)
+    sorted_lists = (graph.sorted_out.indptr, graph.sorted_out.indices) if plan.pair_count else (None, None)
     work, group = walks.size, _BIASED_GROUP if plan.accepts else _GROUP
     team = threads_for(work)
     scratch, marks = (
@@ -64,12 +66,12 @@ def walk(
     complaints, ids = np.full((team, 4), -1.0), np.empty((team, 3, group), walks.dtype)
     bound = walking.bound() if plan.accepts else 1.0
     drawing = starts, np.uint64(first), np.uint64(key), bound
-    args = lists.indptr, lists.indices, weights, *near, *drawing, walks, scratch, marks, ids
-    most = work * (1 + int(TRIES) * plan.accepts)
-    run(_kernel(plan), work, *args, complaints, *walking.arrays(), most=most, loose=True, team=team)
-    made = complaints[complaints[:, 0] >= 0]
-    if len(made):
-        walker, step, function, value = made[made[:, 0].argmin()].tolist()
+    args = lists.indptr, lists.indices, weights, *sorted_lists, *drawing, walks, scratch, marks, ids
+    largest_work = work * (1 + int(TRIES) * plan.accepts)
+    run(_kernel(plan), work, *args, complaints, *walking.arrays(), most=largest_work, loose=True, team=team)
+    invalid = complaints[complaints[:, 0] >= 0]
+    if len(invalid):
+        walker, step, function, value = invalid[invalid[:, 0].argmin()].tolist()
         walking.refuse(int(walker) + first, int(step), int(function), value)
     return walks
 

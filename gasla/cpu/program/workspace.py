@@ -39,7 +39,7 @@ def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.
     for item in shapes.items():
         if item not in workspace:
             workspace[item] = np.empty(*item[1])
-    return {name: workspace[name, of] for name, of in shapes.items()}
+    return {name: workspace[name, layout_of] for name, layout_of in shapes.items()}
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
@@ -104,8 +104,8 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
     if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:
         return team
     needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
-    each = (needed - alone) // (team - 1)
-    return memory.threads_with_room(team, alone - each, each)
+    bytes_per_thread = (needed - alone) // (team - 1)
+    return memory.threads_with_room(team, alone - bytes_per_thread, bytes_per_thread)
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
