@@ -116,7 +116,10 @@ def apply_list(run: Pass):
 
 @stage
 def release(run: Pass):
-    """Clear the bits of all receivers in the bitmap of claimed vertices, so that it can be used again."""
+    """Clear the bits of all receivers in the bitmap of claimed vertices, so that it can be used again.
+
+    A claimed vertex is one that a thread has appended to a queue or to the receivers.
+    """
     variables(run)
     for v in all_receivers(run, 3):
         store_unordered(run.claims, v >> np.uint64(6), ZERO)
@@ -135,7 +138,10 @@ def revise(run: Pass):
 
 @stage
 def catch_up(run: Pass):
-    """Update the copies of fields that other vertices read. Each thread updates those of its own receivers."""
+    """Copy the new values of some fields to the arrays from which other vertices read them.
+
+    This happens at the end of the iteration. Each thread does it for its own receivers.
+    """
     variables(run)
     if plan.scheduled:
         size, part, parts = np.uint64(run.receiver_count), np.uint64(run.thread), np.uint64(run.threads)
@@ -150,6 +156,6 @@ def catch_up(run: Pass):
 
 
 def bring_up(run: Run, v):
-    """Update the copies of a vertex's fields that other vertices read."""
+    """Copy a vertex's new values of some fields to the arrays from which other vertices read them."""
     for name in sorted(plan.behind):
         store(run.was[name], plan.vertex_type(name), v, item(run.v[name], plan.vertex_type(name), v))

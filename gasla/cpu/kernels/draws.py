@@ -16,7 +16,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 @compiled
 def mixed(state, number):
-    """Return a hash of a hash and one more number, as `semirings.hash` computes it."""
+    """Mix a number into a hash, and return the new hash. `semirings.hash` computes the same."""
     z = (number + ONE) * _A + state
     z = (z ^ (z >> _30)) * _B
     z = (z ^ (z >> _27)) * _C

@@ -97,7 +97,10 @@ def load_edge(run: Pass, side, place, *functions, but="", number=None):
 
 
 def perform(run: Pass, statements, at="", side="s", place="", number=None):
-    """Emit code for statements about the vertex `at`, and about the edge at position `place` of the lists of a side."""
+    """Emit code for statements, such as the load of a field, the call of a function, or the store of its result.
+
+    They are about the vertex `at`, and about the edge at position `place` of the adjacency lists of a side.
+    """
     for statement in statements:
         match statement:
             case Load(role, field, copy):
@@ -177,8 +180,8 @@ def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
 
 
 def edge_number(run: Pass, side, place, role):
-    """Return the number that the user's order of edges gives to an edge, or to its reverse edge if the role is
-    "back".
+    """Return the number of an edge, or of its reverse edge if the role is "back", in the order in which the user
+    gave the edges.
     """
     return run.local[side + ("b" if role == "back" else "e")][place]
 

@@ -222,7 +222,7 @@ def try_each(run: Run, key: Constant, count):
 
 
 def list_of(run: Run, reach):
-    """Return the number of an adjacency list of a matched vertex.
+    """Return the number of the adjacency list that `reach` (a relation and a direction) selects for a matched vertex.
 
     The lists of out-neighbors of all vertices come first, then those of in-neighbors, and then those of further
     relations.
@@ -271,7 +271,7 @@ def unmark(run: Run, reach):
 
 
 def fill_table(run: Run, number, amount):
-    """Count, for each vertex of the graph, how many vertices fit between the first matched vertex and this vertex.
+    """Count, for each vertex w of the graph, the vertices that fit between the first matched vertex and w.
 
     With an `amount` of 0, set these counts back to 0.
     """
@@ -320,7 +320,7 @@ def begin_list(run: Run, reach):
 
 
 def begin_shortest(run: Run, join, place):
-    """Set `run.low` and `run.high` to the shortest list among those of matched vertices that are marked."""
+    """Set `run.low` and `run.high` to the bounds of the shortest of several lists that contain all fitting vertices."""
     begin_list(run, plan.earlier(join, place)[0])
     for reach in plan.rest(plan.earlier(join, place)):
         v = list_of(run, reach)
@@ -341,9 +341,9 @@ def raise_low(run: Run, join):
 
 
 def scan(run: Run, join, place, searched, collects):
-    """Read the list from `run.low` to `run.high`, and collect or count the vertices that pass all tests.
+    """Read the adjacency list from `run.low` to `run.high`, and collect or count the vertices that pass all tests.
 
-    A vertex that passes the tests of its bits is then searched in the lists `searched`.
+    First a vertex's bits are tested. A vertex that passes is then searched in the lists `searched`.
     """
     raise_low(run, join)
     for i in plan.apart(join, place):
@@ -383,7 +383,7 @@ def search(run: Run, name, w, is_within):
 
 
 def count_free(run: Run, number):
-    """Count the graph's vertices that fit at a vertex of the pattern that is not tried, but only counted.
+    """Count the graph's vertices that fit at a vertex of the pattern for which no vertex is tried.
 
     Matched vertices that are certainly among them are subtracted.
     """
@@ -403,8 +403,9 @@ def count_free(run: Run, number):
 
 
 def finish(run: Run):
-    """Count or write the matches that consist of the matched vertices and of any vertices that fit where they are
-    only counted.
+    """Count or write the matches that contain all matched vertices.
+
+    At the remaining vertices of the pattern, any vertices that fit may stand, so their numbers are multiplied.
     """
     if plan.writes:
         write(run)
@@ -421,14 +422,18 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """Return the product of the sizes of one or two vertices that are only counted, or 1 if there are none."""
+    """Return the product of one or two numbers of fitting vertices, or 1 if there are none."""
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]
 
 
 def coincides(run: Run, join, place, tests):
-    """Return 1 if the vertex matched at `place` was counted among the vertices that fit at an unmatched one, else 0."""
+    """Return 1 if the vertex matched at `place` is among the vertices that were counted for an unmatched vertex,
+    else 0.
+
+    A caller subtracts the result, as no vertex of the graph may stand for two vertices of the pattern.
+    """
     run.fits = True
     for test in tests:
         run.fits = run.fits & (run.marks[run.row[np.uint64(test.place)]] & plan.bit(test.reach) != 0)

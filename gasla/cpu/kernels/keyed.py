@@ -112,7 +112,7 @@ def choose_of_few(run: Pass, v, asks_active):
 
 
 def is_first_of_key(run: Pass, i, count):
-    """Return whether edge i has a valid key that none of the first `count` edges has."""
+    """Return whether the key of edge i is valid, and no edge before the edge number `count` has the same key."""
     if count == 0:
         return run.local["key", i] >= 0
     return is_first_of_key(run, i, count - 1) & (run.local["key", count - 1] != run.local["key", i])

@@ -243,10 +243,12 @@ def ask_to_stop(run: Loop):
 
 
 def in_order(run: Loop):
-    """Let the active vertices of the current bucket push. If there are none, go on to the next bucket.
+    """Let the active vertices of the current bucket (a range of priorities) push.
 
-    If priorities are sums of edge values, the width of the next bucket adapts. It doubles if pushes appended few
-    vertices in the last bucket, because then hardly any vertex was active twice. Otherwise it halves, down to `delta`.
+    If there are none, go on to the next bucket.
+
+    If priorities are sums of edge values, the width of the next bucket adapts. It doubles if pushes made few vertices
+    of the last bucket active again. Otherwise it halves, down to `delta`.
     """
     run.way = SPARSE
     if run.size > 0:
@@ -280,7 +282,7 @@ def sparse_or_dense(run: Loop):
         dense(run)
     else:
         if run.form == BITS:
-            barrier(run.control, run.threads)  # all threads have read the counter that is set next, so it may be set
+            barrier(run.control, run.threads)  # before the counter is set, all threads must have read it
             run.mine[NEXT] = to_list(run.thread, run.threads, run.control, run.bits[run.parity], run.queues[run.parity])
             barrier(run.control, run.threads)
         run.form = LIST

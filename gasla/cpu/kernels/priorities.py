@@ -45,11 +45,11 @@ def pile(run: Pass, v):
 
 @stage
 def split(run: Pass):
-    """Append the deferred vertices that are below the new threshold to the queue of active vertices.
+    """Append the deferred vertices with priorities below the new threshold to the queue of active vertices.
 
     Deferred vertices below the last threshold are dropped, as they have been active already. Each thread has its own
-    bitmap of deferred vertices. With a common bitmap no vertex would be deferred twice, but its cache lines would move
-    between cores with every improvement.
+    bitmap of deferred vertices. With a common bitmap, no vertex would be deferred twice, but the bitmap's cache lines
+    would move between cores whenever a vertex improves.
     """
     variables(run)
     count, run.deferred, run.low = run.deferred, ZERO, np.inf
@@ -75,9 +75,9 @@ def split(run: Pass):
 
 
 def rank(run: Pass, v):
-    """Load the values that a vertex's priority depends on.
+    """Load the values from which the priority of a vertex is computed.
 
-    If the priority is the smallest part of the vertex's value, only the parts that changed are loaded.
+    If the priority is the smallest number of the vertex's value, only the numbers that changed are loaded.
     """
     if not plan.ranks_new:
         load(run, "vertex", v, "priority")

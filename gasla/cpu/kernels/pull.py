@@ -138,7 +138,7 @@ def gather_one_by_one(run: Pass, v, is_receiver):
 
 
 def take(run: Pass, e, u, is_receiver):
-    """Reduce the value of the edge from `u` at position `e` into `gathered`, and note whether the vertex receives."""
+    """Reduce the value of the edge from `u` at position `e` into `gathered`, and set `found` if the vertex receives."""
     load(run, "src", u, "gather", "key", but="edge_mask")
     load_edge(run, "g", e, "gather", "key", but="edge_mask")
     if plan.keyed is not None:
@@ -247,10 +247,11 @@ def within(run: Pass, k, value, identity, kind):
 
 
 def rank(count, kind):
-    """Return a number below 2**23 in a form that compares like the number: as a float above 1 if floats are selected
-    by it.
+    """Return a number below 2**23 in a form that compares like the number: a float above 1 if floats are to be
+    selected.
 
-    LLVM turns a selection of floats by a comparison of integers into a branch, but not one by a comparison of floats.
+    LLVM turns a selection of floats by a comparison of integers into a branch, but not a selection by a comparison of
+    floats.
     """
     if kind.kind != "f":
         return np.uint64(count)

@@ -83,7 +83,7 @@ def push(run: Pass):
 
 
 def clear_claim(run: Pass, u):
-    """Clear the word with the bit of the active vertex `u` in the last iteration's bitmap of claimed vertices.
+    """Clear the bit of the active vertex `u`, and those around it, in the last iteration's bitmap of claimed vertices.
 
     A claimed vertex is one that a thread has appended to its queue. If only active vertices were claimed, this clears
     all bits, so that the bitmap can be used again.
@@ -149,7 +149,7 @@ def arrive(run: Pass, u, v):
 
 
 def list_improved(run: Pass, v):
-    """Make a target that a push has improved active in the next iteration.
+    """Make a target active in the next iteration, because a push has improved its value.
 
     If the program has priorities, a vertex that does not belong to the current bucket is deferred instead.
     """

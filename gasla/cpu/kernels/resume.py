@@ -43,7 +43,7 @@ def fill_active(run: Loop):
     if "wake" in plan.functions and (not plan.has_buckets or run.size == 0):
         if plan.changes:
             run.local["self", plan.returned("idle")] = call(run, "idle")
-        barrier(run.control, run.threads)  # all threads have read the counters that `wake` writes next
+        barrier(run.control, run.threads)  # before `wake` writes the counters, all threads must have read them
         wake(run)
         barrier(run.control, run.threads)
         run.remaining = run.entries

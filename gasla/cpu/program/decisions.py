@@ -109,9 +109,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def wide_scratch(self) -> dict[str, VectorType]:
-        """The type of each scratch array that holds wide vectors that functions return.
+        """The type of each scratch array for wide vectors (too long for registers) that functions return, by name.
 
-        Each thread has a row of the array.
+        Each thread has a row of each array.
         """
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
@@ -121,7 +121,10 @@ class CpuPlan(Plan):
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushed values are reduced into a separate array, whose items are the identity between iterations."""
+        """Whether pushes reduce values into a separate array.
+
+        Between iterations, its items are the reduction's identity.
+        """
         return self.pushes and not self.takes_first and not self.absorbs
 
     @property
@@ -183,17 +186,20 @@ class CpuPlan(Plan):
         return [s.name for s in self.functions[function].symbols]
 
     def passed(self, function: str) -> list[tuple[str, str | None]]:
-        """Return the names of a function's parameters, each with a field or None.
+        """Return the parameters of a function as pairs of a name and a field.
 
-        If the function, which runs between iterations, reads the field at any vertex, the field is given. Otherwise it
-        is None.
+        The field is None for an ordinary parameter. For a function that reads a field of any vertex, the field is
+        given, and its whole array is the argument.
         """
         f = self.functions[function]
         sources = [f.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)]
         return [*zip(self.symbols(function), [field if role == "other" else None for role, field in sources])]
 
     def returns_wide(self, function: str) -> list[str]:
-        """Return the names of the wide vectors that a function returns, in order. Each has a scratch array."""
+        """Return the names of the wide vectors that a function returns, in order. Each is stored in a scratch array.
+
+        Wide vectors are too long for registers, and so lie in memory.
+        """
         if function == "gather":
             names = [name for name, _ in self.components]
         else:
@@ -246,8 +252,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def sees_rows(self) -> bool:
-        """Whether `activate` or an aggregate reads a field's wide vector in memory while `apply` updates the vector
-        there.
+        """Whether `activate` or an aggregate reads a field's wide vector in memory, where `apply` would overwrite it.
+
+        If so, the new vector is stored only after these functions have read the old one.
         """
         return any(f"scratch_after_{field}" in self.wide_scratch for field in watched(self))
 
@@ -299,7 +306,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def takes_all_edges(self) -> bool:
-        """Whether a vertex gathers over all of its edges, without a mask that skips some or an early end."""
+        """Whether a vertex always gathers over all of its edges: no mask skips edges, and the gather never ends
+        early.
+        """
         return not (self.leaves_early or self.active_only or "edge_mask" in self.functions)
 
     @functools.cached_property
@@ -422,7 +431,7 @@ class CpuPlan(Plan):
 
     @property
     def all_news(self) -> int:
-        """The bits that say that all parts of a vertex's value are still to be sent."""
+        """A word with a bit for each part of a vertex's value, all set: all parts are still to be sent."""
         return (1 << len(self.parts)) - 1
 
     @property

@@ -66,8 +66,8 @@ class Prepared(Synchronous, Binding):
 
     log_rows = 1024
     is_spare = False
-    _workspace: Workspace | None = None  # the workspace of the last run
-    _taken: Workspace | None = None  # the workspace of the current run
+    _workspace: Workspace | None = None  # the scratch arrays of the last run
+    _taken: Workspace | None = None  # the scratch arrays of the current run
     _arguments: list[Any]  # arguments of the kernel that follow the control array
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None
@@ -251,7 +251,7 @@ class Prepared(Synchronous, Binding):
     # --- arrays: the arguments of the kernel, and the initial values of fields ----------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
-        """Make the scratch arrays of a workspace arguments of the kernel."""
+        """Pass the scratch arrays of a workspace to the kernel, as arguments."""
         self._workspace = workspace
         for name, array in fitting(workspace, self._shapes).items():
             self._common[self._places[name]] = array
@@ -380,9 +380,10 @@ class Prepared(Synchronous, Binding):
         return starts
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
-        """Return whether the graph caches an array of adjacency lists, or of edge values in the order of the lists.
+        """Return whether the graph keeps an array of adjacency lists, or of edge values in the order of the lists,
+        for all runs.
 
-        Such an array is the same in all runs, so it can be a shared argument.
+        Such an array becomes an argument that all runs share.
         """
         if name in ("in_p", "out_p"):
             return True
