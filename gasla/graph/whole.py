@@ -1,6 +1,6 @@
-"""The methods of a graph whose answers differ if the graph is distributed over ranks.
+"""Methods of a graph whose results differ if the graph is distributed over ranks.
 
-`Whole` has them for a graph that one process holds; `gasla.distributed.Graph` overrides each of them.
+`Whole` has them for a graph that one process holds. `gasla.distributed.Graph` overrides each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gasla.graph.neighbor_lists import Lists
 
 
 class Whole:
-    """The base class of `Graph` for methods that need all edges in this process."""
+    """The base class of `Graph` with the methods that need all edges in this process."""
 
     n: int
     device: Device
@@ -103,23 +103,23 @@ class Whole:
         return function(self)
 
     def sharers(self, passes: int) -> int:
-        """Return how many ranks share independent work, of that many passes over all edges, or 0 if none do.
+        """Return how many ranks share independent work, such as one search per source, or 0 if no ranks do.
 
-        They share what is given to `sum_shares` and `map_shares`.
+        The work takes `passes` passes over all edges. Ranks share it in `sum_shares` and `map_shares`.
         """
         return 0
 
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a function, of whose arguments one is this graph, where it takes least time.
+        """Call a function that has this graph as an argument, on the device or the ranks where it takes the least time.
 
-        `divided` says whether its programs gain from a divided graph that is large.
+        `divided` says whether programs of the function run faster if a large graph is divided over GPUs.
         """
         return function(*args, **kwargs)
 
     def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
-        """Return sentences for `gasla.explain` on a call of a function with this graph.
+        """Return sentences for `gasla.explain`, which say where a function of this graph runs and why.
 
         Parameters
         ----------
@@ -130,7 +130,9 @@ class Whole:
         return [f"It runs on the {self.device.upper()}, which has the whole graph."]
 
     def require_whole(self, option: str = "") -> None:
-        """Do nothing, as this process has all edges. A `distributed.Graph` raises TypeError.
+        """Raise TypeError if this process does not have all edges, as in a `distributed.Graph`.
+
+        Here it has all, so nothing happens.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Edge attributes of graphs with merged edges: each column is reduced by its own monoid when it is first read."""
+"""Edge attributes of graphs with merged edges. Each column is reduced by its own monoid when it is first read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from semirings import Monoid
 from semirings import min as least
 
-WEIGHT = "weight"  # the key of the values in a mapping of monoids, unless they are an attribute
+WEIGHT = "weight"  # the key of the graph's values in a mapping of monoids, unless the values are an attribute
 
 Combine = Monoid | Mapping[str, Monoid] | None
 
 
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
-    """Check the monoids for the values and for attributes, and return both. None keeps the first value."""
+    """Return the monoids that reduce the values and the attributes of merged edges, after checks.
+
+    The first is for the values, and the second a mapping with one for each attribute.
+
+    None means that the first value is kept. `combine` is one monoid for all, or a mapping of names to monoids.
+    """
     own = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
         for name in combine.keys() - {*attributes, own}:
@@ -34,7 +39,11 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
     for name, monoid in each.items():
         if monoid is not None:
             require_closed(monoid, (attributes.types[name],), f"combine for {name!r}")
-        if monoid is not None and name in attributes.time_types and not _keeps(monoid, attributes.time_types[name]):
+        if (
+            monoid is not None
+            and name in attributes.time_types
+            and not _keeps_type(monoid, attributes.time_types[name])
+        ):
             if isinstance(combine, Mapping):
                 kind = attributes.time_types[name]
                 raise TypeError(f"combine for {name!r} is {monoid}; expected min, max or first, for {kind}")
@@ -42,45 +51,49 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
     return of_values, each
 
 
-def _keeps(monoid: Monoid, kind: TimeType) -> bool:
-    """Return whether a monoid makes dates of dates, or durations of durations."""
+def _keeps_type(monoid: Monoid, kind: TimeType) -> bool:
+    """Return whether a monoid combines dates to a date, or durations to a duration."""
     return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
         monoid is semirings.plus and kind.kind == "duration"
     )
 
 
 def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """Return the attributes of a graph `made` from `lists` by merging parallel edges."""
+    """Return the edge attributes of the graph `made`, in which parallel edges of `lists` are merged.
+
+    `each` has the monoid for each attribute by name, or None to keep the first value.
+    """
     edges, into = made.origin.edge_map, made.lists
 
-    def make(name: str, column: Array) -> Array:
+    def reduce_column(name: str, column: Array) -> Array:
         if (monoid := each[name]) is None:
             return column[edges.old_ids]
         keys, xp = edges.new_ids, array_module(column)
-        stays = xp.flatnonzero(xp.greater_equal(keys, 0))
-        (reduced,) = reduce_by(monoid, keys[stays], (column[stays],), into.m)
+        remaining = xp.flatnonzero(xp.greater_equal(keys, 0))
+        (reduced,) = reduce_by(monoid, keys[remaining], (column[remaining],), into.m)
         return as_symmetric(into.out, reduced, monoid, lists.out, column)
 
-    return attributes.mapped(make)
+    return attributes.mapped(reduce_column)
 
 
 def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """Return the attributes of the undirected graph `made` from `lists`.
+    """Return the edge attributes of `made`, the undirected graph of the edges of `lists`.
 
-    Those of i -> j and j -> i are reduced together.
+    The attributes of all edges i -> j and j -> i are reduced together. `each` has the monoid for each attribute by
+    name, or None to keep the first value.
     """
     into = made.lists
 
-    def make(name: str, column: Array) -> Array:
+    def reduce_column(name: str, column: Array) -> Array:
         src, dst = lists.edges()
-        xp, back = array_module(column), into.out.transposed().numbers()
-        keys = xp.where(xp.less_equal(src, dst), made.origin.new_edges, back[made.origin.new_edges])
+        xp, reverse_positions = array_module(column), into.out.transposed().numbers()
+        keys = xp.where(xp.less_equal(src, dst), made.origin.new_edges, reverse_positions[made.origin.new_edges])
         if each[name] is None:
             (first,) = reduce_by(least, keys, (xp.arange(lists.m),), into.m)
             merged = column[xp.minimum(first, lists.m - 1)]
         else:
             (merged,) = reduce_by(each[name], keys, (column,), into.m)
-        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), merged, merged[back])
+        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), merged, merged[reverse_positions])
         return upper
 
-    return attributes.mapped(make)
+    return attributes.mapped(reduce_column)

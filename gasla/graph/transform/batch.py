@@ -1,4 +1,4 @@
-"""Batches: many small graphs as one graph without edges between them, so that one call serves all."""
+"""Batches of graphs: many small graphs as one graph without edges between them, so that one call serves all."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Of = Literal["vertex", "edge"]
 
 
 class Batch(NamedTuple):
-    """Several graphs as one, and where each begins.
+    """Several graphs as one graph, and where the vertices and edges of each begin.
 
     Vertex v of graph i is vertex `vertex_starts[i] + v` of `graph`, and edge e is edge `edge_starts[i] + e`.
     """
 
     graph: Graph
-    vertex_starts: np.ndarray[Any, Any]  # one more than there are graphs; the last is the number of vertices
+    vertex_starts: np.ndarray[Any, Any]  # one entry per graph, and at the end the number of vertices
     edge_starts: np.ndarray[Any, Any]
 
     def split(self, result: Any, of: Of = "vertex") -> list[Any]:
-        """Return the parts of a result that belong to each graph, as views: an array with a number or a row per vertex.
+        """Split a result on the batch into the results of the single graphs, as views of the array.
 
         Parameters
         ----------
@@ -122,21 +122,21 @@ def batch(graphs: Iterable[Any]) -> Batch:
     shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(kind) if counts else src
     values = None if first.values is None else xp.concatenate([part.values for part in parts])
     whole = Graph.from_edges(src.astype(kind) + shift, dst.astype(kind) + shift, values, n=n)
-    whole = whole.with_edge_attributes(_joined([part.edge_attributes for part in parts], xp))
-    whole = whole.with_vertex_attributes(_joined([part.vertex_attributes for part in parts], xp))
+    whole = whole.with_edge_attributes(_join_attributes([part.edge_attributes for part in parts], xp))
+    whole = whole.with_vertex_attributes(_join_attributes([part.vertex_attributes for part in parts], xp))
     return Batch(whole, vertex_starts, edge_starts)
 
 
-def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
-    """Return the attributes that all graphs have, one after another."""
-    names = [name for name in each[0] if all(name in columns for columns in each)]
-    joined = {name: xp.concatenate([columns.numbers(name) for columns in each]) for name in names}
+def _join_attributes(columns_of_graphs: list[Attributes], xp: Any) -> dict[str, Any]:
+    """Return by name the attributes that all graphs have, as the arrays of the graphs one after another."""
+    names = [name for name in columns_of_graphs[0] if all(name in columns for columns in columns_of_graphs)]
+    joined = {name: xp.concatenate([columns.numbers(name) for columns in columns_of_graphs]) for name in names}
     for name in names:
-        if len(kinds := {str(columns.time_types.get(name)) for columns in each}) > 1:
+        if len(kinds := {str(columns.time_types.get(name)) for columns in columns_of_graphs}) > 1:
             raise TypeError(
                 f"attribute {name!r} is {' and '.join(sorted(kinds))} in different graphs; expected one type"
             )
-    return {name: each[0].column(name, column) for name, column in joined.items()}
+    return {name: columns_of_graphs[0].column(name, column) for name, column in joined.items()}
 
 
 ROW = Row(

@@ -1,31 +1,32 @@
-"""`Graph.contract` with `plus` on the CPU: total weights between groups, summed in a dense table per thread.
+"""`Graph.contract` with the monoid `plus` on the CPU: weights between groups are added up in a dense table per thread.
 
-A thread handles one group at a time. It reads the edges of the group's vertices and adds their weights to a table with
-one entry per target group. Only the resulting edges are sorted.
+A thread processes one group at a time. It reads the edges of the group's vertices and adds their weights to a table
+with one entry per target group. Only the resulting edges are sorted.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    the number of this thread, from 0, and the number of threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    an array of integers that threads share: the next block of groups to process, and whether the run is to stop
 starts, members :
-    (count + 1,) and (n,) the vertices of each group
+    (count + 1,) offsets and (n,) vertices: the vertices of each group
 indptr, indices, weights :
-    (n + 1,), (m,) and (m,) adjacency lists of the graph, and the weights of their entries
+    (n + 1,) offsets, (m,) neighbors and (m,) weights: the adjacency lists of the graph, and the weights of their edges
 became :
     (n,) ids, the group of each vertex
 firsts :
     (count + 1,) int64, where each group's entries begin in `targets` and `totals`
 loops :
-    whether edges within a group become a loop; otherwise they are dropped
+    whether edges within a group become a self loop; otherwise they are dropped
 seen, sums :
-    (threads, count) working memory: the last group whose edges led to each group, and the weight so far
+    (threads, count) working memory: for each target group, the last group that had an edge to it, and the sum of
+    weights so far
 lengths, targets, totals :
-    (count,) int64, (m,) ids and (m,) weights that are written: for each group the number of groups that its edges
-    lead to, these groups, and the total weight of the edges to each
+    (count,) int64, (m,) ids and (m,) weights that are written: for each group the number of groups that its edges lead
+    to, these groups, and the total weight of the edges to each of them
 grain :
-    number of groups in a block
+    the number of groups in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -38,20 +39,26 @@ from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
 from semirings import Monoid
 
-_KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # the kernel is compiled for these types
+_KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # dtypes of weights for which the kernel is compiled
 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
-    """Return whether `summed` applies, and is faster than a sort of all edges."""
+    """Return whether `summed` can contract the graph, and is faster than a sort of all edges.
+
+    `count` is the number of groups.
+    """
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)
-    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # tables take no more memory than edges
+    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # the threads' tables take no more memory than the edges
     return is_worth_it and monoid.op.function is np.add and weights.dtype in _KINDS
 
 
 def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: bool) -> tuple[Adjacency, Array]:
-    """Return ascending neighbor lists of the groups, and total weights, added in the order of the input."""
+    """Return sorted adjacency lists of the groups, and the total weight of the edges between each two groups.
+
+    Weights are added in the order of the input.
+    """
     starts, _, members = Adjacency.grouped(became, became, count)
     degrees = np.diff(lists.indptr)[members]
     firsts = running_sums(degrees)[starts]
@@ -73,7 +80,7 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """Write for each group the groups that its edges lead to, by first appearance, and their total weights."""
+    """Write for each group the groups that its edges lead to, in the order in which they occur, and total weights."""
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

@@ -1,4 +1,7 @@
-"""Edges by their ends: bisection in the ascending neighbor lists of all sources at once, in array code."""
+"""Edge numbers of pairs of vertices, found by bisection in the sorted adjacency lists of all sources at once.
+
+The bisection uses array operations that NumPy and CuPy have in common.
+"""
 
 from __future__ import annotations
 
@@ -12,49 +15,57 @@ from gasla.graph.neighbor_lists import Lists
 
 
 def first_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the smallest number of the edges of each pair, as int64, or -1 where there is none."""
+    """Return the number of the edge ``src[k] -> dst[k]`` for every k, as int64, or -1 where there is no such edge.
+
+    Of parallel edges it is the smallest number.
+    """
     xp, ascending = array_module(src), lists.sorted_out
-    first, last = _places(ascending, src, dst)
+    first, last = _find_ranges(ascending, src, dst)
     ids = xp.full(len(src), -1, np.int64)
-    some = first < last
-    ids[some] = _numbers(ascending, first[some])
+    exists = first < last
+    ids[exists] = _edge_numbers(ascending, first[exists])
     return ids
 
 
 def all_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the numbers of all edges between the ends of pairs, parallel ones too, ascending, each once, as int64.
+    """Return the numbers of all edges ``src[k] -> dst[k]``, parallel edges included, as int64.
 
-    Raises ValueError for a pair without an edge.
+    The numbers ascend, and each occurs once.
+
+    Raise ValueError for a pair without an edge.
     """
     xp: Any = array_module(src)
     ascending = lists.sorted_out
-    first, last = _places(ascending, src, dst)
+    first, last = _find_ranges(ascending, src, dst)
     if (first == last).any():
         pair = int((first == last).argmax())
         raise ValueError(f"remove names an edge {int(src[pair])} -> {int(dst[pair])}, and the graph has none")
     starts = running_sums(last - first)
     pair = xp.searchsorted(starts, xp.arange(int(starts[-1])), side="right") - 1
-    return xp.unique(_numbers(ascending, first[pair] + xp.arange(len(pair)) - starts[pair]))
+    return xp.unique(_edge_numbers(ascending, first[pair] + xp.arange(len(pair)) - starts[pair]))
 
 
-def _numbers(lists: Adjacency, places: Array) -> Array:
+def _edge_numbers(lists: Adjacency, places: Array) -> Array:
     numbers = places if lists.edge_ids is None else lists.edge_ids[places]
     return numbers.astype(np.int64, copy=False)
 
 
-def _places(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:
-    """Return the places in ascending lists at which the entries `dst` of the lists of `src` begin and end."""
+def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:
+    """Return where the edges ``src[k] -> dst[k]`` begin and end in sorted adjacency lists, as arrays of positions."""
     begin, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
-    first = _bisected(lists.indices, begin, end, dst, after=False)
-    return first, _bisected(lists.indices, first, end, dst, after=True)
+    first = _bisect(lists.indices, begin, end, dst, after=False)
+    return first, _bisect(lists.indices, first, end, dst, after=True)
 
 
-def _bisected(indices: Array, low: Array, high: Array, wanted: Array, after: bool) -> Array:
-    """Return the first place from `low` to `high` whose entry is at least `wanted`, or above it if `after`."""
+def _bisect(indices: Array, low: Array, high: Array, target: Array, after: bool) -> Array:
+    """Return for each search the first position from `low` to `high` whose entry is at least `target`, by bisection.
+
+    With `after`, it is the first position whose entry is greater than `target`.
+    """
     xp: Any = array_module(indices)
     for _ in range(int((high - low).max()).bit_length() if len(low) else 0):
         middle = (low + high) // 2
         entry = indices[xp.minimum(middle, len(indices) - 1)]
-        before = (low < high) & ((entry <= wanted) if after else (entry < wanted))
-        low, high = xp.where(before, middle + 1, low), xp.where(before, high, middle)
+        is_before = (low < high) & ((entry <= target) if after else (entry < target))
+        low, high = xp.where(is_before, middle + 1, low), xp.where(is_before, high, middle)
     return low

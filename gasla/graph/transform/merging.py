@@ -1,4 +1,4 @@
-"""`Graph.simple`, `Graph.contract` and `Graph.symmetrized`: graphs with merged edges or vertices."""
+"""`Graph.simple`, `Graph.contract` and `Graph.symmetrized`: graphs in which edges or vertices are merged."""
 
 from __future__ import annotations
 
@@ -24,92 +24,107 @@ from semirings import any as any_of
 
 
 def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bool) -> Derived:
-    """Return the graph without self loops, with parallel edges merged into one: `Graph.simple` calls this."""
-    weights = _combined(lists, values, combine)
-    same = IdMap(lists.device, lists.n, lists.n)
+    """Return the graph without self loops, with parallel edges merged into one edge. This implements `Graph.simple`."""
+    weights = _values_to_reduce(lists, values, combine)
+    same_vertices = IdMap(lists.device, lists.n, lists.n)
     if loops or not lists.has_self_loops:
-        return _merged(lists, weights, combine, same)
+        return _merge_parallel_edges(lists, weights, combine, same_vertices)
     src, dst = lists.edges()
-    selected = _between_two(lists, src, dst)
-    less = Lists.of_edges(lists.n, lists.device, src[selected], dst[selected])
-    del src, dst  # the sources may have been computed for this call
-    return _merged(less, None if weights is None else weights[selected], combine, same, selected, lists.m)
+    selected = _find_non_loops(lists, src, dst)
+    without_loops = Lists.of_edges(lists.n, lists.device, src[selected], dst[selected])
+    del src, dst  # frees the sources, which may have been computed for this call
+    return _merge_parallel_edges(
+        without_loops, None if weights is None else weights[selected], combine, same_vertices, selected, lists.m
+    )
 
 
 def contract(
     lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool, merges: bool
 ) -> Derived:
-    """Return the quotient graph: `Graph.contract` calls this.
+    """Return the quotient graph, in which vertices with equal labels are one vertex. This implements `Graph.contract`.
 
-    If it `merges` parallel edges without a monoid, the first value is kept.
+    With `merges`, parallel edges are merged. Without a monoid `combine`, the first of their values is kept.
     """
-    weights = _combined(lists, values, combine)
-    became, count = number_groups(lists.n, lists.id_dtype, labels)
+    weights = _values_to_reduce(lists, values, combine)
+    group_of, count = number_groups(lists.n, lists.id_dtype, labels)
     if combine is not None and lists.device == "cpu":
-        from gasla.graph.transform import contract_cpu  # here, because it imports the compiler
+        from gasla.graph.transform import contract_cpu  # imported here, because the module imports the compiler
 
         if contract_cpu.is_for(lists.rows, weights, combine, count):
-            return _summed(lists, weights, became, count, loops)
-    return _grouped(lists, weights, combine, became, count, loops, merges)
+            return _contract_by_tables(lists, weights, group_of, count, loops)
+    return _contract_by_sorting(lists, weights, combine, group_of, count, loops, merges)
 
 
 def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
-    """Return the undirected graph: `Graph.symmetrized` calls this."""
-    weights = _combined(lists, values, combine)
+    """Return the undirected graph, in which each edge has a reverse edge. This implements `Graph.symmetrized`."""
+    weights = _values_to_reduce(lists, values, combine)
     if lists.device == "cpu":
-        return _merged_both(lists, weights, combine)
-    return _grouped_both(lists, weights, combine)
+        return _symmetrize_by_merging(lists, weights, combine)
+    return _symmetrize_by_sorting(lists, weights, combine)
 
 
-def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """Return the symmetrized graph by `symmetrize_cpu`. The origin of edges is computed at first use."""
-    from gasla.graph.transform import symmetrize_cpu  # here, because it imports the compiler
+def _symmetrize_by_merging(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
+    """Return the symmetrized graph on the CPU, by merging the sorted lists of out-edges and in-edges of each vertex.
+
+    The map of edge numbers (`origin`) is computed when it is first read.
+    """
+    from gasla.graph.transform import symmetrize_cpu  # imported here, because the module imports the compiler
 
     both = symmetrize_cpu.merged(lists.sorted_out)
     merged_weights = None
-    if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
+    # values are reduced once for each pair of vertices, then copied to both directions
+    if weights is not None and combine is not None:
         canonical, slots = symmetrize_cpu.paired(both, lists.sorted_out)
         (merged_weights,) = reduce_by(combine, slots, (weights,), len(canonical))
         del slots
         merged_weights = merged_weights[canonical]
-    edges = partial(_edges_of_both, lists)
-    same = IdMap(lists.device, lists.n, lists.n)
-    made = Lists(lists.n, lists.device, both)
-    return Derived(made, merged_weights, Origin(same, LazyIdMap(lists.device, lists.m, made.m, edges)))
+    find_edge_map = partial(_edge_map_of_symmetrized, lists)
+    same_vertices = IdMap(lists.device, lists.n, lists.n)
+    new_lists = Lists(lists.n, lists.device, both)
+    return Derived(
+        new_lists, merged_weights, Origin(same_vertices, LazyIdMap(lists.device, lists.m, new_lists.m, find_edge_map))
+    )
 
 
-def _edges_of_both(lists: Lists) -> IdMap:
-    """Return the map from edge numbers to edge numbers of the symmetrized graph."""
-    return _grouped_both(lists, None, None).origin.edge_map
+def _edge_map_of_symmetrized(lists: Lists) -> IdMap:
+    """Return the map from edge numbers of a graph to edge numbers of its symmetrized graph."""
+    return _symmetrize_by_sorting(lists, None, None).origin.edge_map
 
 
-def _grouped_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """Return the symmetrized graph by sorting the edges in both directions."""
+def _symmetrize_by_sorting(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
+    """Return the symmetrized graph by sorting the edges of both directions, on either device."""
     src, dst = lists.edges()
     xp = array_module(src)
-    turned = _between_two(lists, src, dst)
-    ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), turned])
-    ends = xp.concatenate([src, dst[turned]]), xp.concatenate([dst, src[turned]])
-    same = IdMap(lists.device, lists.n, lists.n)
-    merged = _merged(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same)
-    became, back = merged.origin.new_edges[: lists.m], merged.origin.new_edges[lists.m :]
-    both = None
-    if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
-        is_up = xp.less(src[turned], dst[turned])
-        one = became.copy()
-        one[turned] = xp.where(is_up, became[turned], back)
-        (both,) = reduce_by(combine, one, (weights,), merged.lists.m)
-        both[xp.where(is_up, back, became[turned])] = both[one[turned]]
-    return Derived(merged.lists, both, Origin(same, ExplicitIdMap(lists.device, ids[merged.origin.edges], became)))
+    reversed_edges = _find_non_loops(lists, src, dst)
+    ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), reversed_edges])
+    ends = xp.concatenate([src, dst[reversed_edges]]), xp.concatenate([dst, src[reversed_edges]])
+    same_vertices = IdMap(lists.device, lists.n, lists.n)
+    merged = _merge_parallel_edges(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same_vertices)
+    new_numbers, reverse_numbers = merged.origin.new_edges[: lists.m], merged.origin.new_edges[lists.m :]
+    reduced_values = None
+    # values are reduced once for each pair of vertices, then copied to both directions
+    if weights is not None and combine is not None:
+        is_up = xp.less(src[reversed_edges], dst[reversed_edges])
+        upper_slots = new_numbers.copy()
+        upper_slots[reversed_edges] = xp.where(is_up, new_numbers[reversed_edges], reverse_numbers)
+        (reduced_values,) = reduce_by(combine, upper_slots, (weights,), merged.lists.m)
+        reduced_values[xp.where(is_up, reverse_numbers, new_numbers[reversed_edges])] = reduced_values[
+            upper_slots[reversed_edges]
+        ]
+    return Derived(
+        merged.lists,
+        reduced_values,
+        Origin(same_vertices, ExplicitIdMap(lists.device, ids[merged.origin.edges], new_numbers)),
+    )
 
 
-def _between_two(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the numbers of all edges that are not self loops."""
+def _find_non_loops(lists: Lists, src: Array, dst: Array) -> Array:
+    """Return the numbers of all edges that are not self loops. `src` and `dst` are the ends of all edges."""
     selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
     return selected
 
 
-def _merged(
+def _merge_parallel_edges(
     lists: Lists,
     weights: Array | None,
     combine: Monoid | None,
@@ -117,69 +132,83 @@ def _merged(
     selected: Array | None = None,
     before: int | None = None,
 ) -> Derived:
-    """Return the graph with parallel edges merged.
+    """Return the graph with parallel edges merged, and their values reduced by the monoid `combine`.
 
-    If `lists` has only some edges of a graph with `before` edges, `selected` has their numbers there.
+    `lists` may have only some edges of another graph. That graph has `before` edges, and `selected` has the numbers of
+    the edges there. `vertices` is the map from its vertices to those of the result.
     """
     rows = lists.sorted_out
     ids, indices = rows.numbers(), rows.indices
     xp, m = array_module(indices), lists.m
-    fresh = xp.ones(m, bool)
-    fresh[1:] = xp.not_equal(indices[1:], indices[:-1])
+    is_first = xp.ones(m, bool)
+    is_first[1:] = xp.not_equal(indices[1:], indices[:-1])
     starts = rows.indptr[:-1]
-    fresh[starts[xp.less(starts, m)]] = True
-    begins = xp.flatnonzero(fresh).astype(lists.offset_dtype)
-    del fresh, starts
-    whole = len(begins) == m
-    merged_values = rows.by_position(weights) if whole else _values(weights, combine, ids, begins)
+    is_first[starts[xp.less(starts, m)]] = True
+    run_starts = xp.flatnonzero(is_first).astype(lists.offset_dtype)
+    del is_first, starts
+    has_no_parallel = len(run_starts) == m
+    merged_values = (
+        rows.by_position(weights) if has_no_parallel else _reduce_runs_of_edges(weights, combine, ids, run_starts)
+    )
     indptr = rows.indptr
-    if not whole:
-        indptr = xp.searchsorted(begins, indptr).astype(index_dtype(len(begins)))
-    kept = Adjacency(indptr, indices if whole else indices[begins])
-    if weights is not None and combine is not None and not whole:
-        merged_values = as_symmetric(kept, merged_values, combine, rows, weights)
-    made = Lists(lists.n, lists.device, kept)
-    members = ids if selected is None else selected[ids]
-    numbers = IdMap(lists.device, before or m, made.m, members, None if whole else begins)
-    return Derived(made, merged_values, Origin(vertices, numbers))
+    if not has_no_parallel:
+        indptr = xp.searchsorted(run_starts, indptr).astype(index_dtype(len(run_starts)))
+    adjacency = Adjacency(indptr, indices if has_no_parallel else indices[run_starts])
+    if weights is not None and combine is not None and not has_no_parallel:
+        merged_values = as_symmetric(adjacency, merged_values, combine, rows, weights)
+    new_lists = Lists(lists.n, lists.device, adjacency)
+    old_numbers = ids if selected is None else selected[ids]
+    edge_map = IdMap(lists.device, before or m, new_lists.m, old_numbers, None if has_no_parallel else run_starts)
+    return Derived(new_lists, merged_values, Origin(vertices, edge_map))
 
 
-def _grouped(
+def _contract_by_sorting(
     lists: Lists,
     weights: Array | None,
     combine: Monoid | None,
-    became: Array,
+    group_of: Array,
     count: int,
     loops: bool,
     merges: bool = True,
 ) -> Derived:
-    """Return the quotient graph by grouping edges, for any monoid: vertex v becomes ``became[v]``."""
-    src, dst = (became[ends] for ends in lists.edges())
+    """Return the quotient graph by sorting edges, on either device and for any monoid.
+
+    Vertex v becomes vertex ``group_of[v]``. `count` is the number of vertices of the quotient graph.
+    """
+    src, dst = (group_of[ends] for ends in lists.edges())
     selected = None
     if not loops:
-        selected = _between_two(lists, src, dst)
+        selected = _find_non_loops(lists, src, dst)
         src, dst = src[selected], dst[selected]
     weights = weights if weights is None or selected is None else weights[selected]
-    groups = IdMap(lists.device, lists.n, count, became=became)
-    edges = derived(lists, count, src, dst, weights, groups, selected)
-    return edges if not merges else _merged(edges.lists, weights, combine, groups, selected, lists.m)
+    vertex_map = IdMap(lists.device, lists.n, count, became=group_of)
+    edges = derived(lists, count, src, dst, weights, vertex_map, selected)
+    return edges if not merges else _merge_parallel_edges(edges.lists, weights, combine, vertex_map, selected, lists.m)
 
 
-def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
-    """Return the quotient graph with `plus`, by `contract_cpu`. The origin of edges is computed at first use."""
+def _contract_by_tables(lists: Lists, weights: Any, group_of: Array, count: int, loops: bool) -> Derived:
+    """Return the quotient graph on the CPU, where weights of edges between the same two groups are added.
+
+    Each thread adds weights in a table with one entry per group. The map of edge numbers (`origin`) is computed when it
+    is first read.
+    """
     from gasla.graph.transform import contract_cpu
 
     assert lists.rows is not None
-    rows, values = contract_cpu.summed(lists.rows, weights, became, count, loops)
+    rows, values = contract_cpu.summed(lists.rows, weights, group_of, count, loops)
     values = as_symmetric(rows, values, plus, lists.rows, weights)
-    edges = partial(_edges_of_groups, lists.n, lists.rows, became, count, loops)
-    groups = IdMap(lists.device, lists.n, count, became=became)
-    made = Lists(count, lists.device, rows)
-    return Derived(made, values, Origin(groups, LazyIdMap(lists.device, lists.m, made.m, edges)))
+    find_edge_map = partial(_edge_map_of_quotient, lists.n, lists.rows, group_of, count, loops)
+    vertex_map = IdMap(lists.device, lists.n, count, became=group_of)
+    new_lists = Lists(count, lists.device, rows)
+    return Derived(new_lists, values, Origin(vertex_map, LazyIdMap(lists.device, lists.m, new_lists.m, find_edge_map)))
 
 
-def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Array | None:
-    """Return the values to reduce: 1 per edge if the graph has no values and the monoid is not idempotent."""
+def _values_to_reduce(lists: Lists, values: Array | None, combine: Monoid | None) -> Array | None:
+    """Return the edge values that a monoid reduces when edges are merged.
+
+    If the graph has no values, these are ones, so that `plus` counts edges. For an idempotent monoid, such as `min`,
+    the result is None, because the new graph has no values either.
+    """
     kind = np.dtype(np.int64) if values is None else values.dtype
     if combine is not None:
         require_closed(combine, (kind,))
@@ -190,26 +219,31 @@ def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Arr
 
 
 def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, int]:
-    """Return the group of each of n vertices, and the number of groups. Groups have numbers in the order of labels."""
+    """Return the number of the group of each of n vertices, and how many groups there are.
+
+    Groups are numbered from 0 without gaps, in the order of their labels.
+    """
     xp = array_module(labels)
     if n == 0:
         return labels.astype(dtype), 0
-    there = xp.zeros(n, bool)
-    there[labels] = True
-    numbers = xp.cumsum(there, dtype=dtype)
+    is_used = xp.zeros(n, bool)
+    is_used[labels] = True
+    numbers = xp.cumsum(is_used, dtype=dtype)
     return xp.subtract(numbers, 1)[labels].astype(dtype, copy=False), int(numbers[-1])
 
 
-def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
-    """Return the map from edge numbers to edge numbers of the quotient graph."""
-    return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_map
+def _edge_map_of_quotient(n: int, rows: Adjacency, group_of: Array, count: int, loops: bool) -> IdMap:
+    """Return the map from edge numbers of a graph to edge numbers of its quotient graph."""
+    return _contract_by_sorting(Lists(n, rows.device, rows), None, plus, group_of, count, loops).origin.edge_map
 
 
 def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
-    """Return the reduced `values` by rows. If `weights` are symmetric, the value of i -> j is copied to j -> i, i < j.
+    """Return the reduced `values` of merged edges, equal in both directions if the values before were symmetric.
 
-    Both directions reduce the same weights, but in different orders: float sums may differ in the last bits, and `any`
-    may choose different values.
+    `weights` are the values before.
+
+    Then the value of i -> j, for i < j, is copied to j -> i. Both directions reduce the same weights, but in different
+    orders, so sums of floats may differ in the last bits, and the monoid `any` may choose different values.
     """
     has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
     if not (has_order and combine.commutative) or (combine is plus and _adds_exactly(weights)):
@@ -221,27 +255,36 @@ def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacen
 
 
 def _adds_exactly(weights: Array) -> bool:
-    """Return whether floats are whole numbers whose sums are exact, in any order."""
-    xp, most = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
-    return bool(xp.abs(weights).sum(dtype=np.float64) <= most) and bool(xp.equal(xp.rint(weights), weights).all())
+    """Return whether all weights are whole numbers whose sum is exact in floating-point arithmetic, in any order."""
+    xp, bound = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
+    return bool(xp.abs(weights).sum(dtype=np.float64) <= bound) and bool(xp.equal(xp.rint(weights), weights).all())
 
 
 def mirrored(lists: Adjacency, values: Array) -> Array:
-    """Return values by rows of simple symmetric lists, with the value of i -> j copied to j -> i for i < j."""
-    back = lists.transposed().numbers()
-    chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
-    return chosen
+    """Return edge values in which the value of i -> j is copied to j -> i, for all i < j.
+
+    The values are in the order of `lists`, which are the adjacency lists of a simple undirected graph.
+    """
+    reverse_positions = lists.transposed().numbers()
+    mirrored_values: Array = array_module(values).where(
+        lists.owners() > lists.indices, values[reverse_positions], values
+    )
+    return mirrored_values
 
 
-def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:
-    """Return the reduced values of each run of merged edges. Without a monoid, return the first value of each run."""
+def _reduce_runs_of_edges(weights: Array | None, combine: Monoid | None, ids: Array, run_starts: Array) -> Array | None:
+    """Return one value for each run of merged edges: their values reduced by `combine`, or the first without a monoid.
+
+    `ids` are the edge numbers, in an order in which edges to be merged are adjacent, and `run_starts` is where each run
+    begins.
+    """
     if weights is None:
         return None
     if combine is None:
-        return weights[ids[begins]]
+        return weights[ids[run_starts]]
     if uses_product(combine, (weights,)):
-        indptr = array_module(ids).append(begins, len(ids)).astype(ids.dtype)
+        indptr = array_module(ids).append(run_starts, len(ids)).astype(ids.dtype)
         return reductions.by_product(combine, indptr, ids, weights)
-    totals = identities(combine, (weights,), len(begins))
-    reduce_runs(combine, run_numbers(begins, len(ids), begins.dtype), (weights[ids],), totals)
+    totals = identities(combine, (weights,), len(run_starts))
+    reduce_runs(combine, run_numbers(run_starts, len(ids), run_starts.dtype), (weights[ids],), totals)
     return totals[0]

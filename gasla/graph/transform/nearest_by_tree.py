@@ -1,4 +1,4 @@
-"""Nearest neighbors of points by SciPy's k-d tree, in steps between which Ctrl-C is heard."""
+"""Nearest neighbors of points, found by SciPy's k-d tree in short steps, so that Ctrl-C is noticed between them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,43 @@ from gasla.apart import run_apart
 from gasla.arrays import index_dtype
 from gasla.cpu.runtime.threads import get_num_threads
 
-STEP = 0.1  # seconds between looks whether Ctrl-C has come
-FEW = 64  # points of each thread in the first step
+STEP = 0.1  # seconds that a step takes, after which Ctrl-C is noticed
+FEW = 64  # points for each thread in the first step, whose time sets the size of the next steps
 
 
 def nearest_by_tree(
     points: np.ndarray, wanted: np.ndarray, k: int, p: float, is_own: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find neighbors by a tree. If `is_own`, the points that are wanted are those of the tree."""
+    """Return the k nearest neighbors among `points` of each point in `wanted`, and their distances.
+
+    With `is_own`, `wanted` and `points` are the same points, and no point is its own neighbor.
+    """
     from scipy.spatial import cKDTree
 
     neighbors, distances = np.empty((len(wanted), k), index_dtype(len(points))), np.empty((len(wanted), k))
-    places = np.arange(1, k + 1 + is_own)  # a point is among its own neighbors unless many are at distance 0
+    # one neighbor more with `is_own`, because each point is found as its own neighbor, unless many points are at
+    # distance 0
+    places = np.arange(1, k + 1 + is_own)
 
     def steps() -> Iterator[None]:
-        """Find the neighbors of some points at a time, which takes about `STEP` seconds."""
+        """Find the neighbors of a few points at a time, and yield before each step.
+
+        A step takes about `STEP` seconds.
+        """
         tree: Any = cKDTree(points)
         workers, first = get_num_threads(), 0
-        size = FEW * workers
+        chunk_size = FEW * workers
         while first < len(wanted):
             yield
-            some, began = slice(first, first + size), perf_counter()
-            lengths, ids = tree.query(wanted[some], places, p=p, workers=workers)
+            chunk, start_time = slice(first, first + chunk_size), perf_counter()
+            lengths, ids = tree.query(wanted[chunk], places, p=p, workers=workers)
             if is_own:
-                others = ids != np.arange(first, first + len(ids))[:, None]
-                others[:, k] &= ~others.all(axis=1)
-                lengths, ids = lengths[others].reshape(-1, k), ids[others].reshape(-1, k)
-            neighbors[some], distances[some] = ids, lengths
-            first += size
-            size = max(workers, int(size * min(2, STEP / (perf_counter() - began + 1e-9))))
+                is_other = ids != np.arange(first, first + len(ids))[:, None]
+                is_other[:, k] &= ~is_other.all(axis=1)
+                lengths, ids = lengths[is_other].reshape(-1, k), ids[is_other].reshape(-1, k)
+            neighbors[chunk], distances[chunk] = ids, lengths
+            first += chunk_size
+            chunk_size = max(workers, int(chunk_size * min(2, STEP / (perf_counter() - start_time + 1e-9))))
 
     if len(wanted) > 0 and k > 0:
         run_apart(steps())

@@ -1,6 +1,6 @@
-"""`Graph.origin`: maps between vertex and edge numbers of a graph and of the graph it was made from.
+"""`Graph.origin`: maps between the vertex and edge numbers of a graph and of the graph from which it was made.
 
-Only the old number of each new vertex or edge is stored; both directions are computed from it at first use.
+Only the old number of each new vertex or edge is stored. The maps in both directions are computed from it at first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gasla.once import once_property
 
 
 class IdMap:
-    """A map from old ids to new ids, of vertices or edges: several old ids may be merged into one, or dropped.
+    """A map from old to new numbers of vertices or edges. Several old numbers may be merged into one, or dropped.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class IdMap:
 
     @finished_property
     def old_ids(self) -> Array:
-        """The old id of each new id. If several were merged, it is the smallest."""
+        """The old number of each new vertex or edge. If several were merged, it is the smallest of their numbers."""
         if self._became is not None:
             offsets, _, members = lists_on(self._became).group(self._became, self._became, self.counts[1])
             return members[offsets[:-1]]
@@ -59,7 +59,7 @@ class IdMap:
 
     @finished_property
     def new_ids(self) -> Array:
-        """The new id of each old id. It is -1 if that was dropped."""
+        """The new number of each old vertex or edge, or -1 if it was dropped."""
         if self._became is not None:
             return self._became
         if self._members is None:
@@ -76,11 +76,16 @@ class IdMap:
 
     @property
     def merges(self) -> bool:
-        """Whether several old ids may have become one."""
+        """Whether several old vertices or edges may have become one."""
         return self._became is not None or self._begins is not None
 
     def map_attributes(self, attributes: Attributes) -> Attributes:
-        """Return the attributes of the new ids: of the old id of each, the smallest if several were merged."""
+        """Return the attributes of the new vertices or edges.
+
+        Each has the attributes of the vertex or edge that it was before.
+
+        If several were merged, the attributes are those of the smallest number.
+        """
         return attributes if self._is_identity else attributes.taken(lambda: self.old_ids)
 
     @property
@@ -88,25 +93,25 @@ class IdMap:
         return self._members is None and self._became is None
 
     def _places(self) -> Array:
-        """Return the new id of each member."""
+        """Return the new number of each old number in `members`."""
         assert self._members is not None
         count = len(self._members)
         return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
 
     def _arange(self, count: int) -> Array:
         kind = index_dtype(max(self.counts))
-        made: Array = module_of(self.device).arange(count, dtype=kind)
-        return made
+        ids: Array = module_of(self.device).arange(count, dtype=kind)
+        return ids
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
+        """The bytes of the arrays that the map holds now."""
         held = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
         return sum(held.values())
 
 
 class LazyIdMap(IdMap):
-    """An IdMap computed by a function at first use."""
+    """An `IdMap` that a function computes when one of its arrays is first read."""
 
     def __init__(self, device: Device, old: int, new: int, find: Callable[[], IdMap]) -> None:
         super().__init__(device, old, new)
@@ -130,13 +135,13 @@ class LazyIdMap(IdMap):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, without the bytes of the previous graph."""
+        """The bytes of the arrays that the map holds now. The arrays of the previous graph don't count."""
         map_: IdMap | None = vars(self).get("_found")
         return 0 if map_ is None else map_.nbytes
 
 
 class ExplicitIdMap(IdMap):
-    """An IdMap given in both directions."""
+    """An `IdMap` whose arrays are given for both directions."""
 
     def __init__(self, device: Any, old_ids: Array, new_ids: Array) -> None:
         super().__init__(device, len(new_ids), len(old_ids))
@@ -148,7 +153,7 @@ class ExplicitIdMap(IdMap):
 
 
 class MovedIdMap(IdMap):
-    """An IdMap with its arrays on another device, copied when they are first read."""
+    """An `IdMap` with its arrays on another device, where each is copied when it is first read."""
 
     def __init__(self, device: Device, given: IdMap) -> None:
         super().__init__(device, *given.counts)
@@ -172,7 +177,7 @@ class MovedIdMap(IdMap):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, on both devices."""
+        """The bytes of the arrays that the map holds now, on both devices."""
         return super().nbytes + self._given.nbytes
 
 
@@ -222,12 +227,12 @@ class Origin:
         return self.edge_map.new_ids
 
     def to(self, device: Device) -> Origin:
-        """Return these maps, with arrays on a device."""
+        """Return the same maps with their arrays on a device."""
         return Origin(MovedIdMap(device, self.vertex_map), MovedIdMap(device, self.edge_map))
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
+        """The bytes of the arrays that both maps hold now."""
         return self.vertex_map.nbytes + self.edge_map.nbytes
 
     def __repr__(self) -> str:
@@ -236,7 +241,7 @@ class Origin:
 
 
 class Derived(NamedTuple):
-    """The parts of a graph made from another graph."""
+    """What a graph made from another graph consists of: its adjacency lists, its edge values, and its `Origin`."""
 
     lists: Lists
     values: Array | None
@@ -246,15 +251,21 @@ class Derived(NamedTuple):
 def derived(
     lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: IdMap, selected: Array | None
 ) -> Derived:
-    """Return a graph of edges known to be valid. `selected` has the numbers of these edges in the previous graph."""
-    made = Lists.of_edges(n, lists.device, src, dst)
-    return Derived(made, values, Origin(vertices, IdMap(lists.device, lists.m, made.m, selected)))
+    """Return a graph made from the edges of another graph, without checks.
+
+    `selected` has their numbers in that graph.
+    """
+    new_lists = Lists.of_edges(n, lists.device, src, dst)
+    return Derived(new_lists, values, Origin(vertices, IdMap(lists.device, lists.m, new_lists.m, selected)))
 
 
 def run_numbers(begins: Array, count: int, dtype: np.dtype) -> Array:
-    """Return for each of `count` positions the number of its run, given where runs begin (the first at 0)."""
+    """Return for each position of an array the number of the run that it is in.
+
+    `count` is the length of the array. `begins` is where each run begins, in ascending order from 0.
+    """
     xp = array_module(begins)
     steps = xp.zeros(count, dtype)
     steps[begins[1:]] = 1
-    made: Array = xp.cumsum(steps, dtype=dtype) if count else steps
-    return made
+    numbers: Array = xp.cumsum(steps, dtype=dtype) if count else steps
+    return numbers

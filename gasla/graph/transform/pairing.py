@@ -1,4 +1,4 @@
-"""`Graph.paired`: add missing reverse edges."""
+"""`Graph.paired`: a graph with missing reverse edges added."""
 
 from __future__ import annotations
 
@@ -13,27 +13,34 @@ from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 
 
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
-    """Return the edges without a reverse edge, and the sources and targets of the edges to add, loops last."""
+    """Return the numbers of the edges without a reverse edge, and the sources and targets of the edges to add.
+
+    These are the reverse edges, followed with `loops` by a self loop at every vertex.
+    """
     xp = array_module(partners)
-    alone = xp.flatnonzero(xp.less(partners, 0))
-    everyone = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)
-    src, dst = (xp.concatenate([ends[alone], everyone]) for ends in lists.edges())
-    return alone, (dst, src)
+    unpaired = xp.flatnonzero(xp.less(partners, 0))
+    loop_vertices = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)
+    src, dst = (xp.concatenate([ends[unpaired], loop_vertices]) for ends in lists.edges())
+    return unpaired, (dst, src)
 
 
 def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
-    """Return `reverse_edge_ids` after the `missing` edges have been added."""
+    """Return `reverse_edge_ids` of a graph to which the missing reverse edges have been added.
+
+    `partners` are the reverse edges before, and `alone` the edges that had none.
+    """
     xp, m = array_module(partners), len(partners)
-    own = xp.arange(m, made.m, dtype=made.offset_dtype)  # numbers of the added edges
-    partner_ids: Array = xp.concatenate([partners.astype(made.offset_dtype), own])
-    partner_ids[alone], partner_ids[m : m + len(alone)] = own[: len(alone)], alone
+    added_ids = xp.arange(m, made.m, dtype=made.offset_dtype)  # the numbers of the added edges
+    partner_ids: Array = xp.concatenate([partners.astype(made.offset_dtype), added_ids])
+    partner_ids[alone], partner_ids[m : m + len(alone)] = added_ids[: len(alone)], alone
     return partner_ids
 
 
 def origin(lists: Lists, m: int) -> Origin:
-    """Return which edges of `lists` the `m` edges of a paired graph were, by their numbers.
+    """Return the `Origin` of a graph with m edges, to which missing reverse edges have been added.
 
-    Vertices and the first `lists.m` edges keep their numbers. The edges after these were added, and have no origin: -1.
+    Vertices and the first `lists.m` edges keep their numbers. The edges after these were added, and their old number is
+    -1.
     """
     xp: Any = module_of(lists.device)
     first = xp.full(m, -1, np.int64)
@@ -42,16 +49,16 @@ def origin(lists: Lists, m: int) -> Origin:
 
 
 def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert `fill` to the type of a graph's values.
+    """Return the value `fill` of added edges, converted to the dtype of the graph's values.
 
-    Raise TypeError if that changes it, except by rounding of floats.
+    Raise TypeError if the conversion changes it, except by rounding of floats.
     """
-    given = np.asarray(fill)
-    if given.ndim == 0 and given.dtype.kind in "biuf":
+    number = np.asarray(fill)
+    if number.ndim == 0 and number.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
-            held = given.astype(dtype)
-        if bool(np.isfinite(held) == np.isfinite(given)) if dtype.kind == "f" else held.item() == given.item():
-            return held
+            result = number.astype(dtype)
+        if bool(np.isfinite(result) == np.isfinite(number)) if dtype.kind == "f" else result.item() == number.item():
+            return result
     raise TypeError(
         f"fill is {fill!r}, which the graph's values of type {dtype} can't hold; pass a fill of that type, or make the "
         "graph with values of a wider one"

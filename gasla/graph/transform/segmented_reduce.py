@@ -1,10 +1,10 @@
-"""Segmented reduction: reduce values with equal keys, in their order, by any monoid.
+"""Segmented reduction: values with equal keys are reduced in their order, by any monoid.
 
 There are three methods. On the CPU, if the monoid is a NumPy ufunc, ``ufunc.at`` combines values one by one. On a GPU,
 numbers are reduced by a sparse matrix product. All other cases, such as tuples, use array operations that NumPy and
-CuPy have in common, so that nothing is compiled for the monoid: each round combines adjacent pairs within every run of
-equal keys, which keeps the order and takes log2(length of the longest run) rounds; runs of one value are finished and
-removed, so each round leaves at most two thirds of the values.
+CuPy have in common, so nothing is compiled for the monoid. These operations work in rounds. Each round combines
+adjacent pairs within every run of equal keys, which keeps the order and takes log2(length of the longest run) rounds.
+Runs of one value are finished and removed, so each round leaves at most two thirds of the values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from semirings import Monoid, TupleType
 from semirings import any as any_of
 from semirings.advice import monoid_for
 
-Parts = tuple[Array, ...]  # one array per item of a tuple type, or a single array
+# one array per item of a tuple type, or a tuple of a single array for values that are numbers
+Parts = tuple[Array, ...]
 
 
-@np.errstate(all="ignore")  # NaN and overflow are ordinary values here
+@np.errstate(all="ignore")  # no warnings, because NaN and overflow are ordinary results of a reduction
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
-    """Reduce the values of each key from 0 to `count` - 1. A key without values gets the identity."""
+    """Return the reduced value of each key from 0 to `count` - 1. A key without values gets the monoid's identity."""
     totals = identities(monoid, parts, count)
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], keys, parts[0])  # type: ignore[attr-defined]
@@ -40,54 +41,62 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
 
 @np.errstate(all="ignore")
 def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> None:
-    """Write the reduced values of each run of equal `rows`, which ascend, to ``found[row]``.
+    """Reduce each run of values with equal `rows`, and write the result to ``totals[...][row]``.
 
-    Parts may have leading dimensions, for the items of vectors.
+    `rows` has the key of each value, in ascending order. Arrays of `parts` may have leading dimensions, for the items
+    of vectors.
     """
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], rows, parts[0])  # type: ignore[attr-defined]
         return
     xp, single = array_module(rows), len(parts) == 1
-    place = _places(rows)
+    position = _positions_in_runs(rows)
     while len(rows):
-        alone = xp.equal(place, 0)
-        alone[:-1] &= xp.equal(place[1:], 0)
-        done = xp.flatnonzero(alone)
+        is_single = xp.equal(position, 0)
+        is_single[:-1] &= xp.equal(position[1:], 0)
+        singles = xp.flatnonzero(is_single)
         for result, part in zip(totals, parts, strict=True):
-            result[..., rows[done]] = part[..., done]
-        if len(done) == len(rows):
+            result[..., rows[singles]] = part[..., singles]
+        if len(singles) == len(rows):
             return
-        left = xp.flatnonzero(xp.greater(xp.equal(xp.bitwise_and(place, 1), 0), alone))
-        nexts = xp.minimum(xp.add(left, 1), len(rows) - 1)
-        paired = xp.flatnonzero(xp.greater(place[nexts], place[left]))
-        a, b = (tuple(part[..., at] for part in parts) for at in (left[paired], nexts[paired]))
+        left_items = xp.flatnonzero(xp.greater(xp.equal(xp.bitwise_and(position, 1), 0), is_single))
+        right_items = xp.minimum(xp.add(left_items, 1), len(rows) - 1)
+        paired = xp.flatnonzero(xp.greater(position[right_items], position[left_items]))
+        a, b = (tuple(part[..., at] for part in parts) for at in (left_items[paired], right_items[paired]))
         combined = (monoid.combine(a[0], b[0]),) if single else monoid.combine(a, b)
-        rows, place, parts = rows[left], xp.right_shift(place[left], 1), tuple(part[..., left] for part in parts)
+        rows, position, parts = (
+            rows[left_items],
+            xp.right_shift(position[left_items], 1),
+            tuple(part[..., left_items] for part in parts),
+        )
         for part, new in zip(parts, combined, strict=True):
             part[..., paired] = new
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
-    """Return whether a GPU's product applies: to numbers there.
+    """Return whether the values can be reduced by a sparse matrix product, which takes numbers on a GPU.
 
-    Not for `any`, whose choice would vary between calls.
+    The monoid `any` is excluded, because which value the product chooses would vary between calls.
     """
     return array_module(parts[0]) is not np and len(parts) == 1 and parts[0].ndim == 1 and monoid is not any_of
 
 
-def _places(rows: Array) -> Array:
-    """Return for ascending numbers the position of each within its run of equal numbers."""
+def _positions_in_runs(rows: Array) -> Array:
+    """Return for each entry of an ascending array its position within the run of entries equal to it."""
     xp, count = array_module(rows), len(rows)
     kind = index_dtype(count)
-    begins = xp.zeros(count, bool)
-    begins[:1] = True
-    begins[1:] = xp.not_equal(rows[1:], rows[:-1])
-    starts = xp.flatnonzero(begins).astype(kind)
+    is_start = xp.zeros(count, bool)
+    is_start[:1] = True
+    is_start[1:] = xp.not_equal(rows[1:], rows[:-1])
+    starts = xp.flatnonzero(is_start).astype(kind)
     return xp.subtract(xp.arange(count, dtype=kind), starts[run_numbers(starts, count, kind)])
 
 
 def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
-    """Return whether ``ufunc.at`` can reduce the values: the monoid is a NumPy ufunc for their type, on the CPU."""
+    """Return whether ``ufunc.at`` can reduce the values.
+
+    This needs NumPy arrays, and a monoid whose operation is a NumPy ufunc for their dtype.
+    """
     op = monoid.op.function
     if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
         return False
@@ -96,7 +105,7 @@ def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
 
 
 def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """Return arrays of `count` identities of the monoid, in the types of `parts`."""
+    """Return arrays of `count` copies of the monoid's identity, one array for each of `parts` and in its dtype."""
     xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     each = (identity,) if len(types) == 1 else identity
@@ -104,13 +113,13 @@ def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
 
 
 def require_monoid(monoid: Any, name: str = "combine") -> None:
-    """Raise TypeError for an argument that is not a monoid."""
+    """Raise TypeError if an argument is not a monoid. `name` is the argument's name in the error."""
     if not isinstance(monoid, Monoid):
         raise TypeError(f"{name} is {monoid!r}; expected {monoid_for(monoid)}")
 
 
 def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:
-    """Raise TypeError unless `monoid` maps values of these types to the same types."""
+    """Raise TypeError unless the monoid combines values of these types to values of the same types."""
     require_monoid(monoid, name)
     kind = types[0] if len(types) == 1 else TupleType(types)
     monoid.combination(kind)

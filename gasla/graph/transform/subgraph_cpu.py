@@ -1,26 +1,28 @@
-"""`Graph.subgraph` on the CPU: reads only the lists of the chosen vertices, in parallel.
+"""`Graph.subgraph` on the CPU: reads only the adjacency lists of the chosen vertices, in several threads.
 
-Each list is read twice: first to count the remaining entries, which gives the offsets, then to write them. The second
-read comes from the cache, and is cheaper than memory for entries that may be dropped.
+Each list is read twice: first to count the entries that remain, which gives the offsets, then to write them. The second
+read comes from the cache. It is cheaper than to allocate memory for entries that may be dropped.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    the number of this thread, from 0, and the number of threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    an array of integers that threads share: the next block of vertices to process, and whether the run is to stop
 chosen :
-    (count,) ids of the vertices that stay, ascending
+    (count,) ids of the vertices that remain, ascending
 indptr, indices :
-    (n + 1,) and (m,) adjacency lists of the whole graph
+    (n + 1,) offsets and (m,) neighbors: the adjacency lists of the whole graph
 number :
-    (n,) ids: 1, 2, … for the chosen vertices, 0 for all others
-lengths, firsts :
-    (count,) int64, the number of entries of each chosen vertex that stay; (count + 1,) int64, where they begin
+    (n,) integers: 1, 2, … for the chosen vertices, 0 for all other vertices
+lengths :
+    (count,) int64, the number of neighbors of each chosen vertex that remain, which is written
+firsts :
+    (count + 1,) int64, where the remaining neighbors of each chosen vertex begin in `targets`
 targets, places :
-    (firsts[count],) that are written: new ids of the entries that stay, and their old positions
+    (firsts[count],) arrays that are written: the new ids of the neighbors that remain, and their positions in `indices`
 grain :
-    number of chosen vertices in a block
+    the number of chosen vertices in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -34,22 +36,24 @@ from gasla.graph.adjacency import Adjacency, Array
 
 
 def is_for(lists: Adjacency) -> bool:
-    """Return whether `cut` can and should be used for these lists.
+    """Return whether `cut` can make a subgraph of these adjacency lists, and is faster than array operations.
 
-    It can if their entries are in the order of the input. It should if they are long: compiling a kernel takes time.
+    It needs edges in the order of the input. It is faster if the lists are long, because a kernel has to be compiled
+    first.
     """
     return lists.edge_ids is None and len(lists.indices) >= SMALL
 
 
 def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Array]:
-    """Return the lists of the `chosen` vertices (ascending) without other vertices, and each entry's old position.
+    """Return the adjacency lists of the chosen vertices without other vertices, and the old position of each entry.
 
-    `number` is 1, 2, … for the chosen vertices in their order, and 0 for all others.
+    `chosen` are the ids of these vertices, ascending. `number` has 1, 2, … for them in this order, and 0 for all other
+    vertices.
     """
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
     grain = block_size(count, threads_for(work))
-    kind = index_dtype(len(indices))  # type of edge numbers
+    kind = index_dtype(len(indices))  # the dtype of edge numbers
     lengths = np.empty(count, np.int64)
     run(_count, work, chosen, indptr, indices, number, lengths, grain)
     firsts = running_sums(lengths)
@@ -60,7 +64,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
 
 @compiled
 def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
-    """Count the remaining entries of each list."""
+    """Count for each chosen vertex the neighbors that are chosen, too."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, staying = np.uint64(chosen[i]), np.int64(0)
@@ -71,7 +75,7 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, g
 
 @compiled
 def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
-    """Write the remaining entries of each list with their new numbers, and their old positions."""
+    """Write for each chosen vertex the new ids of the neighbors that are chosen, too, and their old positions."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, place = np.uint64(chosen[i]), np.uint64(firsts[i])

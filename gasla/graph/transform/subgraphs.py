@@ -1,4 +1,4 @@
-"""`Graph.select` and `Graph.subgraph`: graphs of some edges or some vertices."""
+"""`Graph.select` and `Graph.subgraph`: graphs with some of the edges or some of the vertices."""
 
 from __future__ import annotations
 
@@ -14,53 +14,59 @@ from gasla.graph.validate import as_array, as_ids, check_range, for_names
 
 
 def select(lists: Lists, values: Array | None, edges: Any) -> Derived:
-    """Return the graph with all vertices and the selected edges: `Graph.select` calls this."""
-    selected = _chosen(lists, "edges", edges, lists.m).astype(lists.offset_dtype)
+    """Return the graph with all vertices and the selected edges. This implements `Graph.select`."""
+    selected = _ids_of_selection(lists, "edges", edges, lists.m).astype(lists.offset_dtype)
     if any_true(array_module(selected).less_equal(selected[1:], selected[:-1])):
         raise ValueError("the numbers of edges don't ascend; expected each once, in ascending order: numpy.unique")
     src, dst = lists.edges()
-    same = IdMap(lists.device, lists.n, lists.n)
-    return derived(lists, lists.n, src[selected], dst[selected], _of(values, selected), same, selected)
+    same_vertices = IdMap(lists.device, lists.n, lists.n)
+    return derived(
+        lists, lists.n, src[selected], dst[selected], _select_values(values, selected), same_vertices, selected
+    )
 
 
 def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
-    """Return the induced subgraph of the selected vertices: `Graph.subgraph` calls this."""
-    chosen = _chosen(lists, "vertices", vertices, lists.n).astype(lists.id_dtype)
+    """Return the induced subgraph of the selected vertices. This implements `Graph.subgraph`."""
+    chosen = _ids_of_selection(lists, "vertices", vertices, lists.n).astype(lists.id_dtype)
     xp, count = array_module(chosen), len(chosen)
-    number = xp.zeros(lists.n, lists.id_dtype)  # new numbers from 1; zeros, because untouched zero pages cost nothing
-    number[chosen] = own = xp.arange(1, count + 1, dtype=lists.id_dtype)
+    # new numbers count from 1, so that 0 means "not selected": pages of zeros that nobody touches take no memory
+    new_ids = xp.zeros(lists.n, lists.id_dtype)
+    new_ids[chosen] = own = xp.arange(1, count + 1, dtype=lists.id_dtype)
     in_order = not any_true(xp.less_equal(chosen[1:], chosen[:-1]))
-    if not in_order and any_true(lost := xp.not_equal(number[chosen], own)):
+    if not in_order and any_true(lost := xp.not_equal(new_ids[chosen], own)):
         raise ValueError(f"vertex {int(chosen[int(lost.argmax())])} is given twice; expected each once")
-    numbers = IdMap(lists.device, lists.n, count, chosen)
+    vertex_map = IdMap(lists.device, lists.n, count, chosen)
     given = lists.rows or lists.columns
     if given is not None and in_order and lists.device == "cpu":
-        from gasla.graph.transform import subgraph_cpu  # here, because it imports the compiler
+        from gasla.graph.transform import subgraph_cpu  # imported here, because the module imports the compiler
 
         if subgraph_cpu.is_for(given):
-            adjacency, selected = subgraph_cpu.cut(given, chosen, number)
-            made = Lists(count, "cpu", *((None, adjacency) if lists.rows is None else (adjacency, None)))
-            origin = Origin(numbers, IdMap("cpu", lists.m, made.m, selected))
-            return Derived(made, _of(values, selected), origin)
-    src, dst, ids = _leaving_from(lists, chosen)
-    src, dst = number[src], number[dst]
-    within = xp.flatnonzero(xp.minimum(src, dst))
-    selected = (within if ids is None else ids[within]).astype(lists.offset_dtype)
-    return derived(lists, count, src[within] - 1, dst[within] - 1, _of(values, selected), numbers, selected)
+            adjacency, selected = subgraph_cpu.cut(given, chosen, new_ids)
+            new_lists = Lists(count, "cpu", *((None, adjacency) if lists.rows is None else (adjacency, None)))
+            origin = Origin(vertex_map, IdMap("cpu", lists.m, new_lists.m, selected))
+            return Derived(new_lists, _select_values(values, selected), origin)
+    src, dst, ids = _out_edges_of(lists, chosen)
+    src, dst = new_ids[src], new_ids[dst]
+    inside = xp.flatnonzero(xp.minimum(src, dst))
+    selected = (inside if ids is None else ids[inside]).astype(lists.offset_dtype)
+    return derived(
+        lists, count, src[inside] - 1, dst[inside] - 1, _select_values(values, selected), vertex_map, selected
+    )
 
 
 def require_here(lists: Lists, name: str, given: Array) -> None:
-    """Raise TypeError for an array on another device than the graph."""
+    """Raise TypeError if an array is on another device than the graph. `name` is the argument's name in the error."""
     if len(given) and device_of(given) != lists.device:
         raise TypeError(
             f"{name} is on the {device_of(given)} and the graph on the {lists.device}; expected the same device"
         )
 
 
-def _leaving_from(lists: Lists, chosen: Array) -> tuple[Array, Array, Array | None]:
-    """Return sources, targets and numbers of the out-edges of `chosen`.
+def _out_edges_of(lists: Lists, chosen: Array) -> tuple[Array, Array, Array | None]:
+    """Return sources, targets and numbers of the out-edges of the vertices `chosen`.
 
-    If these are many, return all edges, without numbers.
+    If these are more than an eighth of all edges, or out-neighbors aren't stored, return all edges instead, and None
+    for their numbers.
     """
     rows = lists.rows or lists.__dict__.get("out")
     if rows is None or len(chosen) == 0:
@@ -72,22 +78,25 @@ def _leaving_from(lists: Lists, chosen: Array) -> tuple[Array, Array, Array | No
     if 8 * count > lists.m:
         return *lists.edges(), None
     owners = lists_on(offsets).owners(offsets, xp.empty(count, lists.offset_dtype))
-    places = xp.subtract(xp.arange(count), offsets[owners]) + starts[owners]
-    ids = places if rows.edge_ids is None else rows.edge_ids[places]
+    positions = xp.subtract(xp.arange(count), offsets[owners]) + starts[owners]
+    ids = positions if rows.edge_ids is None else rows.edge_ids[positions]
     order = xp.argsort(ids)
-    return chosen[owners[order]], rows.indices[places[order]], ids[order]
+    return chosen[owners[order]], rows.indices[positions[order]], ids[order]
 
 
-def _of(values: Array | None, selected: Array) -> Array | None:
+def _select_values(values: Array | None, selected: Array) -> Array | None:
     return None if values is None else values[selected]
 
 
-def _chosen(lists: Lists, name: str, given: Any, count: int) -> Array:
-    """Return the numbers of vertices or edges given by a mask or by numbers."""
+def _ids_of_selection(lists: Lists, name: str, given: Any, count: int) -> Array:
+    """Return the numbers of the vertices or edges that an argument selects by a mask or by numbers, after checks.
+
+    There are `count` vertices or edges in all. `name` is the argument's name in errors.
+    """
     chosen = as_array(name, given)
     if not chosen.ndim:
         raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers (ids)")
-    if not len(chosen) or not hasattr(given, "dtype"):  # an empty array may be on either device, as may a list
+    if not len(chosen) or not hasattr(given, "dtype"):  # an empty array may be on either device, like a list
         chosen = moved(chosen, lists.device)
     require_here(lists, name, chosen)
     xp = array_module(chosen)

@@ -1,30 +1,36 @@
-"""`Graph.symmetrized` on the CPU: out-lists and in-lists, which both ascend, are merged in parallel.
+"""`Graph.symmetrized` on the CPU: for each vertex, the sorted lists of out-neighbors and in-neighbors are merged.
 
-A sort of the edges in both directions would need several arrays of twice the edges. Here only the in-lists and the
-result are made.
+Threads merge the lists of different vertices at the same time. A sort of the edges in both directions would need
+several arrays of twice the edges. This method needs memory only for the lists of in-neighbors and the result.
 
 Parameters of the kernels
 -------------------------
 thread, threads :
-    number of this thread, from 0, and of all threads
+    the number of this thread, from 0, and the number of threads
 control :
-    words by which threads take blocks and see that the run is stopped
+    an array of integers that threads share: the next block of vertices to process, and whether the run is to stop
 indptr, indices :
-    (n + 1,) and (m,) adjacency lists that ascend: out-neighbors in `_merge`, both directions in `_pair`
+    (n + 1,) offsets and (m,) neighbors of sorted adjacency lists: out-neighbors in `_merge`, and neighbors in both
+    directions in `_pair`
 starts, sources :
-    (n + 1,) and (m,) in-neighbors of each vertex, which ascend
+    (n + 1,) offsets and (m,) in-neighbors of each vertex, sorted
 starts, targets :
-    in `_pair`, (n + 1,) and (m,) out-neighbors of each vertex, which ascend
-lengths, firsts :
-    (n,) int64, the number of merged entries of each vertex; (n + 1,) int64, where they begin, or empty to count only
+    in `_pair`, (n + 1,) offsets and (m,) out-neighbors of each vertex, sorted
+lengths :
+    (n,) int64, the number of merged neighbors of each vertex, which is written
+firsts :
+    (n + 1,) int64, where the merged neighbors of each vertex begin in `targets`, or an empty array to count only
 targets :
-    in `_merge`, (firsts[n],) ids, the merged entries that are written
+    in `_merge`, (firsts[n],) vertex ids, the merged neighbors, which are written
 cursor :
-    (n,) the position in each list up to which its reverse entries have been found
-canonical, slots :
-    (entries,) and (m,) positions that are written: for each merged entry, and for each edge, that of i -> j, i <= j
+    (n,) integers, the position in each adjacency list up to which reverse edges have been found
+canonical :
+    (entries,) positions that are written: for each merged entry, the position of the entry i -> j with i <= j that
+    joins the same vertices
+slots :
+    (m,) positions that are written: for each edge, the position of that entry
 grain :
-    number of vertices in a block
+    the number of vertices in a block
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -39,7 +45,10 @@ from gasla.graph.lists_cpu import transpose_pattern
 
 
 def merged(rows: Adjacency) -> Adjacency:
-    """Return ascending lists with every edge i -> j of `rows`, which ascend, and its reverse j -> i, each once."""
+    """Return sorted adjacency lists with every edge i -> j of `rows` and its reverse j -> i, each of them once.
+
+    The adjacency lists `rows` have to be sorted.
+    """
     lists = rows.indptr, rows.indices, *transpose_pattern(rows.indptr, rows.indices)
     n, work = len(rows.indptr) - 1, 2 * len(rows.indices)
     grain = block_size(n, threads_for(work))
@@ -52,9 +61,10 @@ def merged(rows: Adjacency) -> Adjacency:
 
 
 def paired(both: Adjacency, rows: Adjacency) -> tuple[Array, Array]:
-    """Return for each entry i -> j of `both` and each edge of `rows` the position in `both` of the entry with i <= j.
+    """Return where the values of edges between the same two vertices are reduced, as positions in the lists `both`.
 
-    Values of both directions are reduced there.
+    That is the position of the entry i -> j with i <= j. The first array has this position for each entry of `both`,
+    and the second array for each edge of `rows`.
     """
     canonical = np.empty(len(both.indices), both.indptr.dtype)
     slots = np.empty(len(rows.indices), both.indptr.dtype)
@@ -67,7 +77,7 @@ def paired(both: Adjacency, rows: Adjacency) -> tuple[Array, Array]:
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, starts, sources, lengths, firsts, targets, grain):
-    """Merge the two lists of each vertex into `targets`. Without `firsts`, only count the entries."""
+    """Merge the out-neighbors and in-neighbors of each vertex into `targets`. If `firsts` is empty, only count them."""
     writes = len(firsts) > 0
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for v in range(start, end):
@@ -88,7 +98,11 @@ def _merge(thread, threads, control, indptr, indices, starts, sources, lengths, 
 
 @compiled
 def _pair(thread, threads, control, indptr, indices, starts, targets, cursor, canonical, slots):
-    """Find i -> j for every j -> i with i < j: vertices j come in the order in which the list of i has them."""
+    """Find the position of the edge i -> j for every edge j -> i with i < j.
+
+    Vertices j are processed in ascending order, in which the sorted adjacency list of i has them. So a cursor in each
+    list suffices, without a search.
+    """
     for v in range(np.uint64(len(cursor))):
         k, k_end = np.uint64(starts[v]), np.uint64(starts[v + np.uint64(1)])
         cursor[v] = indptr[v]
