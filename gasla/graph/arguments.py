@@ -106,10 +106,10 @@ def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | No
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
     if sources is not None:
-        chosen = several_vertices(graph, "sources", sources)
-        if len(set(chosen)) != len(chosen):
+        ids = several_vertices(graph, "sources", sources)
+        if len(set(ids)) != len(ids):
             raise ValueError("a vertex appears twice among the sources; expected each once")
-        return chosen
+        return ids
     if k is None:
         return as_numbers(graph, list(range(graph.n)))
     if not 0 < whole_number("k", k) <= graph.n:
@@ -209,22 +209,22 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     if they changed, whatever was derived from them is discarded. In host memory (and with ``stream=True``) the range is
     cached, and whoever calls this function calls `notice_values` first.
     """
-    kind = graph.value_type
-    if kind is None or graph.m == 0:
+    dtype = graph.value_type
+    if dtype is None or graph.m == 0:
         return 0, 1
-    if kind.kind in "bu" and not positive:
-        return 0, 1 if kind.kind == "b" else int(np.iinfo(kind).max)
-    known: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
+    if dtype.kind in "bu" and not positive:
+        return 0, 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+    bounds: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
     # NaN if any weight is NaN: then none of the comparisons below holds
-    smallest, largest = known[0].item(), known[1].item()
+    smallest, largest = bounds[0].item(), bounds[1].item()
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
-        edge, weight = first_edge(graph.values, partial(_are_wrong, positive, shares))
-        wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
-        raise ValueError(f"the weight of edge {edge} is {weight}; expected {wanted}")
+        edge, weight = first_edge(graph.values, partial(_is_unusable, positive, shares))
+        expected = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
+        raise ValueError(f"the weight of edge {edge} is {weight}; expected {expected}")
     return smallest, largest
 
 
-def _are_wrong(positive: bool, shares: bool, weights: Any) -> Any:
+def _is_unusable(positive: bool, shares: bool, weights: Any) -> Any:
     """Return a mask of the weights that an algorithm can't use. `positive` and `shares` are as for `check_weights`."""
     bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
     return bad | (weights != weights)
@@ -241,11 +241,11 @@ def edge_probabilities(graph: Graph, probability: Any) -> Any:
     if graph.values is None:
         raise ValueError("probability is None, and the graph has no values; expected a probability, or values")
     check_weights(graph, shares=True)
-    chances = graph.values.astype(np.float64)
-    if graph.m and float(chances.max()) > 1:
-        edge = int(chances.argmax())
+    probabilities = graph.values.astype(np.float64)
+    if graph.m and float(probabilities.max()) > 1:
+        edge = int(probabilities.argmax())
         raise ValueError(f"the value of edge {edge} is {graph.values[edge]}; expected probabilities, 0 to 1")
-    return chances
+    return probabilities
 
 
 def has_negative(graph: Graph) -> bool:
@@ -293,7 +293,7 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         described = f"has shape {numbers.shape}" if numbers.ndim else f"is {numbers.item()!r}"
         raise ValueError(
             f"{name} {described}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
-            f"number, such as {_as_dict(graph, given)}, with 0 for all others"
+            f"number, such as {_example_dict(graph, given)}, with 0 for all others"
         )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))
     if bool(bad.any()):
@@ -302,7 +302,7 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
     return numbers
 
 
-def _as_dict(graph: Graph, given: Any) -> str:
+def _example_dict(graph: Graph, given: Any) -> str:
     """Return an example of a dict for an error message.
 
     If a list of ids was given by mistake, the example maps its first three ids to the number 1.

@@ -27,8 +27,6 @@ class Attributes:
     """A mapping of names to arrays, all of one length and on one device. The arrays must not be written to.
 
     `types` has the dtype of each column of numbers. `time_types` has the type of each column of dates or times.
-
-    `types` are those of the numbers, and `time_types` say which of them are dates or times.
     """
 
     def __init__(

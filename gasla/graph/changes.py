@@ -2,9 +2,6 @@
 
 Remaining edges keep their order, and inserted edges come after them. So adjacency lists that have been built are
 updated by appending the new edges to each list, and only the new edges are sorted. Other cached properties are dropped.
-
-Remaining edges keep their order, and inserted edges come after them. So neighbor lists that have been built are updated
-by appending the new edges to each list; only the new edges are sorted. Other cached properties are dropped.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class TimeType(NamedTuple):
         return [self._nanoseconds(f"{name}[{i}]", one) for i, one in enumerate(given)]
 
     def _nanoseconds(self, name: str, given: Any) -> Fraction:
-        moment = _moment(name, given, self.zone) if self.counts_from_1970 else length(given)
+        moment = _nanoseconds_since_1970(name, given, self.zone) if self.counts_from_1970 else length(given)
         if moment is None:
             what = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
             error = ValueError if isinstance(given, str | int | float | np.number) else TypeError
@@ -190,10 +190,10 @@ class TimeColumn:
         """
         if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
             raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
-        shown = self.type.shown(self.numbers).astype(type.dtype)
-        if not np.array_equal(shown.astype(self.type.dtype), self.type.shown(self.numbers), equal_nan=True):
+        converted_dates = self.type.shown(self.numbers).astype(type.dtype)
+        if not np.array_equal(converted_dates.astype(self.type.dtype), self.type.shown(self.numbers), equal_nan=True):
             raise ValueError(f"{what} is given as {self.type}, and {type} does not hold all of it; expected {type}")
-        numbers: Array = shown.view(np.int64)
+        numbers: Array = converted_dates.view(np.int64)
         return numbers
 
     def tolist(self) -> list[Any]:
@@ -204,19 +204,19 @@ class TimeColumn:
         """
         shown = self.type.shown(self.numbers)
         rounded = shown if self.type.unit in ("D", "us") else shown.astype(f"{shown.dtype.kind}8[us]")
-        each: list[Any] = rounded.tolist()
-        if not np.array_equal(rounded, shown) or not all(isinstance(value, date | timedelta) for value in each):
+        objects: list[Any] = rounded.tolist()
+        if not np.array_equal(rounded, shown) or not all(isinstance(value, date | timedelta) for value in objects):
             if self.type.zone is not None:
                 pandas = importlib.import_module("pandas")  # dates of pandas can have both nanoseconds and a time zone
 
                 return [*pandas.DatetimeIndex(shown, tz="UTC").tz_convert(self.type.zone)]
             return list(shown)
         if self.type.kind == "time":
-            return [(_OF_DAY + value).time() for value in each]
+            return [(_OF_DAY + value).time() for value in objects]
         if self.type.kind == "datetime" and self.type.zone is not None:
-            zone = _zone(self.type.zone)
-            return [value.replace(tzinfo=UTC).astimezone(zone) for value in each]
-        return each
+            zone = _zone_object(self.type.zone)
+            return [value.replace(tzinfo=UTC).astimezone(zone) for value in objects]
+        return objects
 
     def to_arrow(self, pa: Any) -> Any:
         """Return the column as an Arrow array with Arrow's type for dates, times or durations.
@@ -268,7 +268,7 @@ def time_column(data: Any) -> TimeColumn | None:
     array = np.asarray(data, f"M8[{unit}]" if zone and unit in _NANOSECONDS else None)
     kind: Any = None
     if array.dtype == object and array.ndim == 1:
-        column = _of_objects(array.tolist())
+        column = _column_of_objects(array.tolist())
         if column is None:
             return None
         array, kind, own = column
@@ -294,7 +294,7 @@ def _zone_name(zone: Any) -> str:
     return name[3:] if name.startswith(("UTC+", "UTC-")) else name
 
 
-def _zone(name: str) -> tzinfo:
+def _zone_object(name: str) -> tzinfo:
     """Return Python's time zone object for a name such as "Europe/Paris" or an offset such as "+02:00"."""
     if name == "UTC":
         return UTC
@@ -302,7 +302,7 @@ def _zone(name: str) -> tzinfo:
     return offset or ZoneInfo(name)
 
 
-def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
+def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
     """Return a list of dates or times of Python, pandas or NumPy as an array, with its kind and its time zone.
 
     Missing values (None) become NaT. Return None if the list holds anything else.
@@ -321,13 +321,13 @@ def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
     if isinstance(known[0], timedelta | np.timedelta64):
         # NaT in days, the longest unit, so that the other values decide the unit of the array
         missing: Any = np.timedelta64("NaT", "D")
-        return np.array([missing if value is None else _scalar(value) for value in values]), "duration", None
-    array = np.array([np.datetime64("NaT") if value is None else _scalar(value) for value in values])
+        return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
+    array = np.array([np.datetime64("NaT") if value is None else _as_numpy_scalar(value) for value in values])
     zone = None if None in zones else zones.pop() if len(zones) == 1 else "UTC"
     return array, "date" if np.datetime_data(array.dtype)[0] == "D" else "datetime", zone
 
 
-def _scalar(value: Any) -> Any:
+def _as_numpy_scalar(value: Any) -> Any:
     """Return a date or a duration of Python or pandas as a NumPy scalar.
 
     A date with a time zone is converted to UTC.
@@ -391,7 +391,7 @@ def of_text(text: Any) -> Any:
         return np.timedelta64(int(nanoseconds), "ns")
     if not re.match(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", text):
         return None
-    return _read(text, date.fromisoformat, time.fromisoformat, datetime.fromisoformat, np.datetime64)
+    return _read_with(text, date.fromisoformat, time.fromisoformat, datetime.fromisoformat, np.datetime64)
 
 
 def looks_dated(text: str) -> bool:
@@ -415,17 +415,17 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
     >>> times_of_texts(["07:30:00.5"]).type.kind, times_of_texts(["90min", "2h"]).tolist()[0]
     ('time', datetime.timedelta(seconds=5400))
     """
-    days = [_read(text, time.fromisoformat) if re.match(r"\d\d:\d\d:\d\d", text) else None for text in texts]
-    if days and None not in days:
-        return time_column(np.fromiter(days, object, len(days)))
-    each = [int(nanoseconds) for text in texts if (nanoseconds := length(text)) is not None]
-    if not each or len(each) < len(texts):
+    times = [_read_with(text, time.fromisoformat) if re.match(r"\d\d:\d\d:\d\d", text) else None for text in texts]
+    if times and None not in times:
+        return time_column(np.fromiter(times, object, len(times)))
+    durations = [int(nanoseconds) for text in texts if (nanoseconds := length(text)) is not None]
+    if not durations or len(durations) < len(texts):
         return None
-    unit = next(unit for unit in ("s", "ms", "us", "ns") if not any(one % _NANOSECONDS[unit] for one in each))
-    return TimeColumn(np.array(each, np.int64) // _NANOSECONDS[unit], TimeType("duration", unit))
+    unit = next(unit for unit in ("s", "ms", "us", "ns") if not any(one % _NANOSECONDS[unit] for one in durations))
+    return TimeColumn(np.array(durations, np.int64) // _NANOSECONDS[unit], TimeType("duration", unit))
 
 
-def _read(text: str, *readers: Any) -> Any:
+def _read_with(text: str, *readers: Any) -> Any:
     """Return what the first of the functions `readers` makes of a text, skipping those that raise ValueError, or None.
 
     The last reader is NumPy's if there are several. It alone is used for a text with more digits than microseconds
@@ -452,13 +452,13 @@ def length(given: Any) -> Fraction | None:
     """
     if isinstance(given, time):
         given = datetime.combine(_OF_DAY, given.replace(tzinfo=None)) - _OF_DAY
-    given = _scalar(given) if isinstance(given, timedelta) else given
+    given = _as_numpy_scalar(given) if isinstance(given, timedelta) else given
     if isinstance(given, np.timedelta64):
-        return None if np.isnat(given) else _in_nanoseconds(given)
-    return _length_of(given) if isinstance(given, str) else None
+        return None if np.isnat(given) else _numpy_nanoseconds(given)
+    return _parse_duration(given) if isinstance(given, str) else None
 
 
-def _length_of(text: str) -> Fraction | None:
+def _parse_duration(text: str) -> Fraction | None:
     """Return the nanoseconds that a text such as "90min", "1 day 2:30:00" or "PT1H30M" states, or None for other texts.
 
     It reads the formats of ISO 8601, pandas, polars and clocks.
@@ -483,21 +483,21 @@ def _length_of(text: str) -> Fraction | None:
     return sign * total
 
 
-def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
+def _nanoseconds_since_1970(name: str, given: Any, zone: str | None) -> Fraction | None:
     """Return the nanoseconds from 1970 to a date, or None if the argument is no date.
 
     If the graph's times have a time zone, `zone`, the date needs one too. The same times may be in UTC in one file and
     in a city's time zone in another, so a date without a zone, such as midnight, would mean different moments.
     """
     if isinstance(given, np.datetime64):  # dates of NumPy are in UTC, as in arrays
-        return None if np.isnat(given) else _in_nanoseconds(given)
+        return None if np.isnat(given) else _numpy_nanoseconds(given)
     text = given
     if isinstance(given, str):
-        given = _read(given.strip(), datetime.fromisoformat, np.datetime64)
+        given = _read_with(given.strip(), datetime.fromisoformat, np.datetime64)
     if isinstance(given, np.datetime64):  # the text had more digits than Python's dates can hold, so NumPy read it
         if zone is not None:
             raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{given}+00:00')}")
-        return _in_nanoseconds(given)
+        return _numpy_nanoseconds(given)
     if isinstance(given, date) and not isinstance(given, datetime):
         given = datetime.combine(given, time())
     if not isinstance(given, datetime) or given != given:  # NaT of pandas is the only date that differs from itself
@@ -505,7 +505,7 @@ def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
     if given.tzinfo is not None and zone is None:
         raise TypeError(f"{name} is {given!s}, with a zone, and the times have none; expected a date without a zone")
     if given.tzinfo is None and zone is not None:
-        stated = given.replace(tzinfo=_zone(zone)).isoformat()
+        stated = given.replace(tzinfo=_zone_object(zone)).isoformat()
         raise ValueError(f"{name} is {str(text)!r}, {_ZONELESS.format(zone=zone, date=stated)}")
     below = getattr(given, "nanosecond", 0)
     given = datetime(
@@ -516,7 +516,7 @@ def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
     return Fraction(((given - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)
 
 
-def _in_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
+def _numpy_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
     array = _with_plain_unit(np.array([given]))
     return Fraction(int(array.view(np.int64)[0]) * _NANOSECONDS[np.datetime_data(array.dtype)[0]])
 
@@ -579,32 +579,36 @@ def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
 
     `duration` is the name of an attribute of durations, a single duration for all edges, or 0.
     """
-    own: TimeType | None = attributes.time_types.get(time)
+    time_type: TimeType | None = attributes.time_types.get(time)
     is_column = isinstance(duration, str) and duration in attributes
-    other: TimeType | None = attributes.time_types.get(duration) if is_column else None
-    if is_column and ((own is None) != (other is None) or (other is not None and other.counts_from_1970)):
-        holds = other or attributes.types[duration]
-        wanted = f"durations, as in edges[{duration!r}].astype('m8[s]')" if own else "numbers"
+    duration_type: TimeType | None = attributes.time_types.get(duration) if is_column else None
+    if is_column and (
+        (time_type is None) != (duration_type is None) or (duration_type is not None and duration_type.counts_from_1970)
+    ):
+        holds = duration_type or attributes.types[duration]
+        wanted = f"durations, as in edges[{duration!r}].astype('m8[s]')" if time_type else "numbers"
         raise TypeError(
             f"edge attribute {duration!r}, the duration, holds {holds}, and {time!r}, the time, "
-            f"{own or attributes.types[time]}; expected {wanted}"
+            f"{time_type or attributes.types[time]}; expected {wanted}"
         )
-    if own is None:
+    if time_type is None:
         return None
     exact: Fraction = Fraction(0)
     if is_column:
-        unit = min(own.unit, other.unit, key=_NANOSECONDS.__getitem__)  # type: ignore[union-attr]
+        unit = min(time_type.unit, duration_type.unit, key=_NANOSECONDS.__getitem__)  # type: ignore[union-attr]
     else:
         given = Fraction(0) if isinstance(duration, int | float) and duration == 0 else length(duration)
         if given is None and isinstance(duration, str):
             attributes.require(duration, "duration")
         if given is None:
             error = ValueError if isinstance(duration, float | int) else TypeError
-            raise error(f"duration is {duration!r}; expected a duration, {_LENGTHS}, as {time!r} holds {own}")
+            raise error(f"duration is {duration!r}; expected a duration, {_LENGTHS}, as {time!r} holds {time_type}")
         exact = given
         if exact < 0:
             raise ValueError(f"duration is {duration!r}; expected 0 or more")
-        units = [unit for unit, count in _NANOSECONDS.items() if count <= _NANOSECONDS[own.unit]]
+        units = [unit for unit, count in _NANOSECONDS.items() if count <= _NANOSECONDS[time_type.unit]]
         unit = next((unit for unit in units if exact % _NANOSECONDS[unit] == 0), "ns")
-    own_per, other_per = (_NANOSECONDS[(each or own).unit] // _NANOSECONDS[unit] for each in (own, other))
-    return Clock(own.in_unit(unit), own_per, other_per, int(exact // _NANOSECONDS[unit]))
+    own_per, other_per = (
+        _NANOSECONDS[(each or time_type).unit] // _NANOSECONDS[unit] for each in (time_type, duration_type)
+    )
+    return Clock(time_type.in_unit(unit), own_per, other_per, int(exact // _NANOSECONDS[unit]))

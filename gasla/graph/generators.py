@@ -5,11 +5,6 @@ floating-point arithmetic, except for the lengths of a town's roads. `fingerprin
 identifies a graph. All graphs are undirected: both directions are stored, without self loops and parallel edges, with
 sorted rows. Weights are whole numbers in float32.
 
-Every random choice is a splitmix64 hash of a counter, compared as an integer, without any random generator or
-floating-point arithmetic (but for the lengths of a town's roads); `fingerprint` (a sum of hashed edges modulo 2**64)
-identifies a graph. All graphs are undirected: both directions stored, no self loops, no parallel edges, rows sorted,
-weights float32 whole numbers.
-
 R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining" (2004); parameters of Graph500.
 """
 
@@ -80,11 +75,11 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
     >>> A.shape, A.nnz, fingerprint(A)
     ((1024, 1024), 21030, '89fd5595a0d36c37')
     """
-    scale, edge_factor = _whole("scale", scale), _whole("edge_factor", edge_factor)
-    n = _vertices(scale, edge_factor)
+    scale, edge_factor = _as_int("scale", scale), _as_int("edge_factor", edge_factor)
+    n = _vertex_count(scale, edge_factor)
     order = np.argsort(_hash(np.arange(n, dtype=np.uint64), _PERMUTATION))
-    drawn = (kronecker_ends(edges, scale) for edges in _counters(edge_factor * n))
-    return _graph(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
+    drawn = (kronecker_ends(edges, scale) for edges in _number_blocks(edge_factor * n))
+    return _make_undirected(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
 
 
 def kron(scale: int) -> csr_array:
@@ -112,12 +107,14 @@ def uniform(scale: int, edge_factor: int = 16) -> csr_array:
     >>> uniform(8).nnz
     7678
     """
-    scale, edge_factor = _whole("scale", scale), _whole("edge_factor", edge_factor)
-    n = _vertices(scale, edge_factor)
+    scale, edge_factor = _as_int("scale", scale), _as_int("edge_factor", edge_factor)
+    n = _vertex_count(scale, edge_factor)
     shift = np.uint64(64 - scale)
     two, one = np.uint64(2), np.uint64(1)
-    pairs = ((_hash(e * two, _EDGE) >> shift, _hash(e * two + one, _EDGE) >> shift) for e in _counters(edge_factor * n))
-    return _graph(n, pairs, largest_weight=255)
+    pairs = (
+        (_hash(e * two, _EDGE) >> shift, _hash(e * two + one, _EDGE) >> shift) for e in _number_blocks(edge_factor * n)
+    )
+    return _make_undirected(n, pairs, largest_weight=255)
 
 
 def grid(scale: int) -> csr_array:
@@ -128,11 +125,11 @@ def grid(scale: int) -> csr_array:
     >>> grid(8).nnz
     866
     """
-    scale = _whole("scale", scale)
-    n = _vertices(scale, 2)
+    scale = _as_int("scale", scale)
+    n = _vertex_count(scale, 2)
     if scale % 2:
         raise ValueError(f"scale is {scale}; a square grid of 2**scale vertices needs an even one")
-    return _graph(n, _grid_pairs(1 << scale // 2), largest_weight=1000)
+    return _make_undirected(n, _grid_pairs(1 << scale // 2), largest_weight=1000)
 
 
 def rgg(scale: int) -> csr_array:
@@ -145,9 +142,9 @@ def rgg(scale: int) -> csr_array:
     >>> rgg(8).nnz
     3854
     """
-    scale = _whole("scale", scale)
-    n = _vertices(scale, 8, smallest=7)  # with fewer points, cells are so large that squared distances overflow
-    return _graph(n, _geometric_pairs(n), largest_weight=255)
+    scale = _as_int("scale", scale)
+    n = _vertex_count(scale, 8, smallest=7)  # with fewer points, cells are so large that squared distances overflow
+    return _make_undirected(n, _geometric_pairs(n), largest_weight=255)
 
 
 class Town(NamedTuple):
@@ -181,8 +178,8 @@ def town(scale: int = 12) -> Town:
     >>> x[:3], y[:3]
     (array([ 34., 130., 226.]), array([13., 29., 31.]))
     """
-    scale = _whole("scale", scale)
-    n = _vertices(scale, 2)
+    scale = _as_int("scale", scale)
+    n = _vertex_count(scale, 2)
     if scale % 2:
         raise ValueError(f"scale is {scale}; a square town of 2**scale junctions needs an even one")
     side = 1 << scale // 2
@@ -193,7 +190,7 @@ def town(scale: int = 12) -> Town:
     )
     u, v, speed = _roads(side)
     seconds = np.rint(np.sqrt((x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2) / speed)
-    return Town(_both_ways(n, u, v, seconds.astype(np.float32)), x, y)
+    return Town(_symmetric_matrix(n, u, v, seconds.astype(np.float32)), x, y)
 
 
 def _roads(side: int) -> tuple[Array, Array, Array]:
@@ -201,18 +198,18 @@ def _roads(side: int) -> tuple[Array, Array, Array]:
     ids = np.arange(side * side).reshape(side, side)
     ends, speeds = [], []
     for across, (u, v) in enumerate(((ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:]))):
-        line = u % side if across else u // side  # the number of the street that the road is a part of
-        is_main = line % 8 == 4
-        kept = is_main | (_hash(_keys(u, v), _CUT) % np.uint64(7) != 0)
+        street = u % side if across else u // side  # the number of the street that the road is a part of
+        is_main = street % 8 == 4
+        exists = is_main | (_hash(_pair_keys(u, v), _CUT) % np.uint64(7) != 0)
         if across:
             # removes the roads that cross the river, except for the bridges
-            kept &= (u // side != side // 2 - 1) | (line % 16 == 4)
-        ends.append(np.stack([u[kept], v[kept]]))
-        speeds.append(np.where(is_main[kept], _MAIN, _STREET))
+            exists &= (u // side != side // 2 - 1) | (street % 16 == 4)
+        ends.append(np.stack([u[exists], v[exists]]))
+        speeds.append(np.where(is_main[exists], _MAIN, _STREET))
     return *np.concatenate(ends, axis=1), np.concatenate(speeds)
 
 
-def _both_ways(n: int, u: Array, v: Array, values: Array) -> csr_array:
+def _symmetric_matrix(n: int, u: Array, v: Array, values: Array) -> csr_array:
     """Return a sparse matrix that stores each edge (u, v) in both directions with its value, and has sorted rows."""
     from scipy.sparse import coo_array
 
@@ -228,10 +225,10 @@ def fingerprint(A: Any) -> str:
     >>> fingerprint(grid(4))
     '50cd2f7fb0212cc4'
     """
-    coo = _matrix(A).tocoo()
+    coo = _check_matrix(A).tocoo()
     total = 0
     for start in track(range(0, coo.nnz, _BLOCK), "blocks"):
-        keys = _keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
+        keys = _pair_keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
         total += int(_hash(keys, _PRINT).sum(dtype=np.uint64))
     return f"{total % 2**64:016x}"
 
@@ -246,15 +243,15 @@ def sources(A: Any, count: int = 8) -> list[int]:
     """
     from scipy.sparse.csgraph import connected_components
 
-    count = _whole("count", count)
-    return first_of_largest(connected_components(_matrix(A), directed=True, connection="weak")[1], count)
+    count = _as_int("count", count)
+    return first_of_largest(connected_components(_check_matrix(A), directed=True, connection="weak")[1], count)
 
 
 def first_of_largest(labels: Array, count: int) -> list[int]:
     """Return `count` pseudorandom vertices of the largest component, given the component's label of each vertex."""
     order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
-    inside = labels[order] == np.bincount(labels).argmax()
-    chosen: list[int] = order[inside][:count].tolist()
+    is_in_largest = labels[order] == np.bincount(labels).argmax()
+    chosen: list[int] = order[is_in_largest][:count].tolist()
     return chosen
 
 
@@ -268,16 +265,16 @@ def with_weights(A: Any, largest: int = 255) -> csr_array:
     """
     from scipy.sparse import csr_array
 
-    largest = _whole("largest", largest)
+    largest = _as_int("largest", largest)
     if not 1 <= largest <= 2**24:
         raise ValueError(f"largest is {largest}; expected 1 to {2**24}, which float32 holds exactly")
-    A = csr_array(_matrix(A))
+    A = csr_array(_check_matrix(A))
     row, column = A.tocoo().coords
     weights = [_weights(row[i : i + _BLOCK], column[i : i + _BLOCK], largest) for i in range(0, A.nnz, _BLOCK)]
     return csr_array((np.concatenate([_NO_WEIGHTS, *weights]), A.indices, A.indptr), shape=A.shape)
 
 
-def _whole(name: str, given: Any) -> int:
+def _as_int(name: str, given: Any) -> int:
     """Return an integer argument as an int of Python, because NumPy's integers may overflow.
 
     Raise TypeError otherwise.
@@ -287,13 +284,13 @@ def _whole(name: str, given: Any) -> int:
     return int(given)
 
 
-def _matrix(A: Any) -> Any:
+def _check_matrix(A: Any) -> Any:
     if not hasattr(A, "tocoo") or len(A.shape) != 2:
         raise TypeError(f"A is {reprlib.repr(A)}; expected a sparse matrix of SciPy")
     return A
 
 
-def _vertices(scale: int, edge_factor: int, smallest: int = 1) -> int:
+def _vertex_count(scale: int, edge_factor: int, smallest: int = 1) -> int:
     """Return the number of vertices, 2**scale.
 
     Raise MemoryError if there is no memory for `edge_factor` edges per vertex.
@@ -317,13 +314,13 @@ def _hash(counter: Array, seed: int) -> Array:
     return z
 
 
-def _counters(total: int) -> Iterator[Array]:
+def _number_blocks(total: int) -> Iterator[Array]:
     """Yield the numbers 0, 1, ... total - 1 as arrays of `_BLOCK` numbers."""
     for start in track(range(0, total, _BLOCK), "blocks"):
         yield np.arange(start, min(start + _BLOCK, total), dtype=np.uint64)
 
 
-def _keys(row: Array, column: Array) -> Array:
+def _pair_keys(row: Array, column: Array) -> Array:
     """Return each pair (row, column) as one 64-bit number with the row in the upper half. They sort as the pairs do."""
     return row.astype(np.uint64) << _HALF | column.astype(np.uint64)
 
@@ -333,18 +330,18 @@ def _weights(row: Array, column: Array, largest: int) -> Array:
 
     Both directions of an edge get the same weight.
     """
-    hashed = _hash(_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
+    hashed = _hash(_pair_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
     return ((hashed * np.uint64(largest)) >> _HALF).astype(np.float32) + np.float32(1)
 
 
-def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
+def _make_undirected(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
     """Return the undirected graph of the given edges as a CSR array with pseudorandom weights.
 
     Self loops are dropped, and parallel edges become one edge. `pairs` yields the edges as arrays of ends.
     """
     from scipy.sparse import csr_array
 
-    keys = np.concatenate([_keys(np.minimum(u, v), np.maximum(u, v))[u != v] for u, v in pairs])
+    keys = np.concatenate([_pair_keys(np.minimum(u, v), np.maximum(u, v))[u != v] for u, v in pairs])
     keys.sort()
     keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
     small, large = (keys >> _HALF).astype(np.int32), (keys & np.uint64(2**32 - 1)).astype(np.int32)
@@ -364,22 +361,22 @@ def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
     a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
     u, v = (array_module(edges).zeros_like(edges) for _ in range(2))
     for level in range(scale):
-        drawn = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
-        lower = drawn >= ab
-        right = (drawn >= a) ^ lower ^ (drawn >= abc)
-        u = u + u + lower
-        v = v + v + right
+        random = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
+        is_lower = random >= ab
+        is_right = (random >= a) ^ is_lower ^ (random >= abc)
+        u = u + u + is_lower
+        v = v + v + is_right
     return u, v
 
 
 def _grid_pairs(side: int) -> Pairs:
     """Yield the edges of a square grid as arrays of ends: to the right and downwards, without the removed tenth."""
-    cut = np.uint64(int(0.1 * 2**32))
+    threshold = np.uint64(int(0.1 * 2**32))
     width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
-    for v in _counters(side * side):
-        right = (v % width < width - one) & (_hash(v * two, _CUT) >> _HALF >= cut)
+    for v in _number_blocks(side * side):
+        right = (v % width < width - one) & (_hash(v * two, _CUT) >> _HALF >= threshold)
         yield v[right], v[right] + one
-        lower = (v // width < width - one) & (_hash(v * two + one, _CUT) >> _HALF >= cut)
+        lower = (v // width < width - one) & (_hash(v * two + one, _CUT) >> _HALF >= threshold)
         yield v[lower], v[lower] + width
 
 
@@ -389,22 +386,24 @@ def _geometric_pairs(n: int) -> Pairs:
     The unit square is divided into square cells, so only points of the same or adjacent cells are compared.
     """
     cells = round((3.14159265 * n / 16) ** 0.5)  # number of cells along a side of the square
-    reach = ((1 << 32) // cells) ** 2
+    squared_radius = ((1 << 32) // cells) ** 2
     i = np.arange(n, dtype=np.uint64)
     x, y = _hash(i * np.uint64(2), _POINT) >> _HALF, _hash(i * np.uint64(2) + np.uint64(1), _POINT) >> _HALF
     column, row = (x * np.uint64(cells)) >> _HALF, (y * np.uint64(cells)) >> _HALF
     order = np.argsort(row * np.uint64(cells) + column, kind="stable")
     x, y, column, row = np.stack([x, y, column, row])[:, order].astype(np.int64)
     start = np.searchsorted(row * cells + column, np.arange(cells * cells + 1))
-    for block in _counters(n):
+    for block in _number_blocks(n):
         for across, down in ((0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)):
-            me = block.astype(np.int64)
-            me = me[(column[me] + across >= 0) & (column[me] + across < cells) & (row[me] + down < cells)]
-            cell = (row[me] + down) * cells + column[me] + across
-            first = me + 1 if across == down == 0 else start[cell]
-            u, v = _ranges(me, first, start[cell + 1])
-            near = (x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2 <= reach
-            yield u[near], v[near]
+            point = block.astype(np.int64)
+            point = point[
+                (column[point] + across >= 0) & (column[point] + across < cells) & (row[point] + down < cells)
+            ]
+            cell = (row[point] + down) * cells + column[point] + across
+            first = point + 1 if across == down == 0 else start[cell]
+            u, v = _ranges(point, first, start[cell + 1])
+            is_close = (x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2 <= squared_radius
+            yield u[is_close], v[is_close]
 
 
 def _ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:

@@ -71,39 +71,47 @@ _OF_MATRICES = {"shape", "nnz", "T", "toarray", "todense", "tocsr", "tocsc", "to
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _made_on_host(method: Method) -> Method:
-    """Decorate a method that makes another graph.
+def _runs_on_host(method: Method) -> Method:
+    """Decorate a method that makes another graph so that it also works for streamed graphs.
 
-    For a streamed graph it runs on the host, and its result is streamed, too.
+    For a streamed graph, the method runs on a copy of the graph on the CPU, and its result is streamed, too.
     """
 
     @functools.wraps(method)
-    def made(graph: Graph, *given: Any, **named: Any) -> Any:
+    def run_on_host(graph: Graph, *arguments: Any, **named: Any) -> Any:
         if not graph.is_streamed:
-            return method(graph, *given, **named)
+            return method(graph, *arguments, **named)
         host = graph.to("cpu")
-        answer = method(host, *map(_for_host, given), **{name: _for_host(one) for name, one in named.items()})
-        if answer is host:
+        derived = method(
+            host, *map(_to_host_memory, arguments), **{name: _to_host_memory(one) for name, one in named.items()}
+        )
+        if derived is host:
             return graph
-        result = answer._copied("gpu", stream="compressed" if graph.lists.packs else True)
-        result.origin = None if answer.origin is None else answer.origin.to("gpu")
-        result.change = None if answer.change is None else Change(*(moved(part, "gpu") for part in answer.change))
+        result = derived._copied("gpu", stream="compressed" if graph.lists.packs else True)
+        result.origin = None if derived.origin is None else derived.origin.to("gpu")
+        result.change = None if derived.change is None else Change(*(moved(part, "gpu") for part in derived.change))
         return result
 
-    return cast(Method, made)
+    return cast(Method, run_on_host)
 
 
-def _for_host(given: Any) -> Any:
-    """Return an argument of a method with its arrays in host memory."""
-    if isinstance(given, tuple):
-        return tuple(map(_for_host, given))
-    if isinstance(given, dict):
-        return {name: _for_host(one) for name, one in given.items()}
-    return moved(given, "cpu") if hasattr(given, "dtype") else given
+def _to_host_memory(argument: Any) -> Any:
+    """Return an argument of a method with all its arrays copied to host memory.
+
+    Arrays within tuples and dicts count, too.
+    """
+    if isinstance(argument, tuple):
+        return tuple(map(_to_host_memory, argument))
+    if isinstance(argument, dict):
+        return {name: _to_host_memory(item) for name, item in argument.items()}
+    return moved(argument, "cpu") if hasattr(argument, "dtype") else argument
 
 
-def _of_lists(name: str, doc: str) -> Any:
-    """Define a property that `Graph.lists` computes at first use and keeps."""
+def _property_of_lists(name: str, doc: str) -> Any:
+    """Return a property of a graph that reads the property `name` of `Graph.lists`.
+
+    There it is computed at first use and cached.
+    """
     return property(operator.attrgetter(f"lists.{name}"), doc=doc)
 
 
@@ -191,16 +199,17 @@ class Graph(Whole):
     vertex_attributes: Attributes = NO_VERTEX_ATTRIBUTES
     origin: Origin | None = None
     change: Change | None = None
-    files: MappedFiles | None = None  # the files that the arrays are mapped from, see `gasla.io.open`
-    _weighted: Mapping[str, Any] = MappingProxyType({})  # see `weighted_by`
+    files: MappedFiles | None = None  # the files from which the arrays are mapped (`gasla.io.open`), if any
+    _weighted: Mapping[str, Any] = MappingProxyType({})  # the graphs that `weighted_by` has returned, by attribute
     valued: Values
-    _known: dict[Hashable, Any]  # see `kept`
-    _copy: Graph | None = None  # copy of this graph on the other device
-    _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # weak reference to the graph this is a copy of
+    _known: dict[Hashable, Any]  # the values that `kept` has cached, by key
+    _copy: Graph | None = None  # a copy of this graph on the other device, cached by `to`
+    # a weak reference to the graph of which this is a copy
+    _original: Callable[[], Graph | None] = staticmethod(lambda: None)
 
     # --- construction from matrices and arrays ----------------------------------------------------------------------
 
-    # `from_edges` and the other constructors call it without A
+    # A is None where `from_edges` and the other constructors call this, which set the graph's fields afterwards
     def __new__(cls, A: Any = None, *, device: Device | None = None, stream: Stream = False) -> Self:
         graph = super().__new__(cls)
         graph._known = {}
@@ -305,7 +314,7 @@ class Graph(Whole):
     ) -> Self:
         """Return a graph with one edge per row of a table, numbered in that order.
 
-        There may be a table of vertices, too.
+        A table of vertices may be given, too.
 
         Needs pyarrow: ``pip install 'gasla[arrow]'``.
 
@@ -385,7 +394,8 @@ class Graph(Whole):
         if attributes:
             edges = edges._replace(edge_attributes=attributes_of(rows, attributes))
         if bipartite:
-            count = 1 + int(edges.src.max())  # sources are numbered first
+            # sources are numbered first, so the largest number of a source says how many there are
+            count = 1 + int(edges.src.max())
             edges = edges._replace(vertex_attributes={two_sides.SIDES: two_sides.sides(edges.n, count)})
             if has_vertices:
                 tables = vertices if isinstance(vertices, list | tuple) else [vertices]
@@ -395,8 +405,8 @@ class Graph(Whole):
             edges = two_tables.joined(edges, two_tables.vertices_of(vertices, vertex), names)
         edges = libraries.both_ways(edges, undirected_rows(rows) if undirected is None else undirected)
         graph = cls._of_edges(edges)
-        own = attribute_of_weight(rows, src, dst, weight, attributes) if attributes else None
-        return graph if own is None else graph.weighted_by(own)
+        weight_name = attribute_of_weight(rows, src, dst, weight, attributes) if attributes else None
+        return graph if weight_name is None else graph.weighted_by(weight_name)
 
     @classmethod
     def from_bipartite(
@@ -671,7 +681,11 @@ class Graph(Whole):
         return libraries.to_networkx(edges, self._is_directed(edges, directed), self.has_parallel_edges)
 
     def _is_directed(self, edges: Edges, directed: Any) -> bool:
-        """Return whether a graph of another library is directed: as given, or as an edge lacks an equal reverse."""
+        """Return whether the graph becomes a directed graph of another library.
+
+        The argument `directed` says so. If it is None, the graph is directed if any edge lacks a reverse edge with the
+        same value and attributes.
+        """
         if directed is not None and not isinstance(directed, bool):
             raise TypeError(f"directed is {directed!r}; expected True, False or None")
         if directed:
@@ -690,8 +704,8 @@ class Graph(Whole):
         return is_directed
 
     def _refuse_undirected(self) -> None:
-        """Raise ValueError for the first edge without a reverse edge of the same value."""
-        partners = self.reverse_edge_ids  # an error if there is none
+        """Raise ValueError for the first edge that has no reverse edge of the same value."""
+        partners = self.reverse_edge_ids  # raises an error if an edge has no reverse edge at all
         assert self.values is not None
         e = int((self.values != self.values[partners]).argmax())
         src, dst = self.edges()
@@ -742,20 +756,20 @@ class Graph(Whole):
         return edges
 
     def _plain(self, attributes: Chosen) -> Edges:
-        """Return edges, values, names, and the chosen attributes, on the host."""
+        """Return the edges, values, names and chosen attributes of the graph as arrays in host memory."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
         edges, vertices = self.edge_attributes, self.vertex_attributes
-        each = {name: edges.column(name, moved(edges.numbers(name), "cpu")) for name in of_edges}
-        if values is not None and (own := self.edge_attributes.name_of(self.valued.each)) in each:
-            each[own] = values
-        of_each = {name: vertices.column(name, moved(vertices.numbers(name), "cpu")) for name in of_vertices}
-        return Edges(self.n, src, dst, values, self.names, each, of_each)
+        edge_columns = {name: edges.column(name, moved(edges.numbers(name), "cpu")) for name in of_edges}
+        if values is not None and (weight_name := self.edge_attributes.name_of(self.valued.each)) in edge_columns:
+            edge_columns[weight_name] = values
+        vertex_columns = {name: vertices.column(name, moved(vertices.numbers(name), "cpu")) for name in of_vertices}
+        return Edges(self.n, src, dst, values, self.names, edge_columns, vertex_columns)
 
-    # --- edges ------------------------------------------------------------------------------------------------------
+    # --- edges, neighbors and adjacency lists -------------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # so that misspelt attributes are noticed
+    if not TYPE_CHECKING:  # hidden from type checkers, so that they notice misspelt attributes
 
         def __getattr__(self, name: str) -> Any:
             hint = "; graph.to_scipy() is its matrix" if name in _OF_MATRICES else ""
@@ -766,7 +780,7 @@ class Graph(Whole):
         return self.n
 
     def __bool__(self) -> bool:
-        return True  # a graph without vertices is a graph: ``graph or other`` is `graph`
+        return True  # a graph without vertices counts as true, so that ``graph or other`` is `graph`
 
     def edges(self) -> tuple[Array, Array]:
         """Return the source and the target of each edge, in the order of edge numbers.
@@ -876,10 +890,10 @@ class Graph(Whole):
         (array([ 2,  1, -1]), array([4., 3.]))
         """
         if self.is_streamed:
-            ids = self.to("cpu").edge_ids(_for_host(src), _for_host(dst))
+            ids = self.to("cpu").edge_ids(_to_host_memory(src), _to_host_memory(dst))
             return ids if isinstance(ids, int) else moved(ids, "gpu")
-        one = not isinstance(src, list) and getattr(src, "ndim", 0) == 0
-        if one:
+        is_single = not isinstance(src, list) and getattr(src, "ndim", 0) == 0
+        if is_single:
             src, dst = [self._one_vertex("src", src)], [self._one_vertex("dst", dst)]
         ends = [as_ids(name, translate_vertices(self, given, name)) for name, given in (("src", src), ("dst", dst))]
         if len(ends[0]) != len(ends[1]):
@@ -887,7 +901,7 @@ class Graph(Whole):
         for name, ids in zip(("src", "dst"), ends, strict=True):
             check_range(name, ids, self.n)
         edges = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in ends))
-        return int(edges[0]) if one else edges
+        return int(edges[0]) if is_single else edges
 
     def has_edge(self, u: Any, v: Any) -> bool:
         """Return whether there is an edge u -> v. A stored zero is an edge.
@@ -919,7 +933,10 @@ class Graph(Whole):
         return any_true(array_module(row).equal(row, target))
 
     def _one_vertex(self, name: str, given: Any) -> int:
-        """Return the number of a vertex. Raise an error if more than one vertex is given."""
+        """Return the number of a vertex given by its number or its name.
+
+        Raise an error if several vertices are given.
+        """
         vertex = self.vertex(given)
         if not isinstance(vertex, int):
             raise ValueError(
@@ -931,29 +948,30 @@ class Graph(Whole):
     @property
     def is_streamed(self) -> bool:
         """Whether neighbor lists and values are in host memory and read by a GPU over the link (`stream`)."""
-        return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has no lists
+        # read through `__dict__`, because a distributed graph has no `lists`
+        return isinstance(self.__dict__.get("lists"), StreamedLists)
 
-    out: Adjacency = _of_lists("out", "Out-edges: the rows of the matrix.")
-    in_: Adjacency = _of_lists(
+    out: Adjacency = _property_of_lists("out", "Out-edges: the rows of the matrix.")
+    in_: Adjacency = _property_of_lists(
         "in_",
         "In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal.",
     )
-    both: Adjacency = _of_lists(
+    both: Adjacency = _property_of_lists(
         "both",
         "Out-edges and in-edges of each vertex in one list, in the order of the input; twice the entries of `out`.",
     )
-    leaving: Array = _of_lists(
+    leaving: Array = _property_of_lists(
         "leaving",
         "For each entry of `both`, whether it is an out-edge of the list's vertex; a self loop is one of each.",
     )
-    sorted_out: Adjacency = _of_lists(
+    sorted_out: Adjacency = _property_of_lists(
         "sorted_out",
         "Out-edges with ascending rows, parallel edges in the order of the input; `out` itself if it is sorted.",
     )
-    out_edge_ids: Array = _of_lists("out_edge_ids", "The edge number of each entry of `out`.")
-    in_edge_ids: Array = _of_lists("in_edge_ids", "The edge number of each entry of `in_`.")
+    out_edge_ids: Array = _property_of_lists("out_edge_ids", "The edge number of each entry of `out`.")
+    in_edge_ids: Array = _property_of_lists("in_edge_ids", "The edge number of each entry of `in_`.")
 
-    reverse_edge_ids: Array = _of_lists(
+    reverse_edge_ids: Array = _property_of_lists(
         "reverse_edge_ids",
         """For each edge, in the order of the input, the number of its reverse edge.
 
@@ -973,7 +991,7 @@ class Graph(Whole):
         """,
     )
 
-    # --- values -----------------------------------------------------------------------------------------------------
+    # --- edge values, and attributes of edges and vertices ------------------------------------------------------------
 
     @property
     def values(self) -> Array | None:
@@ -1014,7 +1032,7 @@ class Graph(Whole):
     @property
     def out_values(self) -> Array | None:
         """Values in the order of `out`. If that is the order of the input, this is `values` itself."""
-        self.valued.handed_out()  # `by_out` may be the very array of the values
+        self.valued.handed_out()  # the caller may write to the result, which may be the array of values itself
         return self.valued.by_out
 
     @property
@@ -1103,7 +1121,9 @@ class Graph(Whole):
         graph, given = self._again(), {**(columns or {}), **named}
         given = {name: column(self.edge_attributes) if callable(column) else column for name, column in given.items()}
         if self.is_streamed:
-            checked = Attributes("edge").replaced({name: _for_host(c) for name, c in given.items()}, self.m, "cpu")
+            checked = Attributes("edge").replaced(
+                {name: _to_host_memory(c) for name, c in given.items()}, self.m, "cpu"
+            )
             given |= {name: checked.column(name, lent(checked.numbers(name))) for name in checked}
         graph.edge_attributes = self.edge_attributes.replaced(given, self.m, self.device)
         return graph
@@ -1173,28 +1193,38 @@ class Graph(Whole):
         self.edge_attributes.require(attribute)
         graph = self._weighted.get(attribute)
         if graph is None:
-            made = self.with_values(self.edge_attributes.numbers(attribute))
-            graph = self.__dict__.setdefault("_weighted", {}).setdefault(attribute, made)
+            weighted = self.with_values(self.edge_attributes.numbers(attribute))
+            graph = self.__dict__.setdefault("_weighted", {}).setdefault(attribute, weighted)
         return graph
 
     def notice_values(self) -> None:
-        """Discard everything derived from the values if they have changed since. Called before weights are read."""
+        """Discard everything that was derived from the values if a caller has written to them since.
+
+        This is called on the CPU before weights are read.
+        """
         if self.device != "cpu" or self.valued.each is None or self._has_locked_values:
             return
         self._compare(self.valued.checksum())
 
     def _compare(self, now: Hashable) -> None:
-        """Compare the checksum of the values with the one before, and discard what was derived if they differ."""
+        """Compare a checksum of the values with the checksum recorded before.
+
+        If they differ, discard what was derived.
+        """
         before = self.valued.noted
         if now == before:
             return
         if before is not None:
-            self._known, self._copy = {}, None  # they may depend on values
+            self._known, self._copy = {}, None  # cached results and the copy on the other device may depend on values
             self.valued = values_of(self.lists, self.valued.each)
         self.valued.noted = now
 
     def _noticed_range(self) -> Any:
-        """Return the smallest and the largest value now. On a GPU, this does what `notice_values` does on the CPU."""
+        """Return the smallest and the largest value as they are now.
+
+        On a GPU this discards what was derived from the values if they have changed, as `notice_values` does on the
+        CPU.
+        """
         if not self._reads_values_each_time:
             return self.value_range
         bounds, now = self.valued.range_and_checksum()
@@ -1203,17 +1233,17 @@ class Graph(Whole):
 
     @property
     def _has_locked_values(self) -> bool:
-        """Whether the values cannot be written to: the array is locked, an attribute, or mapped from files."""
+        """Whether no caller can write to the values: the array is read-only, an attribute, or mapped from files."""
         each = self.valued.each
         is_mapped = self.files is not None and self.files.hold(each)
         return is_mapped or self.valued.are_locked or self.edge_attributes.name_of(each) is not None
 
     @property
     def _reads_values_each_time(self) -> bool:
-        """Whether checks of weights read them in each call: on a GPU, where a caller may have written to them."""
+        """Whether checks of weights read the weights in each call: on a GPU, if a caller may have written to them."""
         return self.device != "cpu" and not self._has_locked_values
 
-    # --- names ------------------------------------------------------------------------------------------------------
+    # --- names of vertices, and the sides of bipartite graphs ---------------------------------------------------------
 
     @property
     def names(self) -> Array | None:
@@ -1346,9 +1376,9 @@ class Graph(Whole):
         """
         return as_table(in_zone(columns_of(self.n, self.names, results, columns), self), "arrow")
 
-    # --- graphs made from this one ----------------------------------------------------------------------------------
+    # --- graphs derived from this graph -------------------------------------------------------------------------------
 
-    @_made_on_host
+    @_runs_on_host
     def select(self, edges: ArrayLike) -> Self:
         """Return the graph with all vertices and the selected edges, in their order.
 
@@ -1378,7 +1408,7 @@ class Graph(Whole):
         """
         return self._derived(subgraphs.select(self.lists, self.valued.each, edges))
 
-    @_made_on_host
+    @_runs_on_host
     def subgraph(self, vertices: ArrayLike) -> Self:
         """Return the induced subgraph: the selected vertices, and all edges between them in their order.
 
@@ -1412,7 +1442,7 @@ class Graph(Whole):
             subgraphs.subgraph(self.lists, self.valued.each, translate_vertices(self, vertices, "vertices"))
         )
 
-    @_made_on_host
+    @_runs_on_host
     def simple(self, combine: Combine = None, *, loops: bool = False) -> Self:
         """Return the graph without self loops, with parallel edges merged into one.
 
@@ -1445,11 +1475,11 @@ class Graph(Whole):
         >>> calls.simple({"weight": semirings.plus, "hour": semirings.max}).edge_attributes["hour"]
         array([9, 8])
         """
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
-        made = merging.simple(self.lists, self.valued.each, own, loops)
-        return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
+        value_monoid, monoids = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
+        parts = merging.simple(self.lists, self.valued.each, value_monoid, loops)
+        return self._derived(parts, attribute_merging.merged(self.edge_attributes, self.lists, parts, monoids))
 
-    @_made_on_host
+    @_runs_on_host
     def contract(self, labels: ArrayLike, combine: Combine = plus, *, loops: bool = True) -> Self:
         """Return the quotient graph: vertices with equal labels become one vertex.
 
@@ -1491,13 +1521,13 @@ class Graph(Whole):
         >>> pairs.origin.new_vertices
         array([0, 0, 1, 1], dtype=int32)
         """
-        given = as_labels(labels, self.n)
-        subgraphs.require_here(self.lists, "labels", given)
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
-        made = merging.contract(self.lists, self.valued.each, given, own, loops, merges=combine is not None)
-        return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
+        groups = as_labels(labels, self.n)
+        subgraphs.require_here(self.lists, "labels", groups)
+        value_monoid, monoids = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
+        parts = merging.contract(self.lists, self.valued.each, groups, value_monoid, loops, merges=combine is not None)
+        return self._derived(parts, attribute_merging.merged(self.edge_attributes, self.lists, parts, monoids))
 
-    @_made_on_host
+    @_runs_on_host
     def symmetrized(self, combine: Combine = None) -> Self:
         """Return the undirected graph: all edges between i and j become one edge i -> j and one j -> i of equal values.
 
@@ -1534,15 +1564,17 @@ class Graph(Whole):
                 "the graph has values and combine is not given; expected a monoid for those of i -> j and j -> i, such "
                 "as semirings.max or semirings.plus, or a graph without: graph.with_values(None)"
             )
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
-        if self.value_type is not None and own is None:
+        value_monoid, monoids = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
+        if self.value_type is not None and value_monoid is None:
             raise ValueError(
                 "combine has no monoid for the values of the graph; expected one, as 'weight': semirings.max"
             )
-        made = merging.symmetrized(self.lists, self.valued.each, own)
-        return self._derived(made, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, made, each))
+        parts = merging.symmetrized(self.lists, self.valued.each, value_monoid)
+        return self._derived(
+            parts, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, parts, monoids)
+        )
 
-    @_made_on_host
+    @_runs_on_host
     def reversed(self) -> Self:
         """Return the graph with every edge reversed.
 
@@ -1558,35 +1590,41 @@ class Graph(Whole):
         origin = Origin(IdMap(self.device, self.n, self.n), IdMap(self.device, self.m, self.m))
         return self._derived(Derived(self.lists.reversed(), self.valued.each, origin))
 
-    def _derived(self, made: Derived, attributes: Attributes | None = None) -> Self:
-        """Return the Graph object for `made`, with the attributes of its edges if edges were merged.
+    def _derived(self, parts: Derived, attributes: Attributes | None = None) -> Self:
+        """Return a `Graph` for the parts of a graph derived from this one.
 
-        Names and attributes of vertices are kept unless vertices were merged.
+        `attributes` are the edge attributes, if edges were merged. Without them, each edge keeps the attributes that it
+        had in this graph. Names and attributes of vertices are kept unless vertices were merged.
         """
         graph: Self = type(self).__new__(type(self))
-        graph._set_lists(made.lists, made.values)
-        graph.valued.are_private = self._owns(made.values)
-        graph.origin = made.origin
+        graph._set_lists(parts.lists, parts.values)
+        graph.valued.are_private = self._owns(parts.values)
+        graph.origin = parts.origin
         if self.edge_attributes:
-            mapped = made.origin.edge_map.map_attributes(self.edge_attributes) if attributes is None else attributes
-            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self.valued.each), made.values)
-        if self.vertex_attributes and not made.origin.vertex_map.merges:
-            graph.vertex_attributes = made.origin.vertex_map.map_attributes(self.vertex_attributes)
-        graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
+            new_attributes = (
+                parts.origin.edge_map.map_attributes(self.edge_attributes) if attributes is None else attributes
+            )
+            graph.edge_attributes = new_attributes.shared(self.edge_attributes.name_of(self.valued.each), parts.values)
+        if self.vertex_attributes and not parts.origin.vertex_map.merges:
+            graph.vertex_attributes = parts.origin.vertex_map.map_attributes(self.vertex_attributes)
+        graph.naming = None if self.naming is None else parts.origin.vertex_map.map_names(self.naming)
         return graph
 
     def _owns(self, values: Array | None) -> bool:
-        """Return whether only the graph made from this one has these values: not if they share memory with others."""
+        """Return whether the values of a derived graph are a new array on a GPU that no caller has.
+
+        If they share memory with this graph's values, callers may write to them.
+        """
         is_new = self.device == "gpu" and values is not self.valued.each and cast(Any, values).base is None
         if not is_new:
             self.valued.handed_out()
         return is_new
 
-    @_made_on_host
+    @_runs_on_host
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
         """Return the graph with missing reverse edges added, so that `reverse_edge_ids` exists.
 
-        If none is missing, return itself.
+        If no edge lacks a reverse edge, return the graph itself.
 
         Edges keep their numbers. Added edges come after them, in the order of the edges that they reverse, then loops.
 
@@ -1624,30 +1662,30 @@ class Graph(Whole):
         array([ 0,  1,  2, -1])
         """
         partners = self.lists.partners()
-        alone, turned = pairing.missing(self.lists, partners, loops)
-        count = len(turned[0])
+        unpaired, added_ends = pairing.missing(self.lists, partners, loops)
+        count = len(added_ends[0])
         if count == 0:
             return self
         xp = array_module(partners)
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self.valued.each)
+        attributes, weight_name = self.edge_attributes, self.edge_attributes.name_of(self.valued.each)
         values: tuple[Any, ...] = ()
-        if graph.values is not None and own is None:
+        if graph.values is not None and weight_name is None:
             values = (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
         if attributes:
             other = 0 if fill is None else fill
             fills = {name: NAT if name in attributes.time_types else other for name in attributes}
-            added = {
+            columns = {
                 name: xp.full(count, pairing.as_held(fills[name], kind)) for name, kind in attributes.types.items()
             }
-            values += ({name: attributes.column(name, column) for name, column in added.items()},)
-        made = graph.changed(insert=(*turned, *values))
-        made.origin = pairing.origin(self.lists, made.m)
-        made.lists.__dict__["reverse_edge_ids"] = pairing.with_missing(partners, alone, made.lists)
+            values += ({name: attributes.column(name, column) for name, column in columns.items()},)
+        paired_graph = graph.changed(insert=(*added_ends, *values))
+        paired_graph.origin = pairing.origin(self.lists, paired_graph.m)
+        paired_graph.lists.__dict__["reverse_edge_ids"] = pairing.with_missing(partners, unpaired, paired_graph.lists)
         finish(self.device)
-        return made
+        return paired_graph
 
-    @_made_on_host
+    @_runs_on_host
     def changed(self, insert: Any = None, remove: Any = None) -> Self:
         """Return a new graph with some edges removed and others inserted. This graph is not modified.
 
@@ -1696,8 +1734,8 @@ class Graph(Whole):
         """
         self.notice_values()
         graph: Self = type(self).__new__(type(self))
-        own = self.edge_attributes.name_of(self.valued.each)
-        insert, columns = changes.split(insert, self.edge_attributes, own, self.device)
+        weight_name = self.edge_attributes.name_of(self.valued.each)
+        insert, columns = changes.split(insert, self.edge_attributes, weight_name, self.device)
         if isinstance(insert, tuple | list) and len(insert) >= 2:
             names = "the src of insert", "the dst of insert"
             insert = [*(translate_vertices(self, *each) for each in zip(insert, names, strict=False)), *insert[2:]]
@@ -1709,28 +1747,37 @@ class Graph(Whole):
         valued.are_private = self._owns(valued.each)
         graph.valued, graph.naming = valued, self.naming
         if columns:
-            kept = changes.changed_attributes(self.edge_attributes, self.m, graph.change.removed, columns)
-            graph.edge_attributes = kept.shared(own, valued.each)
+            remaining_attributes = changes.changed_attributes(
+                self.edge_attributes, self.m, graph.change.removed, columns
+            )
+            graph.edge_attributes = remaining_attributes.shared(weight_name, valued.each)
         graph.vertex_attributes = self.vertex_attributes
         earlier = {} if len(graph.change.removed) else {**self._known.get("earlier", {}), self.edition: self.m}
-        graph._known["earlier"] = WeakKeyDictionary(earlier)  # only graphs that are still referred to
+        # weak keys, so that only editions of graphs that still exist are kept
+        graph._known["earlier"] = WeakKeyDictionary(earlier)
         finish(self.device)
         valued.note()
         return graph
 
     @property
     def edition(self) -> Edition:
-        """A token for the current edges and values. `notice_values` replaces it when values were written to."""
+        """An object that stands for the current edges and values.
+
+        `notice_values` replaces it when values were written to.
+        """
         known: Edition | None = self._known.get("edition")
         return known or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Return sources and targets of the edges inserted since `edition`, or None if anything else changed, too."""
+        """Return sources and targets of the edges inserted since the edition `edition` of a graph.
+
+        Return None if anything else has changed since, or the edition is unknown.
+        """
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
             return None
         lists = self.lists.host if isinstance(self.lists, StreamedLists) else self.lists
-        if lists.ends is None:  # `changed` always sets `ends`
+        if lists.ends is None:  # without `ends` the graph was not made by `changed`, so no edges were inserted
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
         src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
@@ -1770,8 +1817,8 @@ class Graph(Whole):
         valued: Values
         if stream:
             self.notice_values()
-            lists = there = StreamedLists(self.lists, packs=stream == "compressed")
-            valued = StreamedValues.of(there, self.valued)
+            lists = streamed = StreamedLists(self.lists, packs=stream == "compressed")
+            valued = StreamedValues.of(streamed, self.valued)
         else:
             require_room(self.lists, self.valued.each, device)
             lists = self.lists.to(device)
@@ -1779,9 +1826,9 @@ class Graph(Whole):
         copy._set_lists(lists, None)
         copy.valued = valued
         copy.origin, copy.naming = self.origin, self.naming
-        own = self.edge_attributes.name_of(self.valued.each)
+        weight_name = self.edge_attributes.name_of(self.valued.each)
         columns = self.edge_attributes.mapped(lambda _, c: lent(c)) if stream else self.edge_attributes.to(device)
-        copy.edge_attributes = columns.shared(own, valued.each)
+        copy.edge_attributes = columns.shared(weight_name, valued.each)
         copy.vertex_attributes = self.vertex_attributes.to(device)
         copy._original = weakref.ref(self)
         copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
@@ -1789,10 +1836,11 @@ class Graph(Whole):
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        left = ("_copy", "_original", "_known", "_weighted", "files")  # a pickle holds the arrays of files themselves
+        # left out of the pickle, which contains the data of arrays that are mapped from files
+        left = ("_copy", "_original", "_known", "_weighted", "files")
         return {name: part for name, part in self.__dict__.copy().items() if name not in left}
 
-    # --- cached with the graph --------------------------------------------------------------------------------------
+    # --- what engines and algorithms cache with a graph ---------------------------------------------------------------
 
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
         """Return a value that an engine or an algorithm computes from the graph, cached with it and freed with it.
@@ -1815,32 +1863,32 @@ class Graph(Whole):
         """
         value = self._known.get(kind)
         if value is None:
-            made = make(self)
+            computed = make(self)
             if self.device == "gpu":
-                finish("gpu")  # another thread may find it, on another stream
-            value = self._known.setdefault(kind, made)
+                finish("gpu")  # wait for the GPU, because another thread may read the value on another CUDA stream
+            value = self._known.setdefault(kind, computed)
         return value
 
     def known(self, kind: Hashable) -> Any:
-        """Return the value that `kept` has cached under this key, or None."""
+        """Return the value that `kept` has cached under this key, or None if there is none."""
         return self._known.get(kind)
 
     @property
     def nbytes(self) -> int:
-        """The bytes held now, shared input arrays included.
+        """The bytes of all arrays that the graph holds now, including input arrays that it shares with the caller.
 
-        The number grows as adjacency lists and properties are computed.
-
-        For a streamed graph (``stream=True``) those in host memory count as well.
-
-        Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
+        The number grows as adjacency lists and properties are computed. For a streamed graph (``stream=True``), arrays
+        in host memory count as well. Graphs cached with this one count, workspaces of runs don't
+        (`VertexProgram.workspace`).
         """
-        graphs: list[Graph] = [self, *self._weighted.values()]  # these share everything that does not depend on values
+        # the graphs of `weighted_by` share everything with this graph that does not depend on values
+        graphs: list[Graph] = [self, *self._weighted.values()]
         held = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
         held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        known = [graph._known.copy() for graph in graphs]  # other threads may add to them
-        made = {id(part): part for each in known for part in each.values()}.values()  # may have several keys
+        known = [graph._known.copy() for graph in graphs]  # copies, because other threads may add entries meanwhile
+        # each value counts once, even if it is cached under several keys
+        made = {id(part): part for each in known for part in each.values()}.values()
         own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 
@@ -1864,7 +1912,10 @@ class Graph(Whole):
 
 
 def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
-    """Return a graph on a device. With `stream`, a GPU reads its adjacency lists in host memory."""
+    """Return a graph on a device.
+
+    With `stream`, it becomes a graph whose adjacency lists a GPU reads in host memory.
+    """
     packs = isinstance(stream, str) and stream == "compressed"
     if not (packs or isinstance(stream, bool | np.bool_)):
         raise TypeError(f"stream is {stream!r}; expected True or False, or 'compressed'")
@@ -1874,20 +1925,20 @@ def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
             "lists in host memory, where a graph on the CPU has them anyway"
         )
     if stream:
-        is_there = graph.is_streamed and graph.lists.packs == packs
-        return graph if is_there else graph.to("cpu")._copied("gpu", "compressed" if packs else True)
+        is_streamed_already = graph.is_streamed and graph.lists.packs == packs
+        return graph if is_streamed_already else graph.to("cpu")._copied("gpu", "compressed" if packs else True)
     if graph.is_streamed and device == "gpu":
         return graph.to("cpu")._copied("gpu")
     return graph.to(device)
 
 
 def is_undirected(graph: Graph, weighted: bool) -> bool:
-    """Return whether every edge has a reverse edge, with the same value if `weighted`."""
+    """Return whether every edge has a reverse edge. With `weighted`, both have to have the same value."""
     return graph.is_symmetric and (not weighted or graph.has_symmetric_values)
 
 
 def as_graph(x: Any) -> Graph:
-    """Return `x` itself if it is a Graph, else ``Graph(x)``. Every algorithm calls this first.
+    """Return `x` itself if it is a Graph, otherwise ``Graph(x)``. Every algorithm calls this first.
 
     Examples
     --------
@@ -1904,9 +1955,9 @@ def as_graph(x: Any) -> Graph:
 
 
 def whole_graph(x: Any) -> Graph:
-    """Return `as_graph` for what needs all edges in one process.
+    """Return the argument of an algorithm as a `Graph` whose edges are all in this process.
 
-    Raise TypeError for a distributed graph, before anything else.
+    Raise TypeError for a distributed graph, before anything is computed.
     """
     graph = as_graph(x)
     graph.require_whole()
@@ -1914,6 +1965,9 @@ def whole_graph(x: Any) -> Graph:
 
 
 def require_unchanged_files(graph: Graph) -> None:
-    """Raise RuntimeError if a file that the graph is mapped from has changed. This is called before and after a run."""
+    """Raise RuntimeError if a file from which the graph is mapped has changed.
+
+    This is called before and after a run.
+    """
     if graph.files is not None:
         graph.files.require_unchanged()

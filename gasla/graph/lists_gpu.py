@@ -55,12 +55,12 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
     if m > CHUNK:
         grouped, ids = xp.empty(m, others.dtype), xp.empty(m, index_dtype(m))
         indptr = _count(keys, n)
-        for places, numbers in _in_chunks(keys, indptr):
+        for places, numbers in _group_in_chunks(keys, indptr):
             grouped[places], ids[places] = others[numbers], numbers
         return indptr, grouped, ids
-    packed = _packed(keys, xp.arange(m, dtype=np.uint32), n)
+    packed = _pack_keys(keys, xp.arange(m, dtype=np.uint32), n)
     packed.sort()
-    ids = _lower(packed, index_dtype(m))
+    ids = _lower_halves(packed, index_dtype(m))
     indptr = _offsets(packed, n)
     del packed
     return indptr, others[ids], ids
@@ -73,10 +73,10 @@ def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, A
     """
     if len(keys) > MOST_AT_ONCE:
         return transpose(*group(others, keys, n))
-    packed = _packed(keys, others.astype(np.uint32), n)
+    packed = _pack_keys(keys, others.astype(np.uint32), n)
     ids = array_module(packed).argsort(packed, kind="stable")
     packed = packed[ids]
-    return _offsets(packed, n), _lower(packed, others.dtype), ids.astype(index_dtype(len(ids)))
+    return _offsets(packed, n), _lower_halves(packed, others.dtype), ids.astype(index_dtype(len(ids)))
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
@@ -84,8 +84,8 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
     The neighbors in each list ascend. Parallel edges keep their order.
     """
-    indptr, turned_indices, positions = group(indices, owners(indptr, indices), len(indptr) - 1)
-    return indptr, turned_indices, positions if ids is None else ids[positions]
+    indptr, transposed_indices, positions = group(indices, owners(indptr, indices), len(indptr) - 1)
+    return indptr, transposed_indices, positions if ids is None else ids[positions]
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
@@ -93,13 +93,13 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
     n = len(indptr) - 1
     if len(indices) > CHUNK:
         xp = array_module(indices)
-        turned, turned_indices = _count(indices, n), xp.empty_like(indices)
-        for places, numbers in _in_chunks(indices, turned):
-            turned_indices[places] = xp.searchsorted(indptr, numbers, side="right") - 1
-        return turned, turned_indices
-    packed = _packed(indices, owners(indptr, indices), n)
+        transposed_indptr, transposed_indices = _count(indices, n), xp.empty_like(indices)
+        for places, numbers in _group_in_chunks(indices, transposed_indptr):
+            transposed_indices[places] = xp.searchsorted(indptr, numbers, side="right") - 1
+        return transposed_indptr, transposed_indices
+    packed = _pack_keys(indices, owners(indptr, indices), n)
     packed.sort()
-    return _offsets(packed, n), _lower(packed, indices.dtype)
+    return _offsets(packed, n), _lower_halves(packed, indices.dtype)
 
 
 def _count(keys: Array, n: int) -> Array:
@@ -110,7 +110,7 @@ def _count(keys: Array, n: int) -> Array:
     return indptr
 
 
-def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
+def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
     """Group the entries of `keys` by vertex, one chunk of `CHUNK` entries at a time.
 
     Yield two arrays for each chunk: the positions of its entries in the adjacency lists with offsets `indptr`, and the
@@ -120,13 +120,13 @@ def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
     # for each adjacency list, the position after the entries that earlier chunks have put there
     ends = indptr[:-1].astype(np.int64)
     for first in range(0, len(keys), CHUNK):
-        part = keys[first : first + CHUNK]
-        packed = _packed(part, xp.arange(len(part), dtype=np.uint32), n)
+        chunk = keys[first : first + CHUNK]
+        packed = _pack_keys(chunk, xp.arange(len(chunk), dtype=np.uint32), n)
         packed.sort()
-        starts, numbers = _offsets(packed, n), _lower(packed, np.int64)
+        starts, numbers = _offsets(packed, n), _lower_halves(packed, np.int64)
         del packed
-        places = (ends - starts[:-1])[part[numbers]]
-        places += xp.arange(len(part))
+        places = (ends - starts[:-1])[chunk[numbers]]
+        places += xp.arange(len(chunk))
         numbers += first
         ends += starts[1:] - starts[:-1]
         yield places, numbers
@@ -138,9 +138,9 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
     The neighbors in each list ascend.
     """
     n = len(indptr) - 1
-    packed = _packed(places[owners(indptr, indices)], places[indices], n)
+    packed = _pack_keys(places[owners(indptr, indices)], places[indices], n)
     packed.sort()
-    return _offsets(packed, n), _lower(packed, indices.dtype)
+    return _offsets(packed, n), _lower_halves(packed, indices.dtype)
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
@@ -244,7 +244,7 @@ def _kernel(offset_size: int, vertex_size: int, value_size: int, device: int) ->
     return Kernel(source(offset_size, vertex_size, value_size), "find_properties", _THREADS)
 
 
-def _packed(upper: Array, lower: Array, n: int) -> Array:
+def _pack_keys(upper: Array, lower: Array, n: int) -> Array:
     """Return unsigned 64-bit keys with a vertex in the upper 32 bits and another number in the lower 32 bits."""
     if max(n, len(upper)) >= 2**32:
         raise ValueError(f"{n} vertices and lists of {len(upper)} entries; on the GPU both must be below 2**32")
@@ -254,7 +254,7 @@ def _packed(upper: Array, lower: Array, n: int) -> Array:
     return packed
 
 
-def _lower(packed: Array, dtype: Any) -> Array:
+def _lower_halves(packed: Array, dtype: Any) -> Array:
     """Return the lower 32 bits of each 64-bit key, converted to a dtype."""
     return packed.view(np.uint32)[::2].astype(dtype)
 

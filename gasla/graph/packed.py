@@ -62,24 +62,24 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     """
     from concurrent.futures import ThreadPoolExecutor  # imported here because the import takes 10 ms
 
-    most = max(1, (n - 1).bit_length())
+    most_bits = max(1, (n - 1).bit_length())
     groups = np.empty((-(-len(ids) // GROUP), UPPERS.stop), np.uint64)
-    pieces = [slice(first, first + PIECE) for first in range(0, len(groups), PIECE)]
+    slices = [slice(first, first + PIECE) for first in range(0, len(groups), PIECE)]
     with ThreadPoolExecutor() as threads:  # threads run in parallel here, because NumPy releases the interpreter's lock
-        list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_entries(piece)], most), pieces))
-        taken = (groups[:, ENDS] >> np.uint64(8 * (BLOCKS - 1))).cumsum(dtype=np.uint64)
-        words = allocate(int(taken[-1]) if len(taken) else 0)
-        groups[1:, PLACE] |= 4 * taken[:-1]
-        list(threads.map(lambda piece: _put_lowest_bits(words, groups[piece], ids[_entries(piece)]), pieces))
+        list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_positions_of(piece)], most_bits), slices))
+        word_counts = (groups[:, ENDS] >> np.uint64(8 * (BLOCKS - 1))).cumsum(dtype=np.uint64)
+        words = allocate(int(word_counts[-1]) if len(word_counts) else 0)
+        groups[1:, PLACE] |= 4 * word_counts[:-1]
+        list(threads.map(lambda piece: _put_lowest_bits(words, groups[piece], ids[_positions_of(piece)]), slices))
     return groups, words
 
 
-def _entries(piece: slice) -> slice:
+def _positions_of(piece: slice) -> slice:
     """Return the positions of the vertex ids in a range of groups, as a slice of the array of ids."""
     return slice(piece.start * GROUP, piece.stop * GROUP)
 
 
-def _by_group(ids: Array) -> Array:
+def _rows_of_groups(ids: Array) -> Array:
     """Return vertex ids as a matrix with one row for each group of 256. The last row is filled up with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
@@ -103,7 +103,7 @@ def _windows(rows: Array, most: int) -> Array:
     return (bits + ((shift + (steps << SHIFT_BITS)) << SIZE_BITS)).astype(np.uint64) << np.uint64(ADDRESS_BITS)
 
 
-def _keys(rows: Array, groups: Array) -> Array:
+def _stored_entries(rows: Array, groups: Array) -> Array:
     """Return the entries of each block in the form that is stored: ascending, and minus the first entry of the block.
 
     The result has one row of 32 entries per block. An entry that is smaller than the one before it, and all entries
@@ -118,9 +118,9 @@ def _keys(rows: Array, groups: Array) -> Array:
 
 def _fill_groups(groups: Array, ids: Array, most: int) -> None:
     """Fill the words of some groups from their vertex ids, except for the positions of their lowest bits in memory."""
-    rows = _by_group(ids)
+    rows = _rows_of_groups(ids)
     groups[:, PLACE] = _windows(rows, most)
-    keys = _keys(rows, groups)
+    keys = _stored_entries(rows, groups)
     widths = np.searchsorted((BLOCK + 1) << np.arange(BLOCK), keys[:, -1], side="right")
     uppers = (keys >> widths[:, None]) + np.arange(BLOCK)
     groups[:, ENDS] = widths.reshape(-1, BLOCKS).cumsum(1).astype(np.uint8).view(np.uint64).ravel()
@@ -130,7 +130,10 @@ def _fill_groups(groups: Array, ids: Array, most: int) -> None:
 
 def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
     """Store the lowest bits of the ids of some groups in the array `words`, all blocks of the same width at a time."""
-    keys, ends = _keys(_by_group(ids), groups), groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS)
+    keys, ends = (
+        _stored_entries(_rows_of_groups(ids), groups),
+        groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS),
+    )
     widths = np.diff(ends, axis=1, prepend=np.uint8(0))
     places = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
     starts = (places // 4 + ends - widths).ravel()

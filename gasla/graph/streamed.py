@@ -189,8 +189,8 @@ def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = N
 
     `indptr` are the offsets in GPU memory. If they are None, the offsets are copied there.
     """
-    held = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
-    return StreamedAdjacency(held, moved(host.indptr, "gpu") if indptr is None else indptr)
+    pinned_lists = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
+    return StreamedAdjacency(pinned_lists, moved(host.indptr, "gpu") if indptr is None else indptr)
 
 
 def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
@@ -199,12 +199,12 @@ def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
     `lend` converts it to a form that GPU kernels read.
     """
 
-    def made(lists: StreamedLists) -> Any:
+    def read_from_host(lists: StreamedLists) -> Any:
         return lend(lists, getattr(lists.host, name))
 
-    made.__name__ = name
-    made.__doc__ = f"`Graph.{name}`."
-    return finished_property(made)
+    read_from_host.__name__ = name
+    read_from_host.__doc__ = f"`Graph.{name}`."
+    return finished_property(read_from_host)
 
 
 def _numbers_of_edges(lists: StreamedLists, numbers: Any) -> Any:
@@ -242,9 +242,9 @@ class StreamedLists(Lists):
         self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # keyed by the `id` of the offsets in host memory
         for name in ("rows", "columns"):
             if getattr(self.host, name) is not None and not packs:
-                self._settle(name)
+                self._move_to_pinned(name)
 
-    def _settle(self, name: str) -> Adjacency:
+    def _move_to_pinned(self, name: str) -> Adjacency:
         """Move adjacency lists of the field `host` into page-locked memory, and return them.
 
         `name` is the property of `host` that has the lists. Other properties of `host` with the same arrays are
@@ -255,13 +255,17 @@ class StreamedLists(Lists):
         indices = pinned(before.indices, self.id_dtype)
         if indptr is before.indptr and indices is before.indices:
             return before
-        parts = {key: part for key, part in self.host.__dict__.items() if isinstance(part, Adjacency)}
-        made = {}
-        for part in parts.values():
-            if part.indices is before.indices and id(part) not in made:
-                made[id(part)] = _with_arrays(part, indptr if part.indptr is before.indptr else part.indptr, indices)
-        self.host.__dict__.update({key: made[id(part)] for key, part in parts.items() if id(part) in made})
-        return made[id(before)]
+        adjacencies = {key: part for key, part in self.host.__dict__.items() if isinstance(part, Adjacency)}
+        replaced = {}
+        for part in adjacencies.values():
+            if part.indices is before.indices and id(part) not in replaced:
+                replaced[id(part)] = _with_arrays(
+                    part, indptr if part.indptr is before.indptr else part.indptr, indices
+                )
+        self.host.__dict__.update(
+            {key: replaced[id(part)] for key, part in adjacencies.items() if id(part) in replaced}
+        )
+        return replaced[id(before)]
 
     def _lend(self, host: Adjacency) -> StreamedAdjacency:
         key = id(host.indptr)
@@ -274,7 +278,7 @@ class StreamedLists(Lists):
 
     def _lists(self, name: str) -> StreamedAdjacency:
         host: Adjacency = getattr(self.host, name)  # the property is computed now if it has not been read before
-        return self._lend(host if self.packs else self._settle(name))
+        return self._lend(host if self.packs else self._move_to_pinned(name))
 
     @finished_property
     def out(self) -> Adjacency:
@@ -350,10 +354,10 @@ class StreamedLists(Lists):
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
     """Return adjacency lists with the same contents in other arrays, with all properties that have been computed."""
-    made = Adjacency(indptr, indices, lists._edge_ids)
+    copy = Adjacency(indptr, indices, lists._edge_ids)
     known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
-    made.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
-    return made
+    copy.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
+    return copy
 
 
 class StreamedValues(Values):
@@ -383,9 +387,11 @@ class StreamedValues(Values):
 
         Boolean properties that have been computed are copied too.
         """
-        made = cls(lists, given.each)
-        made.host.__dict__.update({name: known for name, known in given.__dict__.items() if isinstance(known, bool)})
-        return made
+        streamed = cls(lists, given.each)
+        streamed.host.__dict__.update(
+            {name: known for name, known in given.__dict__.items() if isinstance(known, bool)}
+        )
+        return streamed
 
     @property
     def are_locked(self) -> bool:
@@ -439,15 +445,17 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
     """
     if device != "gpu":
         return
-    need, free = list_bytes(lists, values), free_bytes()
-    if need <= free:
+    needed, free = list_bytes(lists, values), free_bytes()
+    if needed <= free:
         return
-    count = -(-need // max(1, free))
-    several = f", or gasla.distributed.Cluster(cards={count}) spreads it over {count} GPUs" if count <= cards() else ""
+    count = -(-needed // max(1, free))
+    spread_hint = (
+        f", or gasla.distributed.Cluster(cards={count}) spreads it over {count} GPUs" if count <= cards() else ""
+    )
     raise MemoryError(
-        f"a graph of {lists.n:,} vertices and {lists.m:,} edges takes {need:,} bytes on the GPU, and {free:,} are "
+        f"a graph of {lists.n:,} vertices and {lists.m:,} edges takes {needed:,} bytes on the GPU, and {free:,} are "
         "free; gasla.Graph(A, device='gpu', stream=True) keeps its neighbor lists in host memory, where the GPU reads "
-        f"them{several}"
+        f"them{spread_hint}"
     )
 
 

@@ -57,7 +57,7 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
+def _first_list_from(indptr, edge):  # type: ignore[no-untyped-def]
     """Return the first vertex whose adjacency list begins at position `edge` or later, by binary search."""
     low, high = 0, len(indptr) - 1
     while low < high:
@@ -89,7 +89,7 @@ def _imbalance(thread, threads, control, indptr, indices, bits, sums, base):  # 
         the id of the vertex that the first adjacency list belongs to
     """
     m = len(indices)
-    first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
+    first, last = _first_list_from(indptr, m * thread // threads), _first_list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)
     extra = np.uint64(0)
     with_values = len(bits) > 0

@@ -1,7 +1,8 @@
-"""`TypedGraph`: vertices of several types, and for each relation between two types a graph of its edges.
+"""`TypedGraph`: a graph with vertices of several types, which has a `Graph` for each relation between two types.
 
-The graph of a relation between different types is bipartite: the vertices of the source type come first, then those of
-the target type. So whatever takes a graph takes a relation, too, such as `gasla.negative_edges` and `gasla.project`.
+The graph of a relation between different types is bipartite: the vertices of the source type come first, then the
+vertices of the target type. So all functions that take a graph, such as `gasla.negative_edges` and `gasla.project`,
+take the graph of a relation.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array
 from gasla.once import once_property
 
-Relation = tuple[str, str, str]  # source type, name, target type
-MOST = 2**62  # vertices of a type, so that sums of two sizes fit an id
+Relation = tuple[str, str, str]  # the type of the sources, the name of the relation, the type of the targets
+MOST = 2**62  # the largest number of vertices of a type, so that the sum of two such numbers fits int64
 
 
 @dataclass
 class VertexType:
-    """The vertices of one type: as much of a graph as reading an argument with vertices needs."""
+    """The vertices of one type, with the fields of a graph that are needed to read arguments with vertices."""
 
     n: int
     device: Device
@@ -92,25 +93,28 @@ class TypedGraph:
                 f"relations is a {type(relations).__name__} of {len(relations) if hasattr(relations, '__len__') else 0}"
                 "; expected a mapping of one or more, such as {('user', 'buys', 'item'): edges}"
             )
-        given = {_name_of(name): _given(name, edges) for name, edges in relations.items()}
-        known = {kind: 0 for source, _, target in given for kind in (source, target)}
+        edges_of = {_check_relation_name(name): _check_edges(name, edges) for name, edges in relations.items()}
+        known_sizes = {kind: 0 for source, _, target in edges_of for kind in (source, target)}
         for kind, size in (sizes or {}).items():
             if not isinstance(kind, str):
                 raise TypeError(f"sizes has the type {kind!r}; expected a string")
-            known[kind] = whole_number(f"sizes[{kind!r}]", size, MOST)
-        counts = {name: _sizes_of(name, edges) for name, edges in given.items()}
+            known_sizes[kind] = whole_number(f"sizes[{kind!r}]", size, MOST)
+        counts = {name: _count_ends(name, edges) for name, edges in edges_of.items()}
         for name, (source, target, _) in counts.items():
             for kind, size in ((name[0], source), (name[2], target)):
                 if kind not in (sizes or {}):
-                    known[kind] = max(known[kind], size)
+                    known_sizes[kind] = max(known_sizes[kind], size)
         for name, (source, target, is_exact) in counts.items():
             for kind, size in ((name[0], source), (name[2], target)):
-                if size > known[kind] or (is_exact and size < known[kind]):
+                if size > known_sizes[kind] or (is_exact and size < known_sizes[kind]):
                     raise ValueError(
-                        f"the edges of {name} have {size} vertices of type {kind!r}; expected {known[kind]}"
+                        f"the edges of {name} have {size} vertices of type {kind!r}; expected {known_sizes[kind]}"
                     )
-        graphs = {name: _graph(name, edges, known[name[0]], known[name[2]]) for name, edges in given.items()}
-        self._set(graphs, known, {})
+        graphs = {
+            name: _graph_of_relation(name, edges, known_sizes[name[0]], known_sizes[name[2]])
+            for name, edges in edges_of.items()
+        }
+        self._set(graphs, known_sizes, {})
 
     def _set(self, graphs: dict[Relation, Graph], sizes: dict[str, int], naming: dict[str, Names]) -> None:
         self._graphs, self._sizes = graphs, sizes
@@ -146,32 +150,32 @@ class TypedGraph:
         TypedGraph(item=1, user=2; user-buys-item: 2, user-knows-user: 1)
         """
         graph = in_host_memory("TypedGraph.from_graph", graph)
-        kinds, kind_of = _labels("types", types, graph.n, "vertices")
+        types_sorted, type_of = _distinct_strings("types", types, graph.n, "vertices")
         each = [relations] * graph.m if isinstance(relations, str) else relations
-        words, word_of = _labels("relations", each, graph.m, "edges")
+        names, name_of = _distinct_strings("relations", each, graph.m, "edges")
         if graph.m == 0:
             raise ValueError("the graph has no edges; expected one or more, whose relations name the types")
-        order = np.argsort(kind_of, kind="stable")
-        counts = np.bincount(kind_of, minlength=len(kinds))
+        order = np.argsort(type_of, kind="stable")
+        counts = np.bincount(type_of, minlength=len(types_sorted))
         starts = np.cumsum(counts) - counts
         within = np.empty(graph.n, np.int64)
-        within[order] = np.arange(graph.n) - starts[kind_of[order]]
+        within[order] = np.arange(graph.n) - starts[type_of[order]]
         src, dst = graph.edges()
-        code = (kind_of[src] * len(words) + word_of) * len(kinds) + kind_of[dst]
-        sizes = {str(kind): int(count) for kind, count in zip(kinds, counts)}
+        code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
+        sizes = {str(kind): int(count) for kind, count in zip(types_sorted, counts)}
         graphs = dict[Relation, Graph]()
-        for one in np.flatnonzero(np.bincount(code)).tolist():  # few, of many edges
-            rest, target = divmod(one, len(kinds))
-            source, word = divmod(rest, len(words))
-            name = str(kinds[source]), str(words[word]), str(kinds[target])
-            graphs[name] = _part(graph, np.flatnonzero(code == one), within, name, sizes)
+        for combination in np.flatnonzero(np.bincount(code)).tolist():  # a loop over relations, which are few
+            rest, target = divmod(combination, len(types_sorted))
+            source, word = divmod(rest, len(names))
+            name = str(types_sorted[source]), str(names[word]), str(types_sorted[target])
+            graphs[name] = _extract_relation(graph, np.flatnonzero(code == combination), within, name, sizes)
         naming = dict[str, Names]()
         if graph.naming is not None:
             parts = np.split(graph.naming.each[order], starts[1:])
-            naming = {str(kind): Names(part) for kind, part in zip(kinds, parts)}
-        made = cls.__new__(cls)
-        made._set(graphs, sizes, naming)
-        return made
+            naming = {str(kind): Names(part) for kind, part in zip(types_sorted, parts)}
+        typed = cls.__new__(cls)
+        typed._set(graphs, sizes, naming)
+        return typed
 
     @classmethod
     def from_networkx(
@@ -237,16 +241,16 @@ class TypedGraph:
         """
         stores = {name: data[name] for name in data.edge_types}
         sizes = {kind: count for kind in data.node_types if (count := data[kind].num_nodes) is not None}
-        made = cls({name: store["edge_index"] for name, store in stores.items()}, sizes)
+        typed = cls({name: store["edge_index"] for name, store in stores.items()}, sizes)
         columns = dict[Relation, dict[str, Any]]()
         for name, store in stores.items():
-            count = made.relations[name].m
+            count = typed.relations[name].m
             columns[name] = {
-                key: each
-                for key, each in store.items()
-                if key != "edge_index" and tuple(getattr(each, "shape", ())) == (count,)
+                key: column
+                for key, column in store.items()
+                if key != "edge_index" and tuple(getattr(column, "shape", ())) == (count,)
             }
-        return made.with_edge_attributes(columns)
+        return typed.with_edge_attributes(columns)
 
     def to_hetero_data(self) -> Any:
         """Return PyTorch Geometric's `HeteroData` with `num_nodes`, `edge_index`, and edge attributes by their names.
@@ -276,7 +280,7 @@ class TypedGraph:
 
     @property
     def relations(self) -> Mapping[Relation, Graph]:
-        """The graph of each relation."""
+        """The graph of each relation, by the relation's source type, name and target type."""
         return MappingProxyType(self._graphs)
 
     @property
@@ -304,7 +308,7 @@ class TypedGraph:
         return xp.stack([src.astype(np.int64), dst.astype(np.int64) - self.starts(relation)[1]])
 
     def starts(self, relation: Relation) -> tuple[int, int]:
-        """Return where the sources and the targets of a relation begin among the vertices of its graph.
+        """Return the numbers of the first source and the first target of a relation among the vertices of its graph.
 
         Examples
         --------
@@ -317,16 +321,22 @@ class TypedGraph:
 
     @once_property
     def offsets(self) -> Mapping[str, int]:
-        """Where each type begins if the vertices of all types are numbered through, as in `gasla.metapath_walks`."""
+        """The number of the first vertex of each type, if all vertices are numbered one type after another.
+
+        `gasla.metapath_walks` numbers them so.
+        """
         return dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))
 
     @once_property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type of vertex ids in results: that of all relations."""
+        """The dtype of vertex ids in results: the widest dtype that the graph of any relation has for ids."""
         return np.result_type(*(graph.id_dtype for graph in self.relations.values()))
 
     def vertices(self, kind: str) -> VertexType:
-        """Return what reads arguments with vertices of a type. Raise ValueError unless there is one of this name."""
+        """Return the vertices of a type in the form that functions need to read arguments with vertices.
+
+        Raise ValueError if there is no type of this name.
+        """
         if kind not in self.sizes:
             raise ValueError(f"{kind!r} is no type of vertices; there are {', '.join(map(repr, self.sizes))}")
         return VertexType(self.sizes[kind], self.device, self._naming.get(kind), self.id_dtype)
@@ -362,11 +372,11 @@ class TypedGraph:
         array([1], dtype=int32)
         """
         graphs = dict(self.relations)
-        for name, each in columns.items():
-            graphs[name] = self[name].with_edge_attributes(each)
-        made = TypedGraph.__new__(TypedGraph)
-        made._set(graphs, dict(self.sizes), self._naming)
-        return made
+        for name, attributes in columns.items():
+            graphs[name] = self[name].with_edge_attributes(attributes)
+        typed = TypedGraph.__new__(TypedGraph)
+        typed._set(graphs, dict(self.sizes), self._naming)
+        return typed
 
     def to(self, device: Device) -> TypedGraph:
         """Return the typed graph on a device: itself if it is there, else a copy.
@@ -379,9 +389,9 @@ class TypedGraph:
         """
         if device == self.device:
             return self
-        made = TypedGraph.__new__(TypedGraph)
-        made._set({name: graph.to(device) for name, graph in self.relations.items()}, dict(self.sizes), self._naming)
-        return made
+        copy = TypedGraph.__new__(TypedGraph)
+        copy._set({name: graph.to(device) for name, graph in self.relations.items()}, dict(self.sizes), self._naming)
+        return copy
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{kind}={size}" for kind, size in self.sizes.items())
@@ -389,15 +399,15 @@ class TypedGraph:
         return f"TypedGraph({kinds}; {edges})"
 
 
-def _name_of(name: Any) -> Relation:
-    """Return a relation's name, checked."""
+def _check_relation_name(name: Any) -> Relation:
+    """Return the name of a relation, a tuple of three strings. Raise TypeError for anything else."""
     if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(part, str) for part in name):
         raise TypeError(f"relation {name!r}; expected three strings, such as ('user', 'buys', 'item')")
     return name
 
 
-def _given(name: Relation, edges: Any) -> Any:
-    """Return the edges of a relation: a Graph, a sparse array, or a (2, m) array of integers."""
+def _check_edges(name: Relation, edges: Any) -> Any:
+    """Return the edges of a relation, after checks: a Graph, a sparse array, or a (2, m) array of integers."""
     if isinstance(edges, Graph):
         edges = whole_graph(edges)
         if edges.naming is not None:
@@ -418,8 +428,11 @@ def _given(name: Relation, edges: Any) -> Any:
     return array
 
 
-def _sizes_of(name: Relation, edges: Any) -> tuple[int, int, bool]:
-    """Return the numbers of sources and targets of a relation, and whether these are exact."""
+def _count_ends(name: Relation, edges: Any) -> tuple[int, int, bool]:
+    """Return how many sources and targets a relation has, and whether these numbers are exact or lower bounds.
+
+    They are lower bounds if the edges are arrays of ids, because the last vertices may have no edges.
+    """
     is_between = name[0] != name[2]
     if not isinstance(edges, Graph):
         if hasattr(edges, "tocoo"):
@@ -433,28 +446,28 @@ def _sizes_of(name: Relation, edges: Any) -> tuple[int, int, bool]:
         return source, target, False
     if not is_between:
         return edges.n, edges.n, True
-    if (own := edges.sides) is None:
+    if (side_of := edges.sides) is None:
         raise ValueError(
             f"the graph of {name} does not know its sides; expected one of Graph.from_bipartite, a sparse array with "
             "a row for each source, or an array of sources and targets"
         )
-    count = int((own == 0).sum())
-    if bool((own[:count] != 0).any()) or bool((own[edges.edges()[0]] != 0).any()):
+    count = int((side_of == 0).sum())
+    if bool((side_of[:count] != 0).any()) or bool((side_of[edges.edges()[0]] != 0).any()):
         raise ValueError(f"the graph of {name} has targets before sources, or edges from targets; expected none")
     return count, edges.n - count, True
 
 
-def _graph(name: Relation, edges: Any, sources: int, targets: int) -> Graph:
-    """Return the graph of a relation between this many sources and targets."""
+def _graph_of_relation(name: Relation, edges: Any, sources: int, targets: int) -> Graph:
+    """Return the graph of a relation from its edges in any form, given the numbers of sources and targets."""
     if isinstance(edges, Graph):
         return edges
     if hasattr(edges, "tocoo"):
         return Graph(edges) if name[0] == name[2] else Graph.from_bipartite(edges)
-    return _of_ends(name, edges[0], edges[1], None, sources, targets)
+    return _graph_of_ends(name, edges[0], edges[1], None, sources, targets)
 
 
-def _of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sources: int, targets: int) -> Graph:
-    """Return the graph of a relation from ends that are numbered within their types."""
+def _graph_of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sources: int, targets: int) -> Graph:
+    """Return the graph of a relation from arrays of sources and targets, each numbered within its type."""
     if name[0] == name[2]:
         return Graph.from_edges(src, dst, values, n=sources)
     for end, ids, count in (("sources", src, sources), ("targets", dst, targets)):
@@ -465,27 +478,30 @@ def _of_ends(name: Relation, src: Array, dst: Array, values: Array | None, sourc
     return graph.with_vertex_attributes({SIDES: sides(n, sources, array_module(src))})
 
 
-def _part(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapping[str, int]) -> Graph:
-    """Return the graph of a relation from some edges of a graph with several.
+def _extract_relation(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapping[str, int]) -> Graph:
+    """Return the graph of a relation from some edges of a graph that has the edges of all relations.
 
-    `within` numbers vertices in their types.
+    `edges` are the numbers of these edges. `within` has the number of each vertex within its type.
     """
     src, dst = (within[side[edges]] for side in graph.edges())
     values, columns = graph.values, graph.edge_attributes
-    own = columns.name_of(values)
-    part = _of_ends(name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]])
+    weight_name = columns.name_of(values)
+    part = _graph_of_ends(name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]])
     part = part.with_edge_attributes({each: columns.column(each, columns.numbers(each)[edges]) for each in columns})
-    return part if own is None else part.weighted_by(own)
+    return part if weight_name is None else part.weighted_by(weight_name)
 
 
-def _labels(name: str, given: Any, count: int, of: str) -> tuple[Array, Array]:
-    """Return distinct strings, ascending, and the position of each given one among them."""
-    each = given.tolist() if hasattr(given, "tolist") else [*given]
-    if len(each) != count:
-        raise ValueError(f"{name} has {len(each)} entries; expected {count}, one for each of the {of}")
-    if not {*map(type, each)} <= {str, np.str_}:
-        bad = next(place for place, label in enumerate(each) if not isinstance(label, str))
-        raise TypeError(f"{name}[{bad}] is {each[bad]!r}; expected a string")
-    distinct = sorted({*each})
-    places = {label: place for place, label in enumerate(distinct)}
-    return np.array(distinct, object), np.fromiter(map(places.__getitem__, each), np.int64, count)
+def _distinct_strings(name: str, argument: Any, count: int, of: str) -> tuple[Array, Array]:
+    """Return the distinct strings of an argument in ascending order, and the position among them of each string given.
+
+    Raise an error unless there is one string for each of the `count` vertices or edges.
+    """
+    labels = argument.tolist() if hasattr(argument, "tolist") else [*argument]
+    if len(labels) != count:
+        raise ValueError(f"{name} has {len(labels)} entries; expected {count}, one for each of the {of}")
+    if not {*map(type, labels)} <= {str, np.str_}:
+        bad = next(place for place, label in enumerate(labels) if not isinstance(label, str))
+        raise TypeError(f"{name}[{bad}] is {labels[bad]!r}; expected a string")
+    distinct = sorted({*labels})
+    positions = {label: place for place, label in enumerate(distinct)}
+    return np.array(distinct, object), np.fromiter(map(positions.__getitem__, labels), np.int64, count)

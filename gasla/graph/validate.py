@@ -57,10 +57,7 @@ def require_compressed(A: Any) -> None:
     """Raise ValueError for a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
 
     This is called before SciPy or CuPy converts a matrix, because they would follow a wrong offset or index out of
-    bounds.
-
-    Called before SciPy or CuPy converts a matrix, because they would follow a wrong offset or index out of bounds.
-    Entries after the last offset are ignored, as SciPy does.
+    bounds. Entries after the last offset are ignored, as SciPy does.
 
     Examples
     --------
@@ -162,8 +159,6 @@ def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
 
     With `is_table`, edges come from a table or a file, and the message suggests the argument `names`. Otherwise it
     suggests `n`.
-
-    `is_table` says that the edges come from a table or a file, where `names` decides, and else `n` does.
 
     Examples
     --------

@@ -28,12 +28,12 @@ def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
     TypeError
         If keys have no order.
     """
-    order, ranks = _order(name, given, n), np.empty(n, np.int64)
+    order, ranks = _sort_by_key(name, given, n), np.empty(n, np.int64)
     ranks[order] = np.arange(n)
     return ranks
 
 
-def _order(name: str, given: Any, n: int) -> Any:
+def _sort_by_key(name: str, given: Any, n: int) -> Any:
     """Return the vertices sorted by their keys, which are an array or a sequence.
 
     `name` is the argument's name in errors.
@@ -42,11 +42,11 @@ def _order(name: str, given: Any, n: int) -> Any:
         raise TypeError(f"{name} is a masked array; expected a key for each vertex, such as those of {name}.filled(…)")
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         _check_shape(name, (len(given),), n)
-        return _sorted(name, given)
+        return _sort_objects(name, given)
     keys = np.asarray(moved(given, "cpu"))
     _check_shape(name, keys.shape, n)
     if keys.dtype.kind in "OT":
-        return _sorted(name, keys.tolist())
+        return _sort_objects(name, keys.tolist())
     if keys.dtype.kind not in "biufUSmM":
         raise TypeError(f"{name} has entries that can't be compared: they are {keys.dtype}; expected numbers, or texts")
     if (wrong := keys != keys).any():
@@ -59,18 +59,18 @@ def _check_shape(name: str, shape: tuple[int, ...], n: int) -> None:
         raise ValueError(f"{name} has shape {shape}; expected {(n,)}, a number or text per vertex")
 
 
-def _sorted(name: str, given: Iterable[Any]) -> list[int]:
+def _sort_objects(name: str, given: Iterable[Any]) -> list[int]:
     """Return the vertices sorted by their keys, which are arbitrary Python objects."""
-    keys = [_plain(key) for key in given]
+    keys = [_as_python(key) for key in given]
     for v, key in enumerate(keys):
-        _check(name, v, key)
+        _check_key(name, v, key)
     try:
         return sorted(range(len(keys)), key=keys.__getitem__)
     except TypeError as error:
         raise TypeError(f"{name} has entries that can't be compared: {error}; expected numbers, or texts") from None
 
 
-def _plain(key: Any) -> Any:
+def _as_python(key: Any) -> Any:
     """Return a key as an object of Python if it is a scalar of an array library.
 
     Dates and durations of NumPy stay as they are, because they may have more digits than Python's.
@@ -79,11 +79,11 @@ def _plain(key: Any) -> Any:
     return key.item() if is_scalar and not isinstance(key, np.datetime64 | np.timedelta64) else key
 
 
-def _check(name: str, v: int, key: Any) -> None:
+def _check_key(name: str, v: int, key: Any) -> None:
     """Raise an error if the key of vertex `v` can't be ordered. A key that is a tuple is checked item by item."""
     if isinstance(key, tuple):
         for part in key:
-            _check(name, v, _plain(part))
+            _check_key(name, v, _as_python(part))
     elif isinstance(key, list | np.ndarray):
         raise ValueError(f"the {name} of vertex {v} is {short(key)}; expected one number or text")
     elif not isinstance(key, ORDERED):

@@ -32,22 +32,22 @@ def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
     has_choice = "weighted" in signature(function).parameters
 
     @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> Result:
+    def call_with_weight(*args: P.args, **kwargs: P.kwargs) -> Result:
         if "weight" not in kwargs:
             return function(*args, **kwargs)
-        given: Any = kwargs
-        others: Any = args[1:]
-        graph: Any = args[0] if args else given.pop("graph")
-        graph, is_weighted = _weighted(function.__name__, as_graph(graph), given)
+        keywords: Any = kwargs
+        further: Any = args[1:]
+        graph: Any = args[0] if args else keywords.pop("graph")
+        graph, is_weighted = _choose_weights(function.__name__, as_graph(graph), keywords)
         if has_choice:
-            given["weighted"] = is_weighted
-            return function(graph, *others, **given)
-        return function(graph if is_weighted else graph.with_values(None), *others, **given)
+            keywords["weighted"] = is_weighted
+            return function(graph, *further, **keywords)
+        return function(graph if is_weighted else graph.with_values(None), *further, **keywords)
 
-    return called
+    return call_with_weight
 
 
-def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
+def _choose_weights(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
     """Return a graph whose values are the weights that the argument `weight` chooses, and whether there are any.
 
     `weight` is removed from `given`, the keyword arguments of the call.
@@ -123,8 +123,8 @@ def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
         return kind
-    least, most = map(int, graph._noticed_range())
-    if graph.m * max(-least, most) > np.iinfo(kind).max:
+    smallest, largest = map(int, graph._noticed_range())
+    if graph.m * max(-smallest, largest) > np.iinfo(kind).max:
         _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), kind)
     return kind
 
@@ -160,8 +160,6 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
 
     The exponent is nearly always 0, and the graph is then `graph` itself.
 
-    It is nearly always 0, with `graph` itself.
-
     The largest weight is brought between 2**-256 and 2**256 (2**-32 and 2**32 for float32 scores), so that products of
     two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest are
     rounded, but not to 0. Negative and infinite weights are an error, as in ``check_weights(shares=True)``.
@@ -175,13 +173,13 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     exponent -= min(max(exponent, -limit), limit)
     if exponent == 0:
         return graph, 0
-    return graph.kept(("in range", exponent), lambda graph: graph.with_values(partial(_divided, exponent))), exponent
+    return graph.kept(("in range", exponent), lambda graph: graph.with_values(partial(_scale_down, exponent))), exponent
 
 
-def _divided(exponent: int, values: Any) -> Any:
+def _scale_down(exponent: int, values: Any) -> Any:
     xp: Any = array_module(values)
-    least = xp.where(values > 0, np.finfo(values.dtype).smallest_subnormal, values.dtype.type(0))
-    return xp.maximum(xp.ldexp(values, -exponent), least).astype(values.dtype, copy=False)
+    smallest = xp.where(values > 0, np.finfo(values.dtype).smallest_subnormal, values.dtype.type(0))
+    return xp.maximum(xp.ldexp(values, -exponent), smallest).astype(values.dtype, copy=False)
 
 
 def mean_size(sample: Any) -> float:
