@@ -1,7 +1,8 @@
-"""Edges from the columns of a table with the Arrow PyCapsule stream (pandas, polars, pyarrow, cuDF).
+"""Edges of a graph from the columns of a table, which may be of pandas, polars, pyarrow or cuDF.
 
-Ids that are names (strings, or integers of 2**31 or more) are numbered in the order of first appearance: all of the
-first column, then the second. All work is done by Arrow's column functions; there is no loop over rows.
+Tables are read through the Arrow PyCapsule stream, by Arrow's column functions, without a loop over rows. Ids that are
+names (strings, or integers of 2**31 or more) are numbered in the order of first appearance: all of the first column,
+then the second.
 """
 
 from __future__ import annotations
@@ -21,32 +22,34 @@ from gasla.graph.memory_limit import require_bytes
 from gasla.graph.validate import are_sparse, as_ids
 from gasla.names import meant
 
-OWN = ("src", "dst")  # the titles in files of gasla's own
-_PAIRS = (  # usual titles of the columns of ids, as `_bare` leaves them; single letters only as they are
+OWN = ("src", "dst")  # titles of the columns of sources and targets in files that gasla writes
+# usual titles of the columns of sources and targets, as `_core_of_title` returns them
+_PAIRS = (
     OWN, ("source", "target"), ("from", "to"), ("u", "v"), ("i", "j"), ("subject", "object"), ("head", "tail"),
     ("sender", "receiver"), ("sender", "recipient"), ("origin", "destination"), ("orig", "dest"), ("src", "dest"),
     ("source", "destination"), ("source", "sink"), ("start", "end"), ("caller", "callee"), ("citing", "cited"),
     ("follower", "followee"), ("payer", "payee"), ("predecessor", "successor"),
 )  # fmt: skip
 _IDS = re.compile("(node|vertex|id)?(.+?)((?:node|vertex)?(?:id|index|name)?)")
-_TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"  # Neo4j's types
+# types that Neo4j writes into titles
+_TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"
 _TYPED = re.compile(rf"(?<=.):({_TYPES})(\[\])?$")
-_KINDS = (  # titles of columns of two kinds of vertices
+_KINDS = (  # titles of columns whose vertices are of two kinds: people, and things that people use
     {"user", "customer", "client", "reader", "buyer", "reviewer", "viewer", "listener", "person", "author", "actor"},
     {"item", "movie", "film", "product", "book", "song", "track", "artist", "article", "paper", "page", "tag", "group",
      "business", "game", "event", "course", "video"},
 )  # fmt: skip
 _BOTH_WAYS = ("undirected", "mutual")
-WAYS = ("directed", *_BOTH_WAYS)  # what a column "Type" of Gephi's tables holds
-WIDE = 2**31  # integer ids this large are taken for names
+WAYS = ("directed", *_BOTH_WAYS)  # words in the column "Type" of Gephi's tables
+WIDE = 2**31  # integer ids from this number on are taken for names of vertices
 
 Column = str | int
 
 
 class Edges(NamedTuple):
-    """The data of a Graph, with attributes of edges and vertices by name.
+    """The edges of a graph as arrays, with the names of vertices, and attributes of edges and vertices by name.
 
-    `names` are those of vertices if ids were names.
+    `names` is None if vertices have numbers only.
     """
 
     n: int
@@ -59,7 +62,7 @@ class Edges(NamedTuple):
 
 
 def arrow(module: str = "pyarrow") -> Any:
-    """Import a module of pyarrow. Its ImportError says how to install it.
+    """Return a module of pyarrow. If pyarrow is missing, the ImportError says how to install it.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def arrow(module: str = "pyarrow") -> Any:
 
 
 def as_arrow(table: Any) -> Any:
-    """Return the table as a pyarrow.Table, its columns shared where possible."""
+    """Return a table of any library as a pyarrow.Table. Its columns share the table's memory where possible."""
     pa = arrow()
     if isinstance(table, pa.Table):
         return table
@@ -94,14 +97,17 @@ def as_arrow(table: Any) -> Any:
 
 
 class Kinds(NamedTuple):
-    """The positions of the columns that hold numbers, whole numbers among them, and text."""
+    """The positions of the columns of a table that hold numbers, whole numbers and text.
+
+    Columns of whole numbers are among the columns of numbers, too.
+    """
 
     numbers: Collection[int] = ()
     whole: Collection[int] = ()
     texts: Collection[int] = ()
 
     def without(self, places: Collection[int | None]) -> Kinds:
-        """Return the same without the columns at these positions."""
+        """Return the same positions without those in `places`."""
         return Kinds(*([place for place in each if place not in places] for each in self))
 
 
@@ -109,7 +115,7 @@ _UNKNOWN = Kinds()
 
 
 def kinds_of(schema: Any) -> Kinds:
-    """Return what the columns of an Arrow schema hold, without the columns of a pandas index."""
+    """Return which columns of an Arrow schema hold numbers, whole numbers and text. The index of pandas is left out."""
     types = arrow().types
     dtypes = {
         place: column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -128,10 +134,10 @@ def choose(
     weight: Column | None,
     kinds: Kinds = _UNKNOWN,
 ) -> tuple[int, int, int | None]:
-    """Choose the columns of source, target and weight by name, position or usual title, and return their positions.
+    """Return the positions of the columns of sources, targets and weights, chosen by name, position or usual title.
 
-    Where `src` and `dst` are left out, columns whose part is not certain are an error: more than two that could be the
-    ends, and numbers that may or may not be weights.
+    If `src` and `dst` are left out, columns of uncertain meaning are an error: more than two columns that could hold
+    the ends of edges, and numbers that may or may not be weights.
 
     Examples
     --------
@@ -145,7 +151,7 @@ def choose(
     value = place_of(titles, "weight", weight) if weight is not None else _titled_weight(titles)
     is_guessed = src is None or dst is None
     if src is None or dst is None:
-        usual = _usual(titles)
+        usual = _find_usual_ends(titles)
         if usual is None and not are_first(kinds.without({value})):
             raise _unclear_ends(titles, "nothing says which two columns are the ends of edges")
         src, dst = usual or (0, 1)
@@ -169,9 +175,9 @@ def choose(
 
 
 def _titled_weight(titles: Sequence[str]) -> int | None:
-    """Return the position of the column "weight" in any case, with or without a type as in Neo4j.
+    """Return the position of the column with the title "weight", or None if there is none.
 
-    None if there is none.
+    The title may have any case, and a type after it, as in tables of Neo4j.
     """
     called = [title.casefold().partition(":")[0].strip() for title in titles]
     if (count := called.count("weight")) > 1:
@@ -191,37 +197,39 @@ def are_usual(titles: Sequence[str]) -> bool:
     >>> are_usual(["id", "source", "target"]), are_usual(["u", "v"])
     (True, False)
     """
-    return any(len(_bare(titles[place])) > 1 for pair in _pairs(titles) for place in pair)
+    return any(len(_core_of_title(titles[place])) > 1 for pair in _usual_pairs(titles) for place in pair)
 
 
-def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
-    """Return the positions of the two columns with usual titles for the ends of edges, such as "source" and "target".
+def _find_usual_ends(titles: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the two columns with usual titles for the ends of edges, or None if there are none.
 
-    Raise ValueError if more than two columns have such titles.
+    Such titles are "source" and "target". Raise ValueError if more than two columns have such titles.
     """
-    pairs = _pairs(titles)
+    pairs = _usual_pairs(titles)
     own = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
     if len({*pairs}) > 1 and not own:
         raise _unclear_ends(titles, "more than two columns are called like ends of edges")
     return next(iter(own or pairs), None)
 
 
-def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of all pairs of columns with usual titles for the ends of edges.
+def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the positions of all pairs of columns with usual titles for the ends of edges, such as "from" and "to".
 
-    A column "tail" before "head" is no such pair: in a table of triples an edge leads from the head to the tail, in
-    other tables from the tail to the head.
+    A column "tail" before a column "head" is no such pair: in a table of triples an edge leads from the head to the
+    tail, but in other tables from the tail to the head.
     """
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for place, title in enumerate(titles):
-        places.setdefault(_bare(title), []).append(place)
-    pairs = [(a, b) for u, v in _PAIRS for a in places.get(u, ()) for b in places.get(v, ()) if u != "head" or a < b]
+        positions.setdefault(_core_of_title(title), []).append(place)
+    pairs = [
+        (a, b) for u, v in _PAIRS for a in positions.get(u, ()) for b in positions.get(v, ()) if u != "head" or a < b
+    ]
     exact = [pair for pair in pairs if tuple(titles[place].casefold() for place in pair) in _PAIRS]
     return exact if len(exact) == 1 else pairs
 
 
-def _bare(title: str) -> str:
-    """Return a title in lower case without the part that only says that the column holds ids.
+def _core_of_title(title: str) -> str:
+    """Return a title in lower case, without a part such as "id" that only says that the column holds ids.
 
     "start" and "end" without such a part become empty, because columns of times have these titles.
 
@@ -238,9 +246,9 @@ def _bare(title: str) -> str:
 
 
 def are_first(kinds: Kinds) -> bool:
-    """Return whether no two columns of one type could be the ends of edges but the first two."""
-    able = [place for places in (kinds.whole, kinds.texts) if len(places) > 1 for place in places]
-    return len(able) < 2 or sorted(able) == [0, 1]
+    """Return whether the first two columns are the only two of one type that could hold the ends of edges."""
+    candidates = [place for places in (kinds.whole, kinds.texts) if len(places) > 1 for place in places]
+    return len(candidates) < 2 or sorted(candidates) == [0, 1]
 
 
 def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
@@ -248,12 +256,12 @@ def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
 
 
 def titles_listed(titles: Sequence[str]) -> str:
-    """Return the positions and titles of columns, for an error."""
+    """Return the positions and titles of all columns as text for an error message."""
     return ", ".join(f"{place} {title!r}" for place, title in enumerate(titles)) or "none"
 
 
 def _without_type(title: str) -> str:
-    """Return a title without the type that Neo4j writes behind it.
+    """Return a title without the type that Neo4j writes after it, such as ":double".
 
     Examples
     --------
@@ -264,21 +272,26 @@ def _without_type(title: str) -> str:
 
 
 def place_of(titles: Sequence[str], what: str, column: Column) -> int:
-    """Return the position of one column, given by name or position."""
-    known = ", ".join(map(repr, titles)) or "none"
+    """Return the position of a column that is given by its title or its position.
+
+    `what` is the argument's name in errors.
+    """
+    known_titles = ", ".join(map(repr, titles)) or "none"
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         if not 0 <= column < len(titles):
-            raise ValueError(f"{what} is column {column}; expected a position, 0 to {len(titles) - 1}: {known}")
+            raise ValueError(f"{what} is column {column}; expected a position, 0 to {len(titles) - 1}: {known_titles}")
         return int(column)
     if not isinstance(column, str):
-        raise TypeError(f"{what} is {column!r}; expected the name of a column or its position; there are {known}")
-    typed = [place for place, title in enumerate(titles) if _without_type(title) == column != title]
-    if column not in titles and len(typed) == 1:
-        return typed[0]
+        raise TypeError(
+            f"{what} is {column!r}; expected the name of a column or its position; there are {known_titles}"
+        )
+    matches = [place for place, title in enumerate(titles) if _without_type(title) == column != title]
+    if column not in titles and len(matches) == 1:
+        return matches[0]
     if (count := list(titles).count(column)) != 1:
         hint = meant(column, titles)
         problem = "does not exist" if count == 0 else f"exists {count} times; pass its position"
-        raise ValueError(f"{what}: column {column!r} {problem}; there are {known}{hint}")
+        raise ValueError(f"{what}: column {column!r} {problem}; there are {known_titles}{hint}")
     return list(titles).index(column)
 
 
@@ -292,7 +305,7 @@ def edges_of(
     bipartite: bool | None = None,
     may_be_empty: bool = False,
 ) -> Edges:
-    """Return the edges in a pyarrow.Table. `attributes` are columns with another meaning than weights.
+    """Return the edges in a pyarrow.Table with one edge per row.
 
     Parameters
     ----------
@@ -310,41 +323,44 @@ def edges_of(
     may_be_empty :
         whether a table without rows is valid
     """
-    places = _places(table, src, dst, weight, attributes)
+    places = _column_positions(table, src, dst, weight, attributes)
     if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]
-    values = None if places[2] is None else _weights(titles[2], table.column(places[2]))
+    values = None if places[2] is None else _read_weights(titles[2], table.column(places[2]))
     if table.num_rows == 0:
         return Edges(0, np.zeros(0, np.int64), np.zeros(0, np.int64), values, None)
     ends = [ids_of(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
-    texts = [_is_text(ids.type) for ids in ends]
-    if texts[0] != texts[1]:
+    are_texts = [_is_text(ids.type) for ids in ends]
+    if are_texts[0] != are_texts[1]:
         kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
         raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
     if bipartite:
         if names is False:
             raise ValueError("bipartite=True gives vertices names, by their columns; expected names=True, or left out")
-        return _with_names(_with_kinds(titles[:2], ends), values)
+        return _number_names(_prefix_with_titles(titles[:2], ends), values)
     if bipartite is None and are_two_kinds(*titles[:2]):
-        _warn_of_shared(titles, ends)
-    is_open = names is None
-    if is_open:
-        names = texts[0] or max(_largest(ids) for ids in ends) >= WIDE
+        _warn_of_shared_ids(titles, ends)
+    names_undecided = names is None
+    if names_undecided:
+        names = are_texts[0] or max(_largest_id(ids) for ids in ends) >= WIDE
     if names:
-        return _with_names(ends, values)
-    if texts[0]:
+        return _number_names(ends, values)
+    if are_texts[0]:
         raise TypeError(
             f"column {titles[0]!r} holds strings; expected integers, because of names=False or because ranks number no "
             "names: gasla.io.read(path) numbers names, and distributed.Graph.from_graph takes its graph"
         )
-    return _with_numbers(titles, ends, values, is_open)
+    return _check_numbers(titles, ends, values, names_undecided)
 
 
-def _places(
+def _column_positions(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> tuple[int, int, int | None]:
-    """Return the positions of source, target and weight columns in a pyarrow.Table."""
+    """Return the positions of the columns of sources, targets and weights in a pyarrow.Table.
+
+    The last position is None if there are no weights.
+    """
     others = places_of_attributes(table.column_names, attributes)
     return choose(table.column_names, src, dst, weight, kinds_of(table.schema).without(others))
 
@@ -352,38 +368,47 @@ def _places(
 def attribute_of_weight(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> str | None:
-    """Return the attribute that is the weight as well, or None if none is."""
-    place = _places(table, src, dst, weight, attributes)[2]
+    """Return the name of the attribute whose column has the weights as well, or None if there is none."""
+    place = _column_positions(table, src, dst, weight, attributes)[2]
     is_attribute = place in places_of_attributes(table.column_names, attributes)
     return _without_type(table.column_names[place]) if is_attribute else None
 
 
 def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
-    """Return the positions of the columns that hold attributes."""
+    """Return the positions of the columns that the argument `attributes` lists by title or position."""
     if isinstance(attributes, str) or not isinstance(attributes, Sequence):
         raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
     places = [place_of(titles, "attributes", column) for column in attributes]
-    if again := [place for place in places if places.count(place) > 1]:
-        raise ValueError(f"attributes has column {titles[again[0]]!r} twice; expected each once")
+    if repeated := [place for place in places if places.count(place) > 1]:
+        raise ValueError(f"attributes has column {titles[repeated[0]]!r} twice; expected each once")
     return places
 
 
 def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
-    """Return columns of a pyarrow.Table by name, checked to hold numbers or dates, and no nulls."""
-    places = places_of_attributes(table.column_names, attributes)
-    titles = [table.column_names[place] for place in places]
-    return {_without_type(title): _numbers(title, table.column(place)) for title, place in zip(titles, places)}
+    """Return columns of a pyarrow.Table as attributes by name.
+
+    Raise an error for anything but numbers and dates, and for nulls.
+    """
+    positions = places_of_attributes(table.column_names, attributes)
+    titles = [table.column_names[place] for place in positions]
+    return {
+        _without_type(title): _read_attribute(title, table.column(place)) for title, place in zip(titles, positions)
+    }
 
 
 def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | None:
-    """Return the position of a column of text that is called "Type", as in tables of Gephi."""
+    """Return the position of the column of text with the title "Type", or None if there is none.
+
+    In tables of Gephi this column says whether edges are directed.
+    """
     return next((place for place in texts if titles[place].strip().casefold() == "type"), None)
 
 
 def undirected_rows(table: Any) -> Array | bool:
-    """Return for each row of a table of edges whether its column "Type" says that the edge is undirected.
+    """Return a mask of the rows whose edge is undirected, as the column "Type" of a table of Gephi says.
 
-    Return False if there is no such column, or if it has other words than Gephi's: then it is no direction.
+    Return False if there is no such column, or if it has other words than Gephi's, because then it does not say
+    directions.
 
     Examples
     --------
@@ -395,44 +420,44 @@ def undirected_rows(table: Any) -> Array | bool:
     if place is None:
         return False
     pc = arrow("pyarrow.compute")
-    # Tables of polars have string views, which become plain strings here.
-    words = pc.utf8_lower(_decoded(table.column(place)).cast(arrow().large_string()))
+    # Tables of polars have Arrow's string views, which most functions of Arrow don't take, so they are cast to strings.
+    words = pc.utf8_lower(_expand_dictionary(table.column(place)).cast(arrow().large_string()))
     distinct = {*words.unique().to_pylist()} - {None}
     if not distinct or not distinct <= {*WAYS}:
         return False
-    _require_all(table.column_names[place], words)
+    _require_no_nulls(table.column_names[place], words)
     is_undirected: Array = pc.is_in(words, arrow().array(_BOTH_WAYS, words.type)).to_numpy()
     return is_undirected
 
 
 def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list[str]:
-    """Return the titles of the columns that have a number or a date in each row, except `left`.
+    """Return the titles of the columns that have a number or a date in every row, except the columns in `left`.
 
-    Warn of other columns.
+    Warn of all other columns. `what` says in the warning whose columns they are.
     """
     titles = [title for title in table.column_names if title not in left and not title.startswith("__index_level_")]
-    odd = {title: said for title in titles if (said := _no_attribute(table.column(title)))}
-    if odd:
+    reasons = {title: reason for title in titles if (reason := _why_no_attribute(table.column(title)))}
+    if reasons:
         warnings.warn(
             f"{what} are left out, because only those are kept that have a number in each row: "
-            f"{', '.join(f'{title!r} ({said})' for title, said in odd.items())}",
+            f"{', '.join(f'{title!r} ({reason})' for title, reason in reasons.items())}",
             UserWarning,
             stacklevel=4,
         )
-    return [title for title in titles if title not in odd]
+    return [title for title in titles if title not in reasons]
 
 
 def further_columns(table: Any, src: Column | None, dst: Column | None, weight: Column | None) -> list[str]:
-    """Return the titles of columns with a number or a date in each row, except ends and weight.
+    """Return the titles of columns that can be edge attributes, as they have a number or a date in every row.
 
-    Warn of other columns.
+    The columns of ends and weights are left out. Warn of all other columns.
     """
     places = choose(table.column_names, src, dst, weight, kinds_of(table.schema)._replace(numbers=()))
     return numeric_columns(table, [None if place is None else table.column_names[place] for place in places], "columns")
 
 
-def _no_attribute(column: Any) -> str:
-    """Return the reason why a column can't be an attribute. If it can, the text is empty."""
+def _why_no_attribute(column: Any) -> str:
+    """Return the reason why a column can't be an attribute, or an empty text if it can."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     tests = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
@@ -449,12 +474,15 @@ def are_two_kinds(src: str | None, dst: str | None) -> bool:
     >>> are_two_kinds("userId", "movieId"), are_two_kinds("citing", "cited")
     (True, False)
     """
-    one, other = (_bare(title or "") for title in (src, dst))
+    one, other = (_core_of_title(title or "") for title in (src, dst))
     return any(one in people and other in things for people, things in (_KINDS, _KINDS[::-1]))
 
 
-def _with_kinds(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
-    """Return ids as the names of vertices of the kinds that the columns hold, such as "userId 1"."""
+def _prefix_with_titles(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
+    """Return ids as names that begin with the title of their column, such as "userId 1".
+
+    So an id that occurs in both columns names two vertices.
+    """
     text, join = arrow().large_string(), arrow("pyarrow.compute").binary_join_element_wise
     begins = [f"{title} " for title in titles]
     if begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]):
@@ -465,8 +493,8 @@ def _with_kinds(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
     return [join(arrow().scalar(begin, text), ids.cast(text), none) for begin, ids in zip(begins, ends)]
 
 
-def _warn_of_shared(titles: list[Any], ends: list[Any]) -> None:
-    """Warn if the same ids occur in two columns that seem to hold vertices of two kinds."""
+def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
+    """Warn if an id occurs in both columns although their titles say that they hold two kinds of vertices."""
     pc = arrow("pyarrow.compute")
     ids = [each.combine_chunks().unique() for each in ends]
     shared = ids[0].filter(pc.is_in(ids[0], ids[1].cast(ids[0].type)))
@@ -479,21 +507,24 @@ def _warn_of_shared(titles: list[Any], ends: list[Any]) -> None:
         )
 
 
-def _with_names(ends: list[Any], values: Array | None) -> Edges:
-    """Number the edges' names, those of `src` first, and return the edges with these numbers as ids."""
+def _number_names(ends: list[Any], values: Array | None) -> Edges:
+    """Return edges whose vertices are numbered by name, first the names in the first column in their order."""
     pa, m = arrow(), len(ends[0])
-    kind = pa.large_string() if _is_text(ends[0].type) else _common(ends)
-    whole = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
-    numbers = whole.indices.to_numpy()
+    kind = pa.large_string() if _is_text(ends[0].type) else _common_integer_type(ends)
+    encoded = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
+    numbers = encoded.indices.to_numpy()
     try:
-        names = whole.dictionary.to_numpy(zero_copy_only=False)
-    except pa.ArrowException as error:  # pyarrow decodes them only now
+        names = encoded.dictionary.to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:  # pyarrow checks the encoding of texts only here
         raise ValueError("a name is not valid UTF-8; expected text, or integers") from error
     return Edges(len(names), numbers[:m], numbers[m:], values, names)
 
 
-def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
-    """Return edges whose ids are vertex numbers."""
+def _check_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
+    """Return edges whose ids are vertex numbers.
+
+    With `is_open`, raise an error if ids are so sparse that they may be names.
+    """
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):
         if (least := pc.min(ids).as_py()) < 0:
@@ -502,7 +533,7 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
                 f"row {row} of column {title!r} holds {least}; expected vertex numbers from 0; pass names=True if ids "
                 "are names"
             )
-    n = 1 + max(_largest(ids) for ids in ends)
+    n = 1 + max(_largest_id(ids) for ids in ends)
     needed, remedy = 16 * n + 24 * len(ends[0]), "pass names=True to number only the ids that occur"
     require_bytes(f"ids go up to {n - 1}, and {n:,} vertices need", needed, remedy)
     if is_open and (doubt := are_sparse(n, len(ends[0]))):
@@ -512,31 +543,34 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
 
 
 def ids_of(title: Any, column: Any) -> Any:
-    """Return a column of ids, checked to hold integers or strings, and no nulls."""
+    """Return a column of vertex ids, after checks.
+
+    Raise an error for anything but integers and strings, and for nulls.
+    """
     pa = arrow()
-    column = _decoded(column)
-    _require_all(title, column)
+    column = _expand_dictionary(column)
+    _require_no_nulls(title, column)
     if not (pa.types.is_integer(column.type) or _is_text(column.type)):
         raise TypeError(f"column {title!r} holds {column.type}; expected integers or strings, ids of vertices")
     return column
 
 
-def _weights(title: Any, column: Any) -> Array:
-    """Return a column of weights, checked to hold numbers, and no nulls."""
+def _read_weights(title: Any, column: Any) -> Array:
+    """Return a column of edge weights as an array. Raise an error for anything but numbers, and for nulls."""
     types = arrow().types
-    column = _decoded(column)
-    _require_all(title, column)
+    column = _expand_dictionary(column)
+    _require_no_nulls(title, column)
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
         raise TypeError(f"column {title!r} holds {column.type}; expected numbers, the weights of edges")
     values: Array = column.to_numpy()
     return values
 
 
-def _numbers(title: str, column: Any) -> Any:
-    """Return a column of an attribute. Dates and times become a `TimeColumn`."""
-    types, column = arrow().types, _decoded(column)
+def _read_attribute(title: str, column: Any) -> Any:
+    """Return a column of an attribute as an array of numbers, or as a `TimeColumn` if it holds dates or times."""
+    types, column = arrow().types, _expand_dictionary(column)
     if types.is_temporal(column.type):
-        _require_all(title, column)
+        _require_no_nulls(title, column)
         return of_arrow(column, arrow())
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
         texts = column.drop_null() if _is_text(column.type) else []
@@ -551,13 +585,13 @@ def _numbers(title: str, column: Any) -> Any:
             f"attributes: column {title!r} holds {column.type}; expected numbers, dates or times; number strings "
             f"first, for instance with pandas: table[{title!r}].astype('category').cat.codes"
         )
-    return _weights(title, column)
+    return _read_weights(title, column)
 
 
-def _decoded(column: Any) -> Any:
-    """Return a column with dictionaries, such as categories, expanded to the values.
+def _expand_dictionary(column: Any) -> Any:
+    """Return an Arrow column in which dictionary-encoded values, such as categories, are replaced by their values.
 
-    Arrow's cast does not support dictionaries of string views, which polars uses for categories.
+    Arrow's own cast does not support dictionaries of string views, which polars uses for categories.
     """
     pa = arrow()
     if not pa.types.is_dictionary(column.type):
@@ -566,7 +600,7 @@ def _decoded(column: Any) -> Any:
     return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
 
 
-def _require_all(title: Any, column: Any) -> None:
+def _require_no_nulls(title: Any, column: Any) -> None:
     if column.null_count:
         pc = arrow("pyarrow.compute")
         row = pc.index(pc.is_null(column), True).as_py()
@@ -581,22 +615,22 @@ def _is_text(kind: Any) -> bool:
 
 
 def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two arrays of ids as arrays of one type. If one holds text and the other integers, return None twice."""
+    """Return two arrays of ids, converted to one type. If one holds text and the other integers, return None twice."""
     if _is_text(one.type) != _is_text(other.type):
         return None, None
-    kind = arrow().large_string() if _is_text(one.type) else _common([one, other])
+    kind = arrow().large_string() if _is_text(one.type) else _common_integer_type([one, other])
     return one.cast(kind), other.cast(kind)
 
 
-def _common(ends: list[Any]) -> Any:
-    """Return the type that holds the integers of both columns."""
+def _common_integer_type(ends: list[Any]) -> Any:
+    """Return the Arrow type, int64 or uint64, that can hold the integers of both columns."""
     pa = arrow()
-    if max(_largest(ids) for ids in ends) < 2**63:
+    if max(_largest_id(ids) for ids in ends) < 2**63:
         return pa.int64()
     if min(arrow("pyarrow.compute").min(ids).as_py() or 0 for ids in ends) >= 0:
         return pa.uint64()
     raise ValueError("some ids are negative and others 2**63 or more; expected all within int64 or all within uint64")
 
 
-def _largest(ids: Any) -> int:
+def _largest_id(ids: Any) -> int:
     return int(arrow("pyarrow.compute").max(ids).as_py() or 0)

@@ -1,4 +1,4 @@
-"""HTML for notebooks: graphs (properties, histogram of degrees) and results (properties, table of fields)."""
+"""HTML for notebooks: a graph's properties and histogram of degrees, or a result's properties and table of fields."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 from gasla.arrays import converted, moved
 from gasla.graph.adjacency import Array
 
-_HIGH, _WIDE = 48, 14  # pixels: height of the histogram, width of a bar
+_HIGH, _WIDE = 48, 14  # height of the histogram and width of a bar, in pixels
 _SINGLE = np.dtype(np.float32)
-_SHOWN = 4  # number of first values shown of each field
+_SHOWN_COUNT = 4  # how many of the first values of each field are shown
 
 
 def of_graph(properties: Mapping[str, str], degrees: Array) -> str:
-    """Return a table of properties above a histogram of degrees.
+    """Return HTML with a table of a graph's properties above a histogram of its degrees.
 
     Examples
     --------
     >>> of_graph({"vertices": "3"}, np.array([1, 1, 4])).count("<rect")
     2
     """
-    return _page("Graph", properties, _histogram(degrees))
+    return _render_page("Graph", properties, _render_histogram(degrees))
 
 
 def of_result(properties: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """Return a table of properties above a table of fields: type, shape, range and first values of each.
+    """Return HTML with a table of a result's properties, above a table of its fields.
+
+    Of each field it has the type, the shape, the range and the first values.
 
     Examples
     --------
@@ -37,51 +39,58 @@ def of_result(properties: Mapping[str, str], fields: Mapping[str, Any]) -> str:
     """
     titles = "".join(f"<th>{title}</th>" for title in ("field", "type", "shape", "range", "first values"))
     rows = "".join(
-        _row([name, str(array.dtype), str(array.shape), _range(array), _first(array)]) for name, array in fields.items()
+        _render_row([name, str(array.dtype), str(array.shape), _range_text(array), _first_values_text(array)])
+        for name, array in fields.items()
     )
-    return _page("Result", properties, f"<table><tr>{titles}</tr>{rows}</table>" if rows else "")
+    return _render_page("Result", properties, f"<table><tr>{titles}</tr>{rows}</table>" if rows else "")
 
 
-def _page(title: str, properties: Mapping[str, str], more: str) -> str:
+def _render_page(title: str, properties: Mapping[str, str], more: str) -> str:
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in properties.items()
     )
     return f"<div><b>{title}</b><table>{rows}</table>{more}</div>"
 
 
-def _row(cells: Iterable[str]) -> str:
+def _render_row(cells: Iterable[str]) -> str:
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
-def _range(array: Array) -> str:
-    """Return the smallest and the largest value, as text, or NaN if any value is."""
+def _range_text(array: Array) -> str:
+    """Return the smallest and the largest value of an array as text, or "nan to nan" if any value is NaN."""
     if not array.size:
         return ""
     array = converted(array, _SINGLE) if array.dtype == np.float16 else array
-    return f"{_short(array.min())} to {_short(array.max())}"
+    return f"{_format_number(array.min())} to {_format_number(array.max())}"
 
 
-def _first(array: Array) -> str:
-    """Return the first values, vectors in brackets."""
-    few = moved(array[:_SHOWN], "cpu")
-    said = [_short(x) if few.ndim == 1 else f"[{', '.join(map(_short, x[:_SHOWN]))}{_more(x)}]" for x in few]
-    return ", ".join(said) + _more(array)
+def _first_values_text(array: Array) -> str:
+    """Return the first values of an array as text. Values that are vectors are in brackets."""
+    values = moved(array[:_SHOWN_COUNT], "cpu")
+    texts = [
+        _format_number(x) if values.ndim == 1 else f"[{', '.join(map(_format_number, x[:_SHOWN_COUNT]))}{_ellipsis(x)}]"
+        for x in values
+    ]
+    return ", ".join(texts) + _ellipsis(array)
 
 
-def _more(array: Array) -> str:
-    return ", …" if len(array) > _SHOWN else ""
+def _ellipsis(array: Array) -> str:
+    return ", …" if len(array) > _SHOWN_COUNT else ""
 
 
-def _short(number: Any) -> str:
-    """Return a number in few digits. CuPy's scalars are 0-d arrays, which are read first."""
+def _format_number(number: Any) -> str:
+    """Return a number as text with few digits.
+
+    A scalar of CuPy is a 0-d array, whose value is copied from the GPU first.
+    """
     value = number.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _histogram(degrees: Array) -> str:
-    """Return bars for degrees 0, 1, 2-3, 4-7, ….
+def _render_histogram(degrees: Array) -> str:
+    """Return an SVG histogram with one bar each for vertices of degree 0, 1, 2-3, 4-7, ….
 
-    Their heights are logarithms of counts, so small counts are visible.
+    The heights of the bars are logarithms of the counts, so that small counts are visible.
     """
     if not len(degrees):
         return ""

@@ -1,4 +1,4 @@
-"""Conversion from and to the graphs of NetworkX, igraph and PyTorch Geometric, with attributes that are numbers."""
+"""Conversion from and to graphs of NetworkX, igraph and PyTorch Geometric, with attributes of numbers or dates."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from gasla.graph.exchange.columns import Edges
 from gasla.graph.validate import as_ids, count_vertices, is_value_type, vertex_count
 from gasla.names import meant
 
-Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or these names
+Chosen = bool | Sequence[str]  # which attributes to convert: all (True), none (False), or the attributes of these names
 
 
 class Records(NamedTuple):
-    """Vertices and edges with their attributes by name. `undirected` tells about all edges, or about each."""
+    """The vertices and the edges of a graph, each with a dict of its attributes by name.
+
+    `undirected` says whether all edges are undirected, or has this for each edge.
+    """
 
     nodes: list[tuple[Any, dict[str, Any]]]
     edges: list[tuple[Any, Any, dict[str, Any]]]
@@ -30,61 +33,64 @@ class Records(NamedTuple):
 
 
 def records_of(G: Any) -> Records:
-    """Return the records of a NetworkX graph."""
+    """Return the vertices and edges of a NetworkX graph, each with its attributes."""
     if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
         raise TypeError(f"G is a {type(G).__name__}; expected a NetworkX graph")
     return Records(list(G.nodes(data=True)), list(G.edges(data=True)), not G.is_directed())
 
 
 def of_records(records: Records, weight: str | None, attributes: Chosen = False, file: str = "") -> Edges:
-    """Return the edges in records, which may come from a `file`."""
+    """Return the edges and attributes of a graph as arrays.
+
+    `file` is the beginning of warnings if the graph is from a file.
+    """
     nodes, edges = [node for node, _ in records.nodes], records.edges
     numbers = {node: v for v, node in enumerate(nodes)}
     src, dst = (np.fromiter((numbers[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
     weights = None if weight is None else _weights_of(edges, weight, file)
-    own = all(isinstance(node, int) for node in nodes) and nodes == list(range(len(nodes)))
-    names = None if own else np.fromiter(nodes, object, len(nodes))
+    are_numbers = all(isinstance(node, int) for node in nodes) and nodes == list(range(len(nodes)))
+    names = None if are_numbers else np.fromiter(nodes, object, len(nodes))
     columns: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     if attributes is not False:
-        of_edges = _by_name([data for _, _, data in edges])
-        of_nodes = _by_name([data for _, data in records.nodes])
+        of_edges = _columns_by_name([data for _, _, data in edges])
+        of_nodes = _columns_by_name([data for _, data in records.nodes])
         columns = _read_attributes(attributes, of_edges, of_nodes, weight, file)
     undirected = np.array(records.undirected, bool)
     return both_ways(Edges(len(nodes), src, dst, weights, names, *columns), undirected)
 
 
 def _weights_of(edges: list[tuple[Any, Any, dict[str, Any]]], weight: str, file: str) -> Array | None:
-    """Return the weight of each edge, or None if no edge has one.
+    """Return the weight of each edge as an array, or None if no edge has a weight.
 
-    If only some have one, warn, and take 1 for the others.
+    If only some edges have one, warn, and take 1 for the other edges.
     """
-    bare = [edge for edge, (_, _, data) in enumerate(edges) if weight not in data]
-    if len(bare) == len(edges):
+    without_weight = [edge for edge, (_, _, data) in enumerate(edges) if weight not in data]
+    if len(without_weight) == len(edges):
         return None
-    if bare:
-        u, v, _ = edges[bare[0]]
-        they = "1 edge has" if len(bare) == 1 else f"{len(bare):,} edges have"
+    if without_weight:
+        u, v, _ = edges[without_weight[0]]
+        edges_have = "1 edge has" if len(without_weight) == 1 else f"{len(without_weight):,} edges have"
         warnings.warn(
-            f"{file}{they} no {weight!r}, the first from {u!r} to {v!r}, and others have one; without one the weight "
-            "is 1, as in NetworkX",
+            f"{file}{edges_have} no {weight!r}, the first from {u!r} to {v!r}, and others have one; without one the "
+            "weight is 1, as in NetworkX",
             UserWarning,
             stacklevel=4,
         )
-    given = [data.get(weight, 1) for _, _, data in edges]
-    odd = next((edge for edge, value in enumerate(given) if not _is_number(value)), None)
-    if odd is not None:
-        u, v, _ = edges[odd]
+    weights = [data.get(weight, 1) for _, _, data in edges]
+    bad_edge = next((edge for edge, value in enumerate(weights) if not _is_number(value)), None)
+    if bad_edge is not None:
+        u, v, _ = edges[bad_edge]
         raise TypeError(
-            f"the edge from {u!r} to {v!r} has {weight} {given[odd]!r}; expected a number, or no {weight!r} at all, "
-            f"which counts 1{'' if file else '; weight=None ignores the weights of all edges'}"
+            f"the edge from {u!r} to {v!r} has {weight} {weights[bad_edge]!r}; expected a number, or no {weight!r} at "
+            f"all, which counts 1{'' if file else '; weight=None ignores the weights of all edges'}"
         )
-    return _numbers(given, "edge", weight, "weight=None")
+    return _as_numbers(weights, "edge", weight, "weight=None")
 
 
 def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
-    """Return a NetworkX graph of the edges.
+    """Return a NetworkX graph with the given edges, names and attributes.
 
-    An undirected one has one direction of each edge, from the smaller vertex.
+    An undirected graph gets each edge once, from the vertex with the smaller number.
     """
     import networkx as nx
 
@@ -92,29 +98,29 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
         G = nx.MultiDiGraph() if parallel else nx.DiGraph()
     else:
         G = nx.MultiGraph() if parallel else nx.Graph()
-        edges = _taken(edges, np.flatnonzero(edges.src <= edges.dst))
+        edges = _select_edges(edges, np.flatnonzero(edges.src <= edges.dst))
     each = list(range(edges.n)) if edges.names is None else edges.names.tolist()
-    G.add_nodes_from(zip(each, _records(edges.vertex_attributes, edges.n)))
+    G.add_nodes_from(zip(each, _attribute_records(edges.vertex_attributes, edges.n)))
     ends = [[each[v] for v in side.tolist()] for side in (edges.src, edges.dst)]
-    G.add_edges_from(zip(*ends, _records(_with_weight(edges), len(edges.src))))
+    G.add_edges_from(zip(*ends, _attribute_records(_with_weight(edges), len(edges.src))))
     return G
 
 
-def _records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[dict[str, Any]]:
-    """Return for each edge or vertex its attributes by name."""
+def _attribute_records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[dict[str, Any]]:
+    """Return for each of `count` edges or vertices a dict of its attributes by name."""
     if not columns:
         return ({} for _ in range(count))
     return (dict(zip(columns, row)) for row in zip(*(column.tolist() for column in columns.values())))
 
 
 def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
-    """Return the edges of an igraph graph."""
+    """Return the edges of an igraph graph as arrays, with the names of vertices and the chosen attributes."""
     if not hasattr(g, "get_edgelist"):
         raise TypeError(f"g is a {type(g).__name__}; expected an igraph graph")
     edges = np.array(g.get_edgelist(), np.int64).reshape(-1, 2)
     weights = None
     if weight is not None and weight in g.es.attributes():
-        weights = _numbers(g.es[weight], "edge", weight, "weight=None")
+        weights = _as_numbers(g.es[weight], "edge", weight, "weight=None")
     names = np.fromiter(g.vs["name"], object, g.vcount()) if "name" in g.vs.attributes() else None
     if names is not None and len(set(names.tolist())) != len(names):
         raise ValueError("two vertices have the same name; expected distinct names, or none: del g.vs['name']")
@@ -127,14 +133,14 @@ def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
 
 
 def to_igraph(edges: Edges, directed: bool) -> Any:
-    """Return an igraph graph of the edges.
+    """Return an igraph graph with the given edges, names and attributes.
 
-    An undirected one has one direction of each edge, from the smaller vertex.
+    An undirected graph gets each edge once, from the vertex with the smaller number.
     """
     import igraph
 
     if not directed:
-        edges = _taken(edges, np.flatnonzero(edges.src <= edges.dst))
+        edges = _select_edges(edges, np.flatnonzero(edges.src <= edges.dst))
     if "name" in edges.vertex_attributes:
         raise ValueError("the vertex attribute 'name' would become the names of vertices; rename it, or leave it out")
     g = igraph.Graph(edges.n, np.stack([edges.src, edges.dst], axis=1).tolist(), directed=directed)
@@ -148,17 +154,17 @@ def to_igraph(edges: Edges, directed: bool) -> Any:
 
 
 def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int | None) -> Edges:
-    """Return the edges of an ``edge_index`` of PyTorch Geometric."""
-    ids = _array(edge_index)
+    """Return the edges of an ``edge_index`` of PyTorch Geometric, a (2, m) array of sources and targets."""
+    ids = _as_array(edge_index)
     if ids.ndim != 2 or len(ids) != 2:
         raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m): a row of sources and a row of targets")
     src, dst = as_ids("edge_index[0]", ids[0]), as_ids("edge_index[1]", ids[1])
     n = count_vertices(src, dst) if n is None else vertex_count(n)
-    return Edges(n, src, dst, None if edge_weight is None else _array(edge_weight), None)
+    return Edges(n, src, dst, None if edge_weight is None else _as_array(edge_weight), None)
 
 
 def chosen(given: Chosen, edges: Collection[str], vertices: Collection[str]) -> list[list[str]]:
-    """Return the names of attributes of edges and of vertices that an argument `attributes` chooses."""
+    """Return the names of the edge attributes and of the vertex attributes that an argument `attributes` chooses."""
     if given is True or given is False:
         return [[*edges], [*vertices]] if given else [[], []]
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
@@ -167,19 +173,22 @@ def chosen(given: Chosen, edges: Collection[str], vertices: Collection[str]) -> 
         )
     for name in given:
         if name not in edges and name not in vertices:
-            known = [*dict.fromkeys([*edges, *vertices])]
-            there = f"there are {', '.join(map(repr, known))}" if known else "there is none"
-            hint = meant(name, [*filter(_is_text, known)]) if _is_text(name) else ""
-            raise ValueError(f"attributes has {name!r}, which no edge or vertex has; {there}{hint}")
+            known_names = [*dict.fromkeys([*edges, *vertices])]
+            known_text = f"there are {', '.join(map(repr, known_names))}" if known_names else "there is none"
+            hint = meant(name, [*filter(_is_string, known_names)]) if _is_string(name) else ""
+            raise ValueError(f"attributes has {name!r}, which no edge or vertex has; {known_text}{hint}")
     return [[name for name in dict.fromkeys(given) if name in columns] for columns in (edges, vertices)]
 
 
-def _is_text(name: Any) -> bool:
+def _is_string(name: Any) -> bool:
     return isinstance(name, str)
 
 
-def _by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the attributes of edges or vertices as lists, with None where one has no such attribute."""
+def _columns_by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return each attribute of edges or vertices as a list of values by name.
+
+    A value is None where the attribute is missing.
+    """
     names = dict.fromkeys(chain.from_iterable(records))
     return {name: [record.get(name) for record in records] for name in names}
 
@@ -187,40 +196,42 @@ def _by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
 def _read_attributes(
     given: Chosen, edges: Mapping[str, list[Any]], vertices: Mapping[str, list[Any]], weight: str | None, file: str
 ) -> tuple[dict[str, Array | TimeColumn], ...]:
-    """Return the chosen attributes as arrays.
+    """Return the chosen attributes of edges and of vertices as arrays by name.
 
-    Without a choice, these are all of numbers or dates everywhere, except `weight`.
-
-    A warning names those that are numbers in some places only and, of a file, those that are no numbers at all.
+    If all are chosen (`given` is True), these are the attributes that have a number or a date for every edge or vertex,
+    except `weight`. A warning lists the attributes that have numbers in some places only, and for a file also the
+    attributes that have no numbers at all.
     """
-    both: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
-    left: list[str] = []
-    for columns, names, of, lists in zip(both, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)):
+    columns_of_both: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
+    left_out: list[str] = []
+    for columns, names, of, lists in zip(
+        columns_of_both, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)
+    ):
         for name in names:
-            if (dates := _dates(lists[name], of, name)) is not None:
+            if (dates := _as_dates(lists[name], of, name)) is not None:
                 columns[name] = dates
             elif given is not True:
-                columns[name] = _numbers(lists[name], of, name, "another list of attributes")
+                columns[name] = _as_numbers(lists[name], of, name, "another list of attributes")
             elif of == "edge" and name == weight:
                 continue
-            elif _is_text(name) and name and _are_numbers(lists[name]):
-                columns[name] = _numbers(lists[name], of, name, "")
+            elif _is_string(name) and name and _are_numbers(lists[name]):
+                columns[name] = _as_numbers(lists[name], of, name, "")
             elif file or any(map(_is_number, lists[name])):
-                left.append(f"{name!r} of {of} {_odd(lists[name])}")
-    if left:
+                left_out.append(f"{name!r} of {of} {_describe_first_bad(lists[name])}")
+    if left_out:
         warnings.warn(
             f"{file}attributes are left out, because only those are kept that are numbers of at most 64 bits "
-            f"everywhere: {', '.join(left)}",
+            f"everywhere: {', '.join(left_out)}",
             UserWarning,
             stacklevel=5,
         )
-    return both
+    return columns_of_both
 
 
-def _odd(values: list[Any]) -> str:
-    """Describe the first value that is no number, with its place.
+def _describe_first_bad(values: list[Any]) -> str:
+    """Return text with the position of the first value that is not a number, and the value.
 
-    If there is none, describe the first with too many bits.
+    If all values are numbers, the text says this of the first value, which has too many bits.
     """
     place = next((place for place, value in enumerate(values) if not _is_number(value)), 0)
     return f"{place} is {'missing' if values[place] is None else reprlib.repr(values[place])}"
@@ -231,17 +242,17 @@ def _is_number(value: Any) -> bool:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Return whether all values are numbers that one array of values holds."""
+    """Return whether all values are numbers that fit one array of a type that attributes may have."""
     if not all(map(_is_number, values)):
         return False
     try:
-        return is_value_type(_numbers(values, "edge", "", "").dtype)
-    except TypeError:  # integers of more than 64 bits
+        return is_value_type(_as_numbers(values, "edge", "", "").dtype)
+    except TypeError:  # an integer has more than 64 bits
         return False
 
 
-def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
-    """Return the dates or times of edges or vertices, or None if these are not what all have."""
+def _as_dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
+    """Return an attribute as a column of dates or times, or None if any edge or vertex has something else."""
     if not values or any(value is None for value in values):
         return None
     try:
@@ -252,7 +263,7 @@ def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
 
 
 def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
-    """Return the attributes of edges, and their values as "weight"."""
+    """Return the attributes of edges by name, with the edge values as "weight"."""
     columns = dict(edges.edge_attributes)
     if edges.weights is None:
         return columns
@@ -262,33 +273,39 @@ def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
 
 
 def are_equal_both_ways(edges: Edges) -> bool:
-    """Return whether i -> j and j -> i have equal values and attributes, of all parallel edges in any order."""
-    given = _with_weight(edges).values()
-    held = [column.numbers if isinstance(column, TimeColumn) else column for column in given]
-    src, dst, *columns = edges.src, edges.dst, *held
-    ways = []
+    """Return whether all edges i -> j have the same values and attributes as the edges j -> i.
+
+    Parallel edges may be in any order.
+    """
+    columns_given = _with_weight(edges).values()
+    arrays = [column.numbers if isinstance(column, TimeColumn) else column for column in columns_given]
+    src, dst, *columns = edges.src, edges.dst, *arrays
+    sorted_columns = []
     for first, second in ((src, dst), (dst, src)):
         each = [column[first < second] for column in (first, second, *columns)]
         order = np.lexsort(each[::-1])
-        ways.append([column[order] for column in each])
-    return all(len(a) == len(b) and bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(*ways))
+        sorted_columns.append([column[order] for column in each])
+    return all(len(a) == len(b) and bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(*sorted_columns))
 
 
-def _array(x: Any) -> Array:
-    """Return a NumPy or CuPy array, with the memory of a tensor if that supports DLPack."""
+def _as_array(x: Any) -> Array:
+    """Return an argument as a NumPy or CuPy array. It shares the memory of a tensor that supports DLPack."""
     x = imported(x)
     empty = not hasattr(x, "dtype") and np.size(x) == 0
     return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
 
 
-def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
-    """Convert values of edges or vertices to an array. Raise TypeError for the first value that is not a number."""
+def _as_numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
+    """Return an attribute of edges or vertices as an array.
+
+    Raise TypeError for the first value that is not a number.
+    """
     for i, value in enumerate(values):
         if not _is_number(value):
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
     numbers = np.array(values)
     if numbers.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
-        try:  # NumPy converts integers below and above 2**63 to float64
+        try:  # tried again in uint64, because NumPy converts a mix of integers below and above 2**63 to float64
             numbers = np.array(values, np.uint64)
         except OverflowError:
             numbers = np.array(values, object)
@@ -298,9 +315,9 @@ def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) ->
 
 
 def both_ways(edges: Edges, undirected: Any = True) -> Edges:
-    """Add after each undirected edge its reverse, except after a loop.
+    """Return edges in which each undirected edge is followed by its reverse edge. A self loop stays one edge.
 
-    `undirected` tells this of all edges, or of each.
+    `undirected` says whether all edges are undirected, or is a mask of the undirected edges.
 
     Examples
     --------
@@ -308,31 +325,32 @@ def both_ways(edges: Edges, undirected: Any = True) -> Edges:
     >>> both_ways(edges).src, both_ways(edges, np.array([False, True, True])).dst
     (array([0, 1, 1, 2, 2]), array([1, 2, 1, 2]))
     """
-    stays = np.ones((len(edges.src), 2), bool)
-    stays[:, 1] = (edges.src != edges.dst) & undirected
-    if not stays[:, 1].any():
+    is_stored = np.ones((len(edges.src), 2), bool)
+    is_stored[:, 1] = (edges.src != edges.dst) & undirected
+    if not is_stored[:, 1].any():
         return edges
-    src, dst = (np.stack(ends, axis=1)[stays] for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
-    return _taken(edges, np.nonzero(stays)[0])._replace(src=src, dst=dst)
+    src, dst = (np.stack(ends, axis=1)[is_stored] for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
+    return _select_edges(edges, np.nonzero(is_stored)[0])._replace(src=src, dst=dst)
 
 
 def undirected(graph: Any) -> Any:
-    """Return a graph in host memory with each edge followed by its reverse.
+    """Return a graph in host memory in which each edge is followed by its reverse edge.
 
-    If all edges have equal reverses, return `graph`.
+    If all edges have reverse edges of equal values and attributes already, return `graph` itself.
     """
     src, dst = graph.edges()
-    own, columns = graph.edge_attributes.name_of(graph.values), graph.edge_attributes.columns()
+    weight_name, columns = graph.edge_attributes.name_of(graph.values), graph.edge_attributes.columns()
     edges = Edges(graph.n, src, dst, graph.values, graph.names, columns, graph.vertex_attributes.columns())
-    others = {f"attribute {name}": column for name, column in columns.items()}  # none is called "weight"
-    if are_equal_both_ways(edges._replace(edge_attributes=others)):
+    # attributes get other names here, so that none is called "weight" like the values
+    renamed = {f"attribute {name}": column for name, column in columns.items()}
+    if are_equal_both_ways(edges._replace(edge_attributes=renamed)):
         return graph
-    made = type(graph)._of_edges(both_ways(edges))
-    return made if own is None else made.weighted_by(own)
+    both_directions = type(graph)._of_edges(both_ways(edges))
+    return both_directions if weight_name is None else both_directions.weighted_by(weight_name)
 
 
-def _taken(edges: Edges, numbers: Array) -> Edges:
-    """Return the edges with the given numbers."""
+def _select_edges(edges: Edges, numbers: Array) -> Edges:
+    """Return the edges with the given numbers, with their values and attributes."""
     weights = None if edges.weights is None else edges.weights[numbers]
     columns = {
         name: weights if weights is not None and column is edges.weights else column[numbers]

@@ -1,7 +1,7 @@
-"""The two sides of a bipartite graph: edges from the rows of a rectangular matrix to its columns, and which is which.
+"""The two sides of a bipartite graph: edges from rows to columns of a rectangular matrix, and the side of each vertex.
 
-A graph knows its sides by a vertex attribute of 0 and 1, named as in NetworkX. So derived graphs, copies and files keep
-them.
+A vertex attribute has 0 or 1 for the side of each vertex, and is named "bipartite" as in NetworkX. So derived graphs,
+copies and files keep the sides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ SIDES = "bipartite"
 
 
 def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Edges:
-    """Return the edges from rows to columns of a rectangular matrix, as `Graph.from_bipartite` documents them."""
+    """Return the edges from the rows to the columns of a rectangular matrix.
+
+    `Graph.from_bipartite` documents the arguments.
+    """
     if isinstance(R, np.ndarray) and R.ndim == 2:
         from scipy.sparse import csr_array
 
@@ -42,37 +45,39 @@ def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] |
         row.astype(kind, copy=False),
         col.astype(kind) + kind.type(count),
         coo.data,
-        _names(R.shape, rows, columns),
+        _names_of_sides(R.shape, rows, columns),
         vertex_attributes={SIDES: sides(n, count, array_module(row))},
     )
 
 
 def sides(n: int, count: int, xp: Any = np) -> Array:
-    """Return side 0 of the first `count` of n vertices, and side 1 of the others."""
+    """Return the side of each of n vertices: 0 for the first `count` vertices, and 1 for all others."""
     return (xp.arange(n) >= count).astype(np.uint8)
 
 
-def _names(shape: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Array | None:
-    """Return the names of the vertices of both sides, or None if they have none."""
+def _names_of_sides(shape: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Array | None:
+    """Return the names of the vertices of both sides, rows first, or None if they have no names."""
     if rows is None and columns is None:
         return None
     if rows is None or columns is None:
         raise ValueError(f"{'rows' if rows is None else 'columns'} is missing; expected names for both sides, or none")
-    each: list[Any] = []
+    names: list[Any] = []
     for given, name, length in zip((rows, columns), ("rows", "columns"), shape):
-        some = given.tolist() if hasattr(given, "tolist") else [*given]
-        if len(some) != length:
-            raise ValueError(f"{name} has {len(some)} names; expected {length}, the number of {name} of the matrix")
-        each += some
-    places = {name: place for place, name in enumerate(each)}
-    if len(places) < len(each):
-        name = next(name for place, name in enumerate(each) if places[name] != place)
+        side_names = given.tolist() if hasattr(given, "tolist") else [*given]
+        if len(side_names) != length:
+            raise ValueError(
+                f"{name} has {len(side_names)} names; expected {length}, the number of {name} of the matrix"
+            )
+        names += side_names
+    last_positions = {name: place for place, name in enumerate(names)}
+    if len(last_positions) < len(names):
+        name = next(name for place, name in enumerate(names) if last_positions[name] != place)
         raise ValueError(f"two vertices are named {name!r}; expected distinct names, also across the two sides")
-    return np.fromiter(each, object, len(each))
+    return np.fromiter(names, object, len(names))
 
 
 def sides_of(graph: Any) -> Array | None:
-    """Return the attribute of `Graph.sides`, or None if there is none, or if it holds anything but 0 and 1."""
+    """Return the side of each vertex, or None if the graph has no attribute with only 0 and 1 that says it."""
     if SIDES not in graph.vertex_attributes:
         return None
     each = graph.vertex_attributes[SIDES]
@@ -80,22 +85,25 @@ def sides_of(graph: Any) -> Array | None:
 
 
 def chosen(graph: Any, side: Any) -> Any:
-    """Return the vertices that an argument `side` means: one of the graph's two sides (0 by default) or given ones."""
+    """Return the vertices that an argument `side` selects: a mask of one of the graph's two sides, or given vertices.
+
+    By default it is side 0.
+    """
     is_number = isinstance(side, int | np.integer) and not isinstance(side, bool)
     if side is not None and not is_number:
         return side
     if side not in (None, 0, 1):
         raise ValueError(f"side is {side}; expected 0 or 1, or the vertices of a side")
-    if (own := graph.sides) is None:
+    if (side_of := graph.sides) is None:
         raise ValueError(
             f"side is {side}, and the graph does not know its sides; expected the vertices of the side, or a graph of "
             "Graph.from_bipartite, or of Graph.from_table with bipartite=True"
         )
-    return own == (side or 0)
+    return side_of == (side or 0)
 
 
 def require_across(src: Array, dst: Array, is_left: Array) -> None:
-    """Raise ValueError for the first edge whose ends are on one side."""
+    """Raise ValueError for the first edge whose ends are on the same side of a bipartite graph."""
     wrong = is_left[src] == is_left[dst]
     if any_true(wrong):
         bad = int(wrong.argmax())

@@ -1,7 +1,7 @@
-"""A table of edges and a table of vertices: both made of a graph, and the second one joined to the edges of the first.
+"""Tables of edges and tables of vertices: both can be made from a graph, and a table of vertices can be added to edges.
 
-A table of vertices has a column of ids, and a row for each vertex, isolated ones too. Its other columns of numbers are
-attributes of vertices.
+A table of vertices has a column of ids, and a row for each vertex, isolated ones included. Its other columns of numbers
+or dates are attributes of vertices.
 """
 
 from __future__ import annotations
@@ -38,19 +38,22 @@ _TITLES = (
     "name",
     "vertexname",
     "nodename",
-)  # usual titles of ids, the likeliest first
+)  # usual titles of the column of ids, the most likely first
 _OF_NEO4J = re.compile(r".*:ID(\(.*\))?")
 
 
 class Tables(NamedTuple):
-    """What `Graph.to_tables` returns: a row for each edge, and a row for each vertex."""
+    """What `Graph.to_tables` returns: a table with a row for each edge, and a table with a row for each vertex."""
 
     edges: Any
     vertices: Any
 
 
 class Vertices(NamedTuple):
-    """A table of vertices: the title of its ids, the ids as a pyarrow.Array, and the columns of numbers by title."""
+    """The content of a table of vertices.
+
+    The fields are the title of the column of ids, the ids as a pyarrow.Array, and the attributes by title.
+    """
 
     title: str
     ids: Any
@@ -58,25 +61,28 @@ class Vertices(NamedTuple):
 
 
 def vertices_of(table: Any, vertex: Column | None) -> Vertices:
-    """Return the ids and the attributes in a table of vertices. Warn of the columns that can't be attributes."""
+    """Return the ids and the attributes of a table of vertices. Warn of columns that can't be attributes."""
     rows = as_arrow(table)
     titles = rows.column_names
     place = place_of_ids(titles, kinds_of(rows.schema)) if vertex is None else place_of(titles, "vertex", vertex)
     ids = ids_of(titles[place], rows.column(place)).combine_chunks()
     if repeated := len(ids) - len(ids.unique()):
         counts = ids.value_counts()
-        again = counts.filter(arrow("pyarrow.compute").greater(counts.field(1), 1))[0]["values"].as_py()
+        repeated_id = counts.filter(arrow("pyarrow.compute").greater(counts.field(1), 1))[0]["values"].as_py()
         raise ValueError(
-            f"column {titles[place]!r} of the vertices holds {again!r} more than once, one of {repeated} such rows; "
-            "expected a row for each vertex"
+            f"column {titles[place]!r} of the vertices holds {repeated_id!r} more than once, one of {repeated} such "
+            "rows; expected a row for each vertex"
         )
-    kept = numeric_columns(rows, [titles[place]], "columns of vertices")
-    return Vertices(titles[place], ids, attributes_of(rows, kept))
+    attribute_titles = numeric_columns(rows, [titles[place]], "columns of vertices")
+    return Vertices(titles[place], ids, attributes_of(rows, attribute_titles))
 
 
 def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
-    """Return the position of the column of ids: the one with the likeliest title, or the only one that can hold ids."""
-    places = _titled(titles) or [*kinds.whole, *kinds.texts]
+    """Return the position of the column of ids in a table of vertices.
+
+    It is the column with the most likely title, such as "vertex" or "id", or else the only column that can hold ids.
+    """
+    places = _find_id_columns(titles) or [*kinds.whole, *kinds.texts]
     if len(places) == 1:
         return int(places[0])
     raise ValueError(
@@ -86,12 +92,12 @@ def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
 
 
 def has_ids(titles: Sequence[str]) -> bool:
-    """Return whether one title is usual for a column of ids."""
-    return len(_titled(titles)) == 1
+    """Return whether exactly one of the titles is usual for a column of vertex ids, such as "vertex" or "id"."""
+    return len(_find_id_columns(titles)) == 1
 
 
-def _titled(titles: Sequence[str]) -> list[int]:
-    """Return the positions of the columns with the likeliest title of ids."""
+def _find_id_columns(titles: Sequence[str]) -> list[int]:
+    """Return the positions of the columns that have the most likely title for vertex ids, such as "vertex"."""
     if places := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
         return places
     words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
@@ -100,27 +106,27 @@ def _titled(titles: Sequence[str]) -> list[int]:
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
-    """Return the edges between the vertices of a table, which are numbered in its order.
+    """Return edges whose vertices are numbered in the order of a table of vertices, with the attributes of that table.
 
-    Ids become names, unless they are 0, 1, … in this order and `names` is not True.
+    The ids become the names of vertices, unless they are 0, 1, … in this order and `names` is not True.
     """
     pc = arrow("pyarrow.compute")
-    known = np.arange(edges.n) if edges.names is None else edges.names
-    given, ids = same_kind(arrow().array(known), vertices.ids) if edges.n else (vertices.ids[:0], vertices.ids)
-    if given is None:
+    end_names = np.arange(edges.n) if edges.names is None else edges.names
+    end_ids, ids = same_kind(arrow().array(end_names), vertices.ids) if edges.n else (vertices.ids[:0], vertices.ids)
+    if end_ids is None:
         raise TypeError(
             f"column {vertices.title!r} of the vertices holds {vertices.ids.type}, and the ends of edges are "
-            f"{'text' if edges.names is not None and isinstance(known[0], str) else 'integers'}; expected one kind"
+            f"{'text' if edges.names is not None and isinstance(end_names[0], str) else 'integers'}; expected one kind"
         )
-    numbers = pc.fill_null(pc.index_in(given, value_set=ids), -1).to_numpy(zero_copy_only=False)
+    numbers = pc.fill_null(pc.index_in(end_ids, value_set=ids), -1).to_numpy(zero_copy_only=False)
     for end in (edges.src, edges.dst):
         if len(absent := np.flatnonzero(numbers[end] < 0)):
             raise ValueError(
-                f"edge {absent[0]} has the end {given[int(end[absent[0]])].as_py()!r}, which column "
+                f"edge {absent[0]} has the end {end_ids[int(end[absent[0]])].as_py()!r}, which column "
                 f"{vertices.title!r} of the vertices lacks; expected a row for each vertex"
             )
-    is_own = not arrow().types.is_large_string(ids.type) and np.array_equal(ids.to_numpy(), np.arange(len(ids)))
-    if names is False and not is_own:
+    are_positions = not arrow().types.is_large_string(ids.type) and np.array_equal(ids.to_numpy(), np.arange(len(ids)))
+    if names is False and not are_positions:
         raise ValueError(
             f"column {vertices.title!r} of the vertices does not hold 0, 1, … in this order; expected the numbers of "
             "vertices, because of names=False"
@@ -129,72 +135,74 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
         n=len(ids),
         src=numbers[edges.src],
         dst=numbers[edges.dst],
-        names=None if is_own and not names else ids.to_numpy(zero_copy_only=False),
+        names=None if are_positions and not names else ids.to_numpy(zero_copy_only=False),
         vertex_attributes=vertices.attributes,
     )
 
 
-# --- a table for each side ------------------------------------------------------------------------------------------
+# --- bipartite graphs with a table of vertices for each side ----------------------------------------------------------
 
 
 def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
     """Return the side of the bipartite graph to which a table of vertices belongs, and the title of its column of ids.
 
-    `firsts` are names of one vertex of each side, such as "userId 1" and "movieId 1".
+    `firsts` has the name of one vertex of each side, such as "userId 1" and "movieId 1". Return None unless exactly one
+    title is that of a side.
     """
     sides = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
     return sides[0] if len(sides) == 1 else None
 
 
 def firsts_of(names: Any, sides: Any) -> list[str]:
-    """Return a name of each side, such as "userId 1" and "movieId 1"."""
+    """Return the name of one vertex of each side of a bipartite graph, such as "userId 1" and "movieId 1"."""
     return [str(names[int((sides == side).argmax())]) for side in (0, 1)]
 
 
 def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertices:
-    """Return the names and attributes in a table of the vertices of one side.
+    """Return the names and attributes in a table with the vertices of one side of a bipartite graph.
 
-    Its column of ids has the side's title.
+    Its column of ids has the same title as the side's column in the table of edges, such as "userId".
     """
     titles = as_arrow(table).column_names
-    given = titles if vertex is None else [titles[place_of(titles, "vertex", vertex)]]
-    if (own := title_of_side(given, firsts)) is None:
+    candidates = titles if vertex is None else [titles[place_of(titles, "vertex", vertex)]]
+    if (side_and_title := title_of_side(candidates, firsts)) is None:
         raise ValueError(
             f"the vertices are called {firsts[0]!r} and {firsts[1]!r}, and their table has the columns "
             f"{titles_listed(titles)}; expected ids in a column with the title of a side, as the edges have it"
         )
-    vertices = vertices_of(table, own[1])
+    vertices = vertices_of(table, side_and_title[1])
     return vertices._replace(
-        ids=arrow().array([f"{own[1]} {each}" for each in vertices.ids.to_pylist()], "large_string")
+        ids=arrow().array([f"{side_and_title[1]} {each}" for each in vertices.ids.to_pylist()], "large_string")
     )
 
 
 def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
-    """Return edges between two sides, with the vertices of a table for either side.
+    """Return the edges of a bipartite graph, with the vertices and attributes of a table for one side or for each side.
 
-    Sides without a table stay as they are.
-
-    An attribute that one side lacks is NaN there, or NaT.
+    A side without a table keeps its vertices. If only one side has an attribute, the attribute is NaN or NaT on the
+    other side.
     """
     sides, names = edges.vertex_attributes[SIDES], edges.names
     assert names is not None
-    given: dict[int, Vertices] = {}
+    table_of_side: dict[int, Vertices] = {}
     for table in tables:
         side, title = title_of_side([table.title], firsts_of(names, sides))  # type: ignore[misc]
-        if side in given:
+        if side in table_of_side:
             raise ValueError(f"two tables of vertices have ids called {title!r}; expected one for each side")
-        given[side] = table
-    parts = [given.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)]
+        table_of_side[side] = table
+    parts = [table_of_side.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)]
     counts = [len(part.ids) for part in parts]
     ids = arrow().concat_arrays([part.ids.cast("large_string") for part in parts])
-    columns = {name: _of_both(name, parts, counts) for part in parts for name in part.attributes if name != SIDES}
+    columns = {
+        name: _join_attribute(name, parts, counts) for part in parts for name in part.attributes if name != SIDES
+    }
     columns[SIDES] = np.repeat(np.array([0, 1], np.uint8), counts)
     title = " and ".join(part.title for part in parts if part.title)
     return joined(edges, Vertices(title, ids, columns), True)
 
 
-def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
-    """Return an attribute of the vertices of both sides. A side without it has NaN or NaT."""
+def _join_attribute(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
+    """Return the attribute `name` of the vertices of both sides. A side that has no such attribute gets NaN or NaT."""
     columns: list[Any] = [part.attributes.get(name) for part in parts]
     kinds = {column.type if isinstance(column, TimeColumn) else None for column in columns if column is not None}
     if len(kinds) > 1:
@@ -208,18 +216,22 @@ def _of_both(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Arr
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
-    """Return the columns of a table of the edges of a graph in host memory: src, dst, weight, and its attributes."""
+    """Return the columns of a table of edges by title: src, dst, weight, and the attributes.
+
+    The graph is in host memory.
+    """
     src, dst = graph.edges() if names is None else (names[end] for end in graph.edges())
-    own = graph.edge_attributes.name_of(graph.values)
-    for name in {*graph.edge_attributes} - {own}:
-        if name.casefold() in ("src", "dst", "weight"):  # readers look for these titles
+    weight_name = graph.edge_attributes.name_of(graph.values)
+    for name in {*graph.edge_attributes} - {weight_name}:
+        # functions that read tables take these titles for ends and weights
+        if name.casefold() in ("src", "dst", "weight"):
             raise ValueError(f"the edge attribute {name!r} has the name of another column; rename it")
     values = {} if graph.values is None else {"weight": graph.values}
     return {"src": src, "dst": dst, **values, **graph.edge_attributes.columns()}
 
 
 def vertex_columns(graph: Any) -> dict[str, Any]:
-    """Return the columns of a table of the vertices of a graph in host memory: vertex, and its attributes."""
+    """Return the columns of a table of vertices by title: vertex, and the attributes. The graph is in host memory."""
     if "vertex" in graph.vertex_attributes:
         raise ValueError("the vertex attribute 'vertex' has the name of the column of ids; rename it")
     ids = np.arange(graph.n) if graph.names is None else graph.names

@@ -1,6 +1,7 @@
 """The names of vertices: strings, large integers, or any hashable objects that were ids in the input.
 
-Whatever takes a vertex takes its name: `translate_vertex` reads one vertex, and `translate_vertices` several.
+Every function that takes a vertex takes its name as well. `translate_vertex` reads an argument that is one vertex, and
+`translate_vertices` an argument with several.
 """
 
 from __future__ import annotations
@@ -18,19 +19,26 @@ from gasla.graph.adjacency import Array
 from gasla.names import meant
 from gasla.once import once_property
 
-_FEW = 10_000  # names that an error compares with an unknown one
-_MANY = 1_000_000  # number of names among which it looks for these few
+_FEW = 10_000  # the most names with which the message for an unknown name compares it
+_MANY = 1_000_000  # the most names that are searched for similar ones
 _BOOL = (bool, np.bool_)
 _INTEGER = (int, np.integer)
-_KINDS: tuple[tuple[type, ...], ...] = (_BOOL, _INTEGER, (float, np.floating))  # types of numbers that may be equal
+# types of numbers that Python may find equal, such as 1 and True
+_KINDS: tuple[tuple[type, ...], ...] = (_BOOL, _INTEGER, (float, np.floating))
 
 
 class Number(int):
-    """A vertex number that is never taken for a name: what `Graph.vertex` returns where names are integers."""
+    """A vertex number that is never taken for a name.
+
+    `Graph.vertex` returns such numbers if names are integers, too.
+    """
 
 
 class OfVertices(Protocol):
-    """The parts of a graph that translation reads, in one process or over ranks."""
+    """The fields of a graph that the translation of names reads.
+
+    Graphs in one process and distributed graphs have them.
+    """
 
     n: int
     device: Device
@@ -38,18 +46,19 @@ class OfVertices(Protocol):
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type of vertex ids."""
+        """The dtype of vertex ids."""
         ...
 
 
 class Names:
-    """One name per vertex, in a NumPy array on either device."""
+    """The names of all vertices of a graph, in a NumPy array even if the graph is on a GPU."""
 
     def __init__(self, each: Array) -> None:
         self.each = each
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()  # other threads may add to it while it is pickled
+        # a copy, because other threads may add cached properties while the object is pickled
+        return self.__dict__.copy()
 
     @once_property
     def _numbers(self) -> dict[Any, int]:
@@ -72,15 +81,18 @@ class Names:
         return len(self.each) > 0 and any(issubclass(k, _INTEGER) and not issubclass(k, _BOOL) for k in self._kinds)
 
     def find(self, name: Any) -> int | None:
-        """Return the number of the vertex with this name, if there is one. 1, 1.0 and True are different names."""
+        """Return the number of the vertex with this name, or None if there is none.
+
+        1, 1.0 and True are different names.
+        """
         try:
             v = self._numbers.get(name)
-        except TypeError:  # not hashable
+        except TypeError:  # the name is not hashable
             return None
-        return v if v is not None and _kind(name) == _kind(self.each[v]) else None
+        return v if v is not None and _kind_of_number(name) == _kind_of_number(self.each[v]) else None
 
     def number(self, name: Any) -> int:
-        """Return the number of the vertex with this name.
+        """Return the number of the vertex with this name. Raise ValueError if there is none.
 
         Examples
         --------
@@ -98,19 +110,19 @@ class Names:
         return self.each[v : v + 1].tolist()[0]
 
     def unknown(self, name: Any) -> str:
-        """Return the text of the error for a name that no vertex has, with the most similar name."""
+        """Return the error message for a name that no vertex has. It suggests the most similar name."""
         like = self._like(name) if isinstance(name, str) else ""
         return f"no vertex is named {reprlib.repr(name)}; expected one of {len(self.each)} names{like}"
 
     def _like(self, name: str) -> str:
-        near = [*self._near(name)]
-        same = next((each for each in near if each.casefold() == name.casefold()), None)
-        return meant(name, near) if same is None else f"; did you mean {same!r}?"
+        candidates = [*self._near(name)]
+        equal_name = next((each for each in candidates if each.casefold() == name.casefold()), None)
+        return meant(name, candidates) if equal_name is None else f"; did you mean {equal_name!r}?"
 
     def _near(self, name: str) -> Iterator[str]:
-        """Return some names to compare with this one.
+        """Yield the names with which an unknown name is compared to find a similar one.
 
-        These are all if there are few, else those with the same first letters.
+        If there are many names, these are only the names with the same two first letters.
         """
         texts = (each for each in self.each[:_MANY] if isinstance(each, str))
         if len(self.each) > _FEW:
@@ -119,18 +131,21 @@ class Names:
         return islice(texts, _FEW)
 
 
-def _kind(name: Any) -> int:
-    """Return 0 to 2 for a bool, an integer and a float, 3 for everything else."""
+def _kind_of_number(name: Any) -> int:
+    """Return 0, 1 or 2 for a name that is a bool, an integer or a float, and 3 for any other name."""
     return next((place for place, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
 
 
 def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
-    """Return the number of a vertex that an argument gives by its number or its name. Errors call the argument `name`.
+    """Return the number of the vertex that an argument gives by number or by name.
 
-    In a graph with names, an integer that is a vertex's number and another vertex's name is an error, unless it is of
-    NumPy (as results have them) or comes from `Graph.vertex`: then it is a number.
+    `name` is the argument's name in errors.
+
+    In a graph with names, an integer may be the number of one vertex and the name of another. This is an error, unless
+    the integer is one of NumPy (as results have them) or comes from `Graph.vertex`. Such integers are numbers.
     """
-    if type(given) is int and 0 <= given < graph.n and graph.naming is None:  # the usual case, quickly
+    # the usual case, tested first because this is quick
+    if type(given) is int and 0 <= given < graph.n and graph.naming is None:
         return given
     names = graph.naming
     given = given.item() if (is_scalar := getattr(given, "ndim", 1) == 0) else given
@@ -162,7 +177,7 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
 
 
 def called(names: Names, ids: Array) -> Array:
-    """Return the names of the vertices with these numbers, and None for -1."""
+    """Return the names of the vertices with these numbers, and None in place of the number -1."""
     is_none = ids < 0
     if not is_none.any():
         return names.each[ids]
@@ -172,12 +187,15 @@ def called(names: Names, ids: Array) -> Array:
 
 
 def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
-    """Return ids that the library itself hands to public functions, which must not take them for names."""
+    """Return vertex numbers in a form in which public functions don't take them for names.
+
+    The library uses it where it passes vertices to its own public functions.
+    """
     return [*map(Number, ids)] if graph.naming is not None and graph.naming.have_integers else ids
 
 
 def _not_a_vertex(names: Names | None, given: Any, name: str) -> Exception:
-    """Return the error for an argument that is neither a number nor the name of a vertex."""
+    """Return the error for an argument that is neither the number nor the name of a vertex."""
     if names is None:
         unnamed = ": the graph has no names" if isinstance(given, str) else ""
         return TypeError(f"{name} is {reprlib.repr(given)}; expected the id of a vertex, an integer{unnamed}")
@@ -190,18 +208,19 @@ def _not_a_vertex(names: Names | None, given: Any, name: str) -> Exception:
 
 
 def translate_vertices(graph: OfVertices, given: Any, name: str, one: str = "vertex") -> Any:
-    """Translate an argument that gives several vertices: names become an array of numbers on the graph's device.
+    """Return an argument that gives several vertices, with names replaced by an array of vertex numbers.
 
-    Arguments without names come back as they are, such as a mask or an array of numbers, which their reader checks.
+    The array is on the graph's device. An argument without names, such as a mask or an array of numbers, is returned as
+    it is, and the caller checks it.
     """
     names = graph.naming
     if names is None or isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0:
         return given
     kind = given.dtype.kind if array_module(given) is not np or isinstance(given, np.ndarray) else None
-    if kind is None and hasattr(given, "__array__"):  # a column of a table
+    if kind is None and hasattr(given, "__array__"):  # the argument is a column of a table, such as a pandas Series
         given = np.asarray(given)
         kind = given.dtype.kind
-    if kind == "b" or (kind in ("i", "u") and not (names.have_integers and _any_outside(given, graph.n))):
+    if kind == "b" or (kind in ("i", "u") and not (names.have_integers and _is_any_outside(given, graph.n))):
         return given
     each = given.tolist() if kind is not None else given
     if not isinstance(each, Iterable):
@@ -216,5 +235,5 @@ def translate_vertices(graph: OfVertices, given: Any, name: str, one: str = "ver
     return moved(numbers, graph.device)
 
 
-def _any_outside(ids: Array, n: int) -> bool:
+def _is_any_outside(ids: Array, n: int) -> bool:
     return len(ids) > 0 and not 0 <= int(ids.min()) <= int(ids.max()) < n

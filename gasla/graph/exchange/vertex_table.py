@@ -1,4 +1,4 @@
-"""Tables of results with one row per vertex: their columns, their conversion to table libraries, and their files."""
+"""Tables of results with one row per vertex: their columns, their conversion to table libraries, and files of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _SINGLE = (str, bytes, Number, np.generic, date, time, timedelta, type(None))
 
 
 def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the columns of a table of `n` vertices as NumPy arrays: names or numbers, and one value per vertex each.
+    """Return the columns of a table of results with one row for each of n vertices, as NumPy arrays by title.
+
+    The column "vertex" has the names or numbers of the vertices, and the other columns have one value per vertex.
 
     Examples
     --------
@@ -44,14 +46,15 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
             )
         if title in by_title:
             raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
-        by_title[title] = _column(n, title, value)
+        by_title[title] = _as_column(n, title, value)
     return by_title
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the titles and values of a result.
+    """Yield the title and the values of each column that a result gives.
 
-    `title` is that of a single column, or the beginning of several titles.
+    `title` is that of a single column, or the beginning of the titles of several columns. If it is None, titles are the
+    names of the result's fields, or "value" for an array.
     """
     if hasattr(result, "state"):
         fields = dict(result.state)
@@ -65,24 +68,24 @@ def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]
     else:
         yield "value" if title is None else title, result
         return
-    whole = [field for field, value in fields.items() if getattr(value, "shape", None) == (n,)]
-    if title is not None and not whole:
+    vertex_fields = [field for field, value in fields.items() if getattr(value, "shape", None) == (n,)]
+    if title is not None and not vertex_fields:
         raise ValueError(
             f"{title} is a {type(result).__name__} without an array of {n} values; expected one per vertex"
         )
-    for field in whole:
-        yield field if title is None else title if len(whole) == 1 else f"{title}_{field}", fields[field]
+    for field in vertex_fields:
+        yield field if title is None else title if len(vertex_fields) == 1 else f"{title}_{field}", fields[field]
 
 
-def _column(n: int, title: str, value: Any) -> Array:
-    """Return the values of a column, from an array or a constant."""
+def _as_column(n: int, title: str, value: Any) -> Array:
+    """Return the values of a column with n rows, from an array or from a constant that stands in every row."""
     if isinstance(value, _SINGLE) or getattr(value, "ndim", 1) == 0:
         value = value.item() if hasattr(value, "item") else value
         return np.full(n, value, None if isinstance(value, Number) else object)
     values = moved(value, "cpu")
     try:
         values = np.asarray(values)
-    except ValueError:  # rows of unequal lengths
+    except ValueError:  # the value is a list of rows of unequal lengths, which the check below refuses
         values = np.asarray(None)
     if values.shape != (n,):
         shape = f"shape {values.shape}" if values.ndim else f"type {type(value).__name__}"
@@ -94,16 +97,19 @@ def _column(n: int, title: str, value: Any) -> Array:
 
 
 def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
-    """Return the columns, in which dates with times are in the zone of the graph's own, if these have one zone."""
+    """Return the columns, in which dates and times get the time zone of the graph's own attributes.
+
+    Nothing changes if the graph's attributes of dates have no time zone, or several.
+    """
     kinds = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
     zones = {kind.zone for kind in kinds if kind.kind == "datetime"}
     if len(zones) != 1 or None in zones:
         return dict(columns)
     zone = zones.pop()
-    return {title: _in_zone(values, zone) for title, values in columns.items()}
+    return {title: _convert_to_zone(values, zone) for title, values in columns.items()}
 
 
-def _in_zone(values: Any, zone: Any) -> Any:
+def _convert_to_zone(values: Any, zone: Any) -> Any:
     if isinstance(values, TimeColumn) or values.dtype.kind != "M" or values.dtype == np.dtype("M8[D]"):
         return values
     column = time_column(values)
@@ -111,37 +117,38 @@ def _in_zone(values: Any, zone: Any) -> Any:
 
 
 def as_table(columns: Columns, kind: str) -> Any:
-    """Return the columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
+    """Return the columns as a pyarrow.Table if `kind` is "arrow", or as a DataFrame if it is "pandas" or "polars"."""
     library = module_for(kind)
-    exchanged = {title: _exchanged(values, kind) for title, values in columns.items()}
+    converted = {title: _convert_for(values, kind) for title, values in columns.items()}
     if kind == "pandas":
-        return library.DataFrame(exchanged)
+        return library.DataFrame(converted)
     make = library.array if kind == "arrow" else lambda values: library.Series(values=values.tolist(), strict=True)
-    made = {}
-    for title, values in exchanged.items():
+    columns_made = {}
+    for title, values in converted.items():
         if (kind == "polars" and values.dtype != object) or (kind == "arrow" and not isinstance(values, np.ndarray)):
-            made[title] = values
+            columns_made[title] = values
             continue
         try:
-            made[title] = make(values)
+            columns_made[title] = make(values)
         except (
             ValueError,
             TypeError,
             OverflowError,
             NotImplementedError,
-        ) as error:  # Arrow's, too
+        ) as error:  # errors of Arrow are among these types
             types = ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
             raise TypeError(
                 f"{kind} has no type for column {title!r} with values of type {types}; expected one type, and integers "
                 "of 64 bits; as_='pandas' takes any"
             ) from error
-    return library.table(made) if kind == "arrow" else library.DataFrame(made)
+    return library.table(columns_made) if kind == "arrow" else library.DataFrame(columns_made)
 
 
-def _exchanged(values: Any, kind: str) -> Any:
-    """Return a column with dates and durations in a type, or in a unit, that the table library has."""
+def _convert_for(values: Any, kind: str) -> Any:
+    """Return a column whose dates and durations have a type and a unit that the table library supports."""
     if isinstance(values, TimeColumn):
-        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):  # Polars has no zones that are offsets
+        # Polars has no time zones that are offsets from UTC
+        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):
             values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
         column, is_none = values.to_arrow(arrow()), values.numbers == NAT
         if is_none.any():
@@ -160,7 +167,7 @@ def _exchanged(values: Any, kind: str) -> Any:
 
 
 def module_for(kind: str) -> Any:
-    """Return the module of a kind of table. Its ImportError says how to install it."""
+    """Return the module of a table library. If it is missing, the ImportError says how to install it."""
     if kind == "arrow":
         return arrow()
     try:
@@ -170,7 +177,7 @@ def module_for(kind: str) -> Any:
 
 
 def check_file(path: Any) -> Path:
-    """Return the path of a table, whose suffix must be that of a format that can be written here."""
+    """Return the path of a table's file. Raise ValueError unless it ends in ".csv", ".parquet" or ".feather"."""
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in FILES:
@@ -183,19 +190,22 @@ def check_file(path: Any) -> Path:
 
 
 def write(path: Path, columns: Columns) -> None:
-    """Write columns to a CSV, Parquet or Feather file, atomically."""
+    """Write columns to a CSV, Parquet or Feather file, as its suffix says.
+
+    An interrupted write leaves no partial file.
+    """
     ending = path.suffix.lower()
     table = None if ending == ".csv" else as_table(columns, "arrow")
     with replacing(path) as stream:
         if ending == ".csv":
-            stream.write(_csv(columns).encode())
+            stream.write(_csv_text(columns).encode())
         elif ending == ".parquet":
             arrow("pyarrow.parquet").write_table(table, stream)
         else:
             arrow("pyarrow.feather").write_feather(table, stream)
 
 
-def _csv(columns: Columns) -> str:
+def _csv_text(columns: Columns) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -204,9 +214,11 @@ def _csv(columns: Columns) -> str:
 
 
 def words(values: Array | TimeColumn) -> list[Any]:
-    """Write numbers as text, with the fewest digits that read back as the same numbers. Objects stay as they are.
+    """Return the values of a column as texts for a CSV file.
 
-    Dates and durations are written by ISO 8601, and NaT as nothing.
+    Numbers get the fewest digits that read back as the same number.
+
+    Dates and durations are in ISO 8601 format, and NaT becomes an empty text. Objects stay as they are.
     """
     if isinstance(values, TimeColumn):
         is_date = values.numbers != NAT
