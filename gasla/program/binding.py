@@ -33,7 +33,7 @@ Outcome = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 # advice in errors about memory: how a field takes fewer bytes
 FEWER = "a shorter vector, a narrower type, or a part of the graph"
 FEW = (dict, Mapping)  # types of start values that are given for some vertices only; `dict` is tested first for speed
-_READY = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
+_USED_AS_GIVEN = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
 
 
 class Synchronous:
@@ -56,16 +56,16 @@ class Synchronous:
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
     """Return start values as arrays of NumPy or CuPy. In a dict of vertices, names of vertices become their numbers."""
-    for field, given in values.items():
-        if type(given) not in _READY:
-            values = {**values, field: imported(given)}
+    for field, start_value in values.items():
+        if type(start_value) not in _USED_AS_GIVEN:
+            values = {**values, field: imported(start_value)}
     if graph.naming is None:
         return values
     return {
-        field: {translate_vertex(graph, v, f"{field}: vertex"): one for v, one in given.items()}
-        if isinstance(given, FEW)
-        else given
-        for field, given in values.items()
+        field: {translate_vertex(graph, v, f"{field}: vertex"): one for v, one in start_value.items()}
+        if isinstance(start_value, FEW)
+        else start_value
+        for field, start_value in values.items()
     }
 
 
@@ -96,39 +96,39 @@ class Binding:
         return {given_name(name): value for name, value in by_name.items()} if self.traced.renames else by_name
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        known = self.plan.starting
-        for name, given in fields.items():
-            if name not in known:
-                own, unknown = sorted(map(given_name, known)), given_name(name)
-                hint = meant(unknown, [*own, *self.program.parameters, *ARGUMENTS])
+        known_fields = self.plan.starting
+        for name, start_value in fields.items():
+            if name not in known_fields:
+                known_names, unknown = sorted(map(given_name, known_fields)), given_name(name)
+                hint = meant(unknown, [*known_names, *self.program.parameters, *ARGUMENTS])
                 if unknown in self.program.edge_fields:
                     hint = f"; {unknown} holds the graph's values: graph.with_values(values) replaces them"
                 if unknown in self.program._chosen:
                     hint = f"; {unknown} is an option: set it by {type(self.program).__name__}({unknown}=…)"
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {unknown!r} to start with; expected some of: "
-                    f"{', '.join(own) or 'none'}{hint}"
+                    f"{', '.join(known_names) or 'none'}{hint}"
                 )
-            kind, bounds = known[name]
-            is_of_few = isinstance(given, FEW) and name in self.traced.vertex_types
-            for v, value in given.items() if is_of_few else ():
-                self._check_one(name, v, value, kind)
+            field_type, bounds = known_fields[name]
+            is_of_few = isinstance(start_value, FEW) and name in self.traced.vertex_types
+            for v, value in start_value.items() if is_of_few else ():
+                self._check_start_of_vertex(name, v, value, field_type)
             if bounds is not None:
-                for value in given.values() if is_of_few else (given,):
+                for value in start_value.values() if is_of_few else (start_value,):
                     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
-                        check_start(type(self.program), given_name(name), value, kind)
+                        check_start(type(self.program), given_name(name), value, field_type)
 
-    def _check_one(self, name: str, v: Any, value: Any, kind: Any) -> None:
+    def _check_start_of_vertex(self, name: str, v: Any, value: Any, field_type: Any) -> None:
         """Raise an error if `v` is not a vertex, or if its start value does not fit the field."""
         self._vertex(name, v)
         if type(value) in (int, float) and abs(value) <= LARGEST:  # the usual case
             return
-        array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(kind, 1)[0]
+        array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(field_type, 1)[0]
         if array.dtype.kind not in "biuf" or array.shape not in ((), tuple(shape)):
             wanted = f"{shape[0]} numbers, or one for all" if shape else "a number"
             raise TypeError(
                 f"{self._where(name)} starts with {reprlib.repr(value)} for vertex {v}; expected {wanted}, "
-                f"of type {layout(kind, 1)[1]}"
+                f"of type {layout(field_type, 1)[1]}"
             )
 
     def check_out(
@@ -152,23 +152,23 @@ class Binding:
                     f"{self._where(name)} can't be left in `out`: with everyone = True a field "
                     "that neighbors read has two copies; copy the result's array"
                 )
-            shape, kind = wanted = layout(self.traced.vertex_types[name], self.graph.n)
+            shape, dtype = wanted = layout(self.traced.vertex_types[name], self.graph.n)
             if not self._is_ready(array, wanted):
-                found_kind = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
+                found = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
                 raise TypeError(
-                    f"{self._where(name)} is given {found_kind} in `out`; expected a {self.xp.__name__} array, "
-                    f"C-contiguous and writable, of shape {shape} and type {kind}"
+                    f"{self._where(name)} is given {found} in `out`; expected a {self.xp.__name__} array, "
+                    f"C-contiguous and writable, of shape {shape} and type {dtype}"
                 )
             if not isinstance(array, self.xp.ndarray):  # arrays of a distributed graph share memory with no other array
                 continue
             imported(array)  # raises an error for masked arrays
-            others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
-            if any(self.xp.may_share_memory(a, array) for a in others):
+            other_arrays = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
+            if any(self.xp.may_share_memory(a, array) for a in other_arrays):
                 raise self._shared(name)
         arrays = {name: array for name, array in outs.items() if isinstance(array, self.xp.ndarray)}
         places = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
-        for (begin, size, _), (following, _, name) in itertools.pairwise(places):
-            if following < begin + size:
+        for (start, size, _), (following, _, name) in itertools.pairwise(places):
+            if following < start + size:
                 raise self._shared(name)
         return outs
 
@@ -177,7 +177,7 @@ class Binding:
 
     def parameters(self) -> dict[str, Any]:
         """Return the program's parameters as NumPy scalars of their types."""
-        return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
+        return {name: dtype.type(self._number(name, dtype)) for name, dtype in self.traced.parameter_types.items()}
 
     def _number(self, name: str, dtype: np.dtype) -> Any:
         """Return a parameter as a Python number. Raise an error if its value is not a number that its type can hold."""
@@ -236,32 +236,32 @@ class Binding:
         require_room(f"{where} has", math.prod(shape), dtype.itemsize, self.graph.device, FEWER)
         return self.xp.empty(shape, dtype)
 
-    def _start_array(self, name: str, given: Any) -> Any:
+    def _start_array(self, name: str, start_value: Any) -> Any:
         """Return an array of a vertex field's start values, without the second copy that some fields have.
 
         It is a new array. Only a field with two copies may get the caller's own array, as it is then copied from there.
         """
-        kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
-        if given is None or isinstance(given, FEW):
+        field_type, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
+        if start_value is None or isinstance(start_value, FEW):
             declared = self.program.vertex_fields[given_name(name)]
-            array = self._filled(where, self._initial(declared.init), kind, n, "vertices")
-            for v, value in (given or {}).items():
-                one = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so it becomes an array
-                one = converted(one, array.dtype) if array.dtype == HALF else one
-                as_bits(array)[self._vertex(name, v)] = as_bits(one)
-        elif name in self.plan.doubled and self._is_ready(given, layout(kind, n)):
-            return given
+            array = self._filled(where, self._declared_start(declared.init), field_type, n, "vertices")
+            for v, value in (start_value or {}).items():
+                entry = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so it becomes an array
+                entry = converted(entry, array.dtype) if array.dtype == HALF else entry
+                as_bits(array)[self._vertex(name, v)] = as_bits(entry)
+        elif name in self.plan.doubled and self._is_ready(start_value, layout(field_type, n)):
+            return start_value
         else:
-            array = self._filled(where, given, kind, n, "vertices")
+            array = self._filled(where, start_value, field_type, n, "vertices")
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
         """Return a field's start value as an array of one entry, or None if it may differ between vertices."""
-        kind = self.traced.vertex_types[name]
-        shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
+        field_type = self.traced.vertex_types[name]
+        shapes = ((), (field_type.length,)) if isinstance(field_type, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
             return None
-        return self._filled(self._where(name), value, kind, 1, "vertices")
+        return self._filled(self._where(name), value, field_type, 1, "vertices")
 
     def _where(self, name: str) -> str:
         return f"{type(self.program).__name__}.{given_name(name)}"
@@ -284,7 +284,7 @@ class Binding:
         }
         return Record("vertex", Lazy({**(fields or {}), **known}))
 
-    def _initial(self, init: Any) -> Any:
+    def _declared_start(self, init: Any) -> Any:
         if not callable(init):
             return init
         columns = self.graph.vertex_attributes
@@ -315,36 +315,36 @@ class Binding:
         return self.weighted(fields[0]) if fields else self.graph
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        kind, given = self.traced.edge_types[name], fields.get(name)
-        if given is None:
-            given = self.program.edge_fields[given_name(name)].init
-        return self._filled(self._where(name), given, kind, self.graph.m, "edges")
+        field_type, start_value = self.traced.edge_types[name], fields.get(name)
+        if start_value is None:
+            start_value = self.program.edge_fields[given_name(name)].init
+        return self._filled(self._where(name), start_value, field_type, self.graph.m, "edges")
 
-    def _is_ready(self, given: Any, wanted: Layout) -> bool:
+    def _is_ready(self, array: Any, wanted: Layout) -> bool:
         """Return whether an array can be used as a field without a copy, by its shape, dtype and memory layout."""
-        shape, kind = wanted
-        if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
+        shape, dtype = wanted
+        if not isinstance(array, self.xp.ndarray) or array.shape != shape or array.dtype != dtype:
             return False
-        flags = given.flags
+        flags = array.flags
         return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved: aligned and writable
 
-    def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
+    def _filled(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
         """Return a new array of `count` values of a field's type, from a scalar or an array."""
-        shape, base = layout(kind, count)
-        if isinstance(given, self.xp.ndarray):
-            array = given
-        elif self.xp is np and isinstance(given, (int, float)):  # the usual case, handled fast
-            array = np.asarray(given)
+        shape, base = layout(field_type, count)
+        if isinstance(start_value, self.xp.ndarray):
+            array = start_value
+        elif self.xp is np and isinstance(start_value, (int, float)):  # the usual case, handled fast
+            array = np.asarray(start_value)
         else:
-            array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
-        self._check_array(where, array, (shape, base), of)
-        fresh = self._new(where, shape, base)
+            array = moved(np.asarray(moved(start_value, "cpu")), self.graph.device)
+        self._check_array(where, array, (shape, base), owners)
+        result = self._new(where, shape, base)
         array = converted(array, base) if HALF in (array.dtype, base) else array
-        as_bits(fresh)[:] = as_bits(array)
-        return fresh
+        as_bits(result)[:] = as_bits(array)
+        return result
 
     @staticmethod
-    def _check_array(where: str, array: Any, wanted: Layout, of: str) -> None:
+    def _check_array(where: str, array: Any, wanted: Layout, owners: str) -> None:
         """Raise an error if an array of start values has a shape or a dtype that the field can't take."""
         shape, base = wanted
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
@@ -353,7 +353,8 @@ class Binding:
             )
         if array.shape not in ((), shape, shape[1:]):
             raise ValueError(
-                f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
+                f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the "
+                f"{owners}"
             )
 
 
@@ -374,7 +375,7 @@ class NeighborLists:
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
 
-    def _of_graph(self) -> Adjacency:
+    def _adjacency(self) -> Adjacency:
         return self.graph.both if self.side == "all" else self.graph.in_ if self.side == "in" else self.graph.out
 
     @cached_property
@@ -383,13 +384,15 @@ class NeighborLists:
 
         They are made on first use, as transposing a large graph may need more memory than is left.
         """
-        return self._of_graph().in_order() if self._ordered else self._of_graph()
+        return self._adjacency().in_order() if self._ordered else self._adjacency()
 
     @property
     def are_given(self) -> bool:
         """Whether these lists share the arrays that the graph was made from."""
-        held = [lists.indices for lists in (self.graph.lists.rows, self.graph.lists.columns) if lists is not None]
-        return any(self._lists.indices is indices for indices in held)
+        graph_indices = [
+            lists.indices for lists in (self.graph.lists.rows, self.graph.lists.columns) if lists is not None
+        ]
+        return any(self._lists.indices is indices for indices in graph_indices)
 
     @property
     def nbytes(self) -> int:
@@ -404,7 +407,7 @@ class NeighborLists:
     @property
     def are_cached(self) -> bool:
         """Whether the graph keeps these adjacency lists after a run, so that later runs need not make them again."""
-        return not self._ordered or self._lists is self._of_graph()
+        return not self._ordered or self._lists is self._adjacency()
 
     def caches_values(self, dtype: np.dtype, graph: Graph) -> bool:
         """Return whether the graph also keeps its edge values as this dtype, in the order of these adjacency lists."""
@@ -476,21 +479,21 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
 
 def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
     """Raise an error if the graph's edge values can't be held by an edge field of this dtype."""
-    held = graph.value_type
-    if held is None:
+    value_type = graph.value_type
+    if value_type is None:
         return
-    if not np.can_cast(held, dtype, "same_kind"):
+    if not np.can_cast(value_type, dtype, "same_kind"):
         raise TypeError(
-            f"the matrix holds {held}, and the program's edge field is {dtype}; "
-            f"convert the matrix, or give the field the type {held}"
+            f"the matrix holds {value_type}, and the program's edge field is {dtype}; "
+            f"convert the matrix, or give the field the type {value_type}"
         )
-    bounds = None if np.can_cast(held, dtype, "safe") else bounds_of(dtype)
+    bounds = None if np.can_cast(value_type, dtype, "safe") else bounds_of(dtype)
     if bounds is not None and graph.value_range is not None:
-        least, most = (bound.item() for bound in graph.value_range)
-        if least < bounds[0] or most > bounds[1]:
+        smallest, largest = (bound.item() for bound in graph.value_range)
+        if smallest < bounds[0] or largest > bounds[1]:
             raise ValueError(
-                f"the matrix holds numbers from {least} to {most}, and the program's edge field is {dtype}; "
-                f"convert the matrix, or give the field the type {held}"
+                f"the matrix holds numbers from {smallest} to {largest}, and the program's edge field is {dtype}; "
+                f"convert the matrix, or give the field the type {value_type}"
             )
 
 

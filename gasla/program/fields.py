@@ -145,33 +145,40 @@ class Declared:
 
     def _unknown(self, given: str) -> TypeError:
         """Return the error for a keyword that is not a parameter."""
-        name, chosen = type(self).__name__, self._chosen
-        if given in chosen:
-            return TypeError(f"{name}.{given} is {chosen[given]!r} in this class; expected no other value")
-        options = f"; its options: {', '.join(chosen)}" if chosen else ""
-        known = ", ".join(self.parameters) or "none"
-        return TypeError(f"{name} has no parameter {given!r}; its parameters: {known}{options}")
+        name, option_values = type(self).__name__, self._chosen
+        if given in option_values:
+            return TypeError(f"{name}.{given} is {option_values[given]!r} in this class; expected no other value")
+        options = f"; its options: {', '.join(option_values)}" if option_values else ""
+        parameter_names = ", ".join(self.parameters) or "none"
+        return TypeError(f"{name} has no parameter {given!r}; its parameters: {parameter_names}{options}")
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
         """Return the names that this kind of program may not give to its fields, each with the reason."""
-        kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
-        own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
-        functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
-        return {**own, **kind._kept, **dict.fromkeys(kind._settings, "it is a setting of every program"), **functions}
+        base_class: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
+        attributes = {
+            name: "it is an attribute of every program" for name in dir(base_class) if not name.startswith("_")
+        }
+        functions = dict.fromkeys(base_class._hooks, "it is a function that a program may have")
+        return {
+            **attributes,
+            **base_class._kept,
+            **dict.fromkeys(base_class._settings, "it is a setting of every program"),
+            **functions,
+        }
 
     @classmethod
     def _check_names(cls) -> None:
         """Raise an error if a field, parameter or aggregate of the program has a name that is reserved or too long."""
-        kept = cls._kept_names()
+        reserved = cls._kept_names()
         options = cls.options.keys() - cls._settings
         for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates, *options):
             of_edge = cls._kept_of_edges if name in cls.edge_fields else {}
-            if why := "it begins with _" if name.startswith("_") else kept.get(name) or of_edge.get(name):
+            if reason := "it begins with _" if name.startswith("_") else reserved.get(name) or of_edge.get(name):
                 raise ValueError(
                     f"{cls.__name__}.{name}: {'of an edge ' if name in of_edge else ''}this name is gasla's own, as "
-                    f"{why}; choose another, such as {'my_' + (name.strip('_') or 'value')!r}. gasla keeps these: "
-                    f"{', '.join(sorted({*kept, *of_edge}))}"
+                    f"{reason}; choose another, such as {'my_' + (name.strip('_') or 'value')!r}. gasla keeps these: "
+                    f"{', '.join(sorted({*reserved, *of_edge}))}"
                 )
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
@@ -179,16 +186,16 @@ class Declared:
 
 def check_spelling(program: type[Declared]) -> None:
     """Refuse a member whose name is nearly that of a hook or setting, unless a function of the program reads it."""
-    kind = next(base for base in program.__mro__ if "_hooks" in vars(base))
-    own: dict[str, Any] = {}
+    base_class = next(base for base in program.__mro__ if "_hooks" in vars(base))
+    members: dict[str, Any] = {}
     for base in reversed(program.__mro__):
-        own |= {} if base in kind.__mro__ else vars(base)
-    words = program._hooks.keys() | program._settings
-    known = {*words, *program.vertex_fields, *program.edge_fields, *program.parameters, *program.aggregates}
-    known |= program.options.keys() | program._chosen.keys()
-    read: set[str] = set().union(*(_names_in(getattr(member, "function", member)) for member in own.values()))
-    for name in own.keys() - known - read:
-        if not name.startswith("_") and (hint := meant(name, words, 0.8)):
+        members |= {} if base in base_class.__mro__ else vars(base)
+    reserved = program._hooks.keys() | program._settings
+    known_names = {*reserved, *program.vertex_fields, *program.edge_fields, *program.parameters, *program.aggregates}
+    known_names |= program.options.keys() | program._chosen.keys()
+    names_read: set[str] = set().union(*(_names_in(getattr(member, "function", member)) for member in members.values()))
+    for name in members.keys() - known_names - names_read:
+        if not name.startswith("_") and (hint := meant(name, reserved, 0.8)):
             raise TypeError(
                 f"{program.__name__}.{name}: no hook and no setting is called {name!r}{hint} Helpers are called by "
                 "hooks, or have names that are less like one"
@@ -343,8 +350,8 @@ def aggregate(
     >>> gasla.run(Groups(), gasla.Graph.from_edges([], [], n=8), max_iterations=1).size
     array([3, 3, 2, 3, 3, 2, 3, 3])
     """
-    given: Any = monoid
-    if inspect.isfunction(given):
+    decorated: Any = monoid
+    if inspect.isfunction(decorated):
         raise TypeError(
             f"the monoid of an aggregate is {monoid!r}; expected a monoid in front of the function, as in "
             "@gasla.aggregate(semirings.plus)"
@@ -381,8 +388,8 @@ def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    least, most = array.min().item(), array.max().item()  # Python's numbers, whose comparisons are exact
-    return bool(low <= least and most <= high) and (array.dtype.kind != "f" or not (array % 1).any())
+    smallest, largest = array.min().item(), array.max().item()  # Python's numbers, whose comparisons are exact
+    return bool(low <= smallest and largest <= high) and (array.dtype.kind != "f" or not (array % 1).any())
 
 
 @functools.cache

@@ -88,11 +88,11 @@ class Frontier:
         """Return the set on a device: the frontier itself if its arrays are there, else a copy."""
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
-        held = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
-        if all(device_of(array) == device for array in held.values()):
+        arrays = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
+        if all(device_of(array) == device for array in arrays.values()):
             return self
         frontier = Frontier.__new__(Frontier)
-        frontier.__dict__.update(n=self.n, **{name: moved(array, device) for name, array in held.items()})
+        frontier.__dict__.update(n=self.n, **{name: moved(array, device) for name, array in arrays.items()})
         return frontier
 
     @cached_property
@@ -122,18 +122,18 @@ class Frontier:
         return mask
 
     def __or__(self, other: "Frontier") -> "Frontier":
-        return self._with(other, "|", or_)
+        return self._combine(other, "|", or_)
 
     def __and__(self, other: "Frontier") -> "Frontier":
-        return self._with(other, "&", and_)
+        return self._combine(other, "&", and_)
 
     def __sub__(self, other: "Frontier") -> "Frontier":
-        return self._with(other, "-", lambda these, those: these & ~those)
+        return self._combine(other, "-", lambda these, those: these & ~those)
 
     def __xor__(self, other: "Frontier") -> "Frontier":
-        return self._with(other, "^", xor)
+        return self._combine(other, "^", xor)
 
-    def _with(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
+    def _combine(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
         """Return the set whose mask is the result of an operation on the masks of this set and another."""
         if not isinstance(other, Frontier):
             raise TypeError(
@@ -141,14 +141,14 @@ class Frontier:
             )
         if self.n != other.n:
             raise ValueError(f"{self} {sign} {other}; expected two frontiers of one graph")
-        device: Device = "gpu" if "gpu" in (self._place, other._place) else "cpu"
+        device: Device = "gpu" if "gpu" in (self._array_device, other._array_device) else "cpu"
         return Frontier(self.n, mask=operation(self.to(device).mask, other.to(device).mask))
 
     @property
-    def _place(self) -> Device:
+    def _array_device(self) -> Device:
         """The device that holds the arrays of this set."""
-        held = [self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__]
-        return device_of(held[0]) if held else self._device
+        arrays = [self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__]
+        return device_of(arrays[0]) if arrays else self._device
 
     def __len__(self) -> int:
         if self.is_all:

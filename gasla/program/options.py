@@ -75,21 +75,25 @@ def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     option of another member, as in ``everyone = settles``, takes that member's value.
     """
     if isinstance(declared, Option):
-        return _value(declared, members)
-    own = {field.name: getattr(declared, field.name) for field in fields(declared)}
-    known = {name: _value(given, members) for name, given in own.items()}
-    if not (isinstance(when := known.get("when", True), Option) or when):
+        return _resolve_value(declared, members)
+    declared_values = {field.name: getattr(declared, field.name) for field in fields(declared)}
+    resolved_values = {name: _resolve_value(given, members) for name, given in declared_values.items()}
+    if not (isinstance(when := resolved_values.get("when", True), Option) or when):
         return None
-    return declared if all(known[name] is own[name] for name in own) else replace(declared, **known)
+    return (
+        declared
+        if all(resolved_values[name] is declared_values[name] for name in declared_values)
+        else replace(declared, **resolved_values)
+    )
 
 
-def _value(given: Any, members: Mapping[str, Any]) -> Any:
+def _resolve_value(given: Any, members: Mapping[str, Any]) -> Any:
     if isinstance(given, Option):
         if given.name not in members:
             raise TypeError(f"{given!r} is not a member of the class that uses it; expected name = gasla.option(…)")
         return members[given.name]
     if type(given) is tuple:
-        values = tuple(_value(each, members) for each in given)
+        values = tuple(_resolve_value(each, members) for each in given)
         return given if all(a is b for a, b in zip(values, given, strict=True)) else values
     return given
 
@@ -101,7 +105,7 @@ def specialized(program: type, options: Mapping[str, Option], given: Mapping[str
     """
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
-        return _made(program, *values)
+        return _make_subclass(program, *values)
     except TypeError:
         for name, value in zip(options, values, strict=True):
             check_value(f"{program.__name__}.{name}", options[name].default, value)
@@ -109,12 +113,12 @@ def specialized(program: type, options: Mapping[str, Option], given: Mapping[str
 
 
 @once(typed=True)
-def _made(program: Any, *values: Any) -> type:
-    chosen = dict(zip(program.options, values, strict=True))
-    for name, value in chosen.items():
+def _make_subclass(program: Any, *values: Any) -> type:
+    option_values = dict(zip(program.options, values, strict=True))
+    for name, value in option_values.items():
         check_value(f"{program.__name__}.{name}", program.options[name].default, value)
-    more = {"_chosen": program._chosen | chosen, "__module__": program.__module__}
-    return type(program.__name__, (program,), {**chosen, **more})
+    attributes = {"_chosen": program._chosen | option_values, "__module__": program.__module__}
+    return type(program.__name__, (program,), {**option_values, **attributes})
 
 
 def check_value(where: str, default: Any, value: Any) -> None:

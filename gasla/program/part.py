@@ -66,12 +66,14 @@ def in_part(
         body["priority"] = None
     for name, aggregate in base.aggregates.items():
         dtype = {**whole.aggregate_types, **whole.deposit_types}[inner(name)]
-        own = replace(aggregate, type=dtype)
+        aggregate_in_part = replace(aggregate, type=dtype)
         if aggregate.at is not None:  # the totals of all parts are a field, which ranks write between iterations
             identity = aggregate.monoid.identity(dtype)
-            body |= {name: VertexField(dtype, identity, missing=identity), PREFIX + name: own}
+            body |= {name: VertexField(dtype, identity, missing=identity), PREFIX + name: aggregate_in_part}
         else:
-            body |= {name: own} if together else {name: Parameter(dtype, 0), PREFIX + name: own}
+            body |= (
+                {name: aggregate_in_part} if together else {name: Parameter(dtype, 0), PREFIX + name: aggregate_in_part}
+            )
     body["_decided"] = tuple(sorted(decided))
     changing = whole.writes("idle") | whole.aggregate_types.keys() | {PREFIX + "iteration", PREFIX + "bucket"}
     body["_changing"] = tuple(sorted(changing))
@@ -82,50 +84,52 @@ def in_part(
 class PartTracer(Tracer):
     """A tracer that calls a program's functions with symbols for a part of a graph, where global values are fields."""
 
-    def _of_run(self, name: str) -> Expr:
+    def _parameter_symbol(self, name: str) -> Expr:
         """Return the symbol of a parameter, an int64 number, that only the program of a part has."""
         return self._symbol("self", name, np.dtype(np.int64))
 
     def _is_own(self, role: str) -> Any:
         """Return an expression that is true if the part owns the vertex of a role such as "dst"."""
-        return self._symbol(role, "id", self.id_type) < self._of_run(OWN)
+        return self._symbol(role, "id", self.id_type) < self._parameter_symbol(OWN)
 
-    def _local(self, index: Any) -> Any:
+    def _local_number(self, index: Any) -> Any:
         """Return an expression for the number that a part gives to the vertex with a global id (see `local_vertex`)."""
-        return local_vertex(index, self._of_run(FIRST), self._of_run(OWN), self._of_run(f"{PREFIX}n"))
+        return local_vertex(
+            index, self._parameter_symbol(FIRST), self._parameter_symbol(OWN), self._parameter_symbol(f"{PREFIX}n")
+        )
 
-    def _vertex(self, role: str) -> Record:
+    def _make_vertex(self, role: str) -> Record:
         """Return the record of a vertex, as functions read it. Its id and degrees are those in the whole graph."""
-        fields = dict(super()._vertex(role)._fields)
+        fields = dict(super()._make_vertex(role)._fields)
         fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
         return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
 
-    def _edge(self) -> Record:
+    def _make_edge(self) -> Record:
         """Return the record of an edge, as functions read it.
 
         A part stores only in-edges, whatever the program's direction, so `edge.leaves` is a constant or a field of the
         part.
         """
-        fields = dict(super()._edge()._fields)
+        fields = dict(super()._make_edge()._fields)
         direction = self.program._whole.program.direction
         if direction != "all":
             fields["leaves"] = semirings.as_expr(np.bool_(direction == "in"))
         return Record("edge", renamed(fields, OF_EDGE), self._of_self)
 
-    def _self(self, where: str) -> Declared:
+    def _make_self(self, where: str) -> Declared:
         """Return the object that is passed as `self` while functions are traced. Its `n` is that of the whole graph."""
-        stand_in = super()._self(where)
-        shown = stand_in.__dict__
-        shown.update({name: shown[PREFIX + name] for name in NUMBERS if PREFIX + name in shown})
+        stand_in = super()._make_self(where)
+        attributes = stand_in.__dict__
+        attributes.update({name: attributes[PREFIX + name] for name in NUMBERS if PREFIX + name in attributes})
         return stand_in
 
-    def _other(self, where: str, given_index: Any) -> Record:
+    def _record_at(self, where: str, given_index: Any) -> Record:
         """Return the record that `self.at` returns for a global id.
 
         If a program calls `self.at`, its parts mirror all vertices.
         """
-        place = self._local(given_index)
-        fields = super()._other(where, place)._fields
+        place = self._local_number(given_index)
+        fields = super()._record_at(where, place)._fields
         other = semirings.where(place >= 0, semirings.cast(given_index, np.int64), np.int64(-1))
         return Record("vertex", Lazy({
             **{name: functools.partial(fields.__getitem__, name) for name in fields},
@@ -139,26 +143,28 @@ class PartTracer(Tracer):
         values.
         """
         if self.program.everyone:
-            self._put("mask", semirings.as_expr(self._is_own("vertex")))
+            self._set_result("mask", semirings.as_expr(self._is_own("vertex")))
         return super().trace()
 
-    def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
+    def _trace_function(
+        self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None
+    ) -> None:
         """Trace one function, so that mirrors change nothing: every mask refuses them, and aggregates skip them."""
-        own = self.functions.get(name)
-        super()._function(name, expected, *records, function=function)
-        if own is not None and self.functions[name] is not own:
-            self._put(name, own.result & self.functions[name].result)
+        earlier_function = self.functions.get(name)
+        super()._trace_function(name, expected, *records, function=function)
+        if earlier_function is not None and self.functions[name] is not earlier_function:
+            self._set_result(name, earlier_function.result & self.functions[name].result)
         elif function is not None and name in self.program.aggregates:
             # Aggregates of the start values are computed over all vertices of a part, so mirrors must add the identity.
             term, is_own = self.functions[inner(name)].result, self._is_own("after")
             if isinstance(term, tuple):
                 place, value = term
-                self._put(name, (semirings.where(is_own, self._local(place), np.int64(-1)), value))
+                self._set_result(name, (semirings.where(is_own, self._local_number(place), np.int64(-1)), value))
             else:
                 identity = self.program.aggregates[name].monoid.identity(term.type)
-                self._put(name, semirings.where(is_own, term, term.type.type(identity)))
+                self._set_result(name, semirings.where(is_own, term, term.type.type(identity)))
 
-    def _put(self, name: str, result: Any) -> None:
+    def _set_result(self, name: str, result: Any) -> None:
         """Store an expression as the result of a traced function, in place of the result that it had."""
         results = result if isinstance(result, tuple) else (result,)
         function = Function(inner(name), result, symbols_of(results), self.sources, name in self.program.aggregates)

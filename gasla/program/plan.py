@@ -68,7 +68,7 @@ class Plan:
         t, cls = self.traced, self.traced.program
         self.functions: Mapping[str, Function] = t.functions
         self.gathers = "gather" in t.functions
-        self.components = _components(t.gathered_type) if self.gathers else []
+        self.components = _accumulators(t.gathered_type) if self.gathers else []
         self.everyone = cls.everyone and not self.scheduled
         self.keyed = t.keyed
         self.takes_first = (
@@ -80,7 +80,7 @@ class Plan:
         )
         # Fields into which gathered values may be reduced directly. An inactive vertex has sent such values to its
         # neighbors in an earlier iteration, so only active vertices have to send them.
-        absorbing = self._absorbing()
+        absorbing = self._absorbing_fields()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
         conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
         self.in_place: set[str] = set()  # fields that other vertices may read while a vertex writes them
@@ -137,23 +137,23 @@ class Plan:
 
         `conflict` are the fields that gather reads of neighbors and apply writes.
         """
-        cls, kinds = self.traced.program, self.traced.vertex_types
-        asked = f"{cls.__name__} runs in place, where the values read depend on the order of threads; expected "
+        cls, field_types = self.traced.program, self.traced.vertex_types
+        problem = f"{cls.__name__} runs in place, where the values read depend on the order of threads; expected "
         if self.deterministic:
-            raise ValueError(f"{asked}deterministic=False, or order='synchronous'")
+            raise ValueError(f"{problem}deterministic=False, or order='synchronous'")
         if self.scheduled:
-            what = "stages" if self.staged else "a schedule, whose vertices read each other's old values"
-            raise ValueError(f"{asked}order='synchronous' for {what}")
+            instead = "stages" if self.staged else "a schedule, whose vertices read each other's old values"
+            raise ValueError(f"{problem}order='synchronous' for {instead}")
         if conflict and cls.sources == "active":
             raise ValueError(
-                f"{asked}sources = 'all': {given(min(conflict))} of an active neighbor may change before it is read, "
+                f"{problem}sources = 'all': {given(min(conflict))} of an active neighbor may change before it is read, "
                 "and be read again in the next iteration"
             )
         for name in sorted(self.in_place):
-            if not isinstance(kinds[name], np.dtype):
+            if not isinstance(field_types[name], np.dtype):
                 raise TypeError(
-                    f"{cls.__name__}.{given(name)} is {kinds[name]}, and read while it is written, as the program runs "
-                    "in place; expected a single number, which is written atomically, or order='synchronous'"
+                    f"{cls.__name__}.{given(name)} is {field_types[name]}, and read while it is written, as the program "
+                    "runs in place; expected a single number, which is written atomically, or order='synchronous'"
                 )
 
     @functools.cached_property
@@ -163,17 +163,17 @@ class Plan:
         It is None if the monoid has no such value. For floats only the monoid `any` has one: any other float changes
         with NaN.
         """
-        monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
-        if monoid is None or self.keyed is not None or (terminal := monoid.terminal(kind)) is None:
+        monoid, gathered_type = self.traced.monoid, self.traced.gathered_type if self.gathers else None
+        if monoid is None or self.keyed is not None or (terminal_value := monoid.terminal(gathered_type)) is None:
             return None
-        plain = isinstance(kind, np.dtype) and kind.kind != "f"
-        return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
+        is_number = isinstance(gathered_type, np.dtype) and gathered_type.kind != "f"
+        return monoid.is_final(Symbol("x", gathered_type)) if is_number or terminal_value is semirings.ANY else None
 
     @property
     def stages(self) -> list[str]:
         """The names of the stages that the user's own loop over the program calls, such as "gather" and "apply"."""
-        own = (HOOKS[name].stage for name in self.functions if name in HOOKS)
-        return [*dict.fromkeys(("apply", *filter(None, own)))]
+        hook_stages = (HOOKS[name].stage for name in self.functions if name in HOOKS)
+        return [*dict.fromkeys(("apply", *filter(None, hook_stages)))]
 
     @property
     def has_buckets(self) -> bool:
@@ -238,7 +238,7 @@ class Plan:
             if "mask" in t.functions
             or any(
                 role == "before" or field in (numbers if role == "self" else later)
-                for role, field in self._sources(name)
+                for role, field in self._values_read(name)
             )
         }
         return self.find_read({"iteration", *varying}, later | varying)
@@ -269,12 +269,12 @@ class Plan:
         are names of attributes of `self`, and `of_vertices` are names of vertex fields.
         """
         for name in COMPUTING:
-            for role, field in self._sources(name):
+            for role, field in self._values_read(name):
                 if field in (of_self if role == "self" else of_vertices if role in VERTICES else ()):
                     return name, f"self.{given(field)}" if role == "self" else given(field)
         return None
 
-    def _sources(self, name: str) -> list[tuple[str, str]]:
+    def _values_read(self, name: str) -> list[tuple[str, str]]:
         """Return what a function reads, as pairs such as ("src", "level"): the field `level` of the argument `src`.
 
         The list is sorted. It is empty if the program does not have the function.
@@ -290,7 +290,7 @@ class Plan:
         """
         if not self.everyone or "stop" in self.functions:
             return False
-        return not self.ends_when_still or (self._always("activate") and "mask" not in self.functions)
+        return not self.ends_when_still or (self._is_always_true("activate") and "mask" not in self.functions)
 
     @functools.cached_property
     def measures_first(self) -> bool:
@@ -300,9 +300,9 @@ class Plan:
     @property
     def always_wakes(self) -> bool:
         """Whether `wake` is true for every vertex, and neither buckets nor `stop` can end the run."""
-        return self._always("wake") and not {"bucket", "stop"} & self.functions.keys()
+        return self._is_always_true("wake") and not {"bucket", "stop"} & self.functions.keys()
 
-    def _always(self, test: str) -> bool:
+    def _is_always_true(self, test: str) -> bool:
         """Return whether the function of this name is true for every vertex, whatever its fields are."""
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
@@ -315,17 +315,19 @@ class Plan:
         """
         if not self.prioritised:
             return False
-        gather, own = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
+        gather, field_numbers = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
         values = [("edge", name) for name in self.edge_values]
-        for value, part, leaf in zip(scalars(semirings.as_expr(gather.result)), self.parts, own, strict=True):
+        for value, part, leaf in zip(scalars(semirings.as_expr(gather.result)), self.parts, field_numbers, strict=True):
             x, y = (Symbol(name, part.type) for name in "xy")
-            terms = _terms(value)
+            terms = _terms_of_sum(value)
             added = [term for term in terms if term is not leaf]
             if part.combined is not semirings.minimum(x, y) or len(terms) != 2 or len(added) != 1:
                 return False
             if gather.sources.get(added[0].payload) not in values:
                 return False
-        return _least(self.functions["priority"].result, _uncast) == set(leaves(self.traced, "vertex", self.absorbs))
+        return _operands_of_minimum(self.functions["priority"].result, _uncast) == set(
+            leaves(self.traced, "vertex", self.absorbs)
+        )
 
     @functools.cached_property
     def closes(self) -> bool:
@@ -353,10 +355,10 @@ class Plan:
         test = mask.result
         if test.op not in ("less", "less_equal", "equal") or [x.op for x in test.args] != ["symbol", "constant"]:
             return False
-        asked, limit = test.args
-        role, name = mask.sources[asked.payload]
-        least = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
-        return bool(least >= limit.payload if test.op == "less" else least > limit.payload)
+        tested, limit = test.args
+        role, name = mask.sources[tested.payload]
+        smallest_applied = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
+        return bool(smallest_applied >= limit.payload if test.op == "less" else smallest_applied > limit.payload)
 
     @functools.cached_property
     def ranks_least(self) -> bool:
@@ -364,8 +366,10 @@ class Plan:
 
         A push to some of these fields can then update the priority without reading the others.
         """
-        asked = self.functions["priority"].result if self.prioritised else None
-        return asked is not None and _least(asked) == set(leaves(self.traced, "vertex", self.absorbs))
+        priority = self.functions["priority"].result if self.prioritised else None
+        return priority is not None and _operands_of_minimum(priority) == set(
+            leaves(self.traced, "vertex", self.absorbs)
+        )
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
@@ -373,16 +377,16 @@ class Plan:
 
         In this function, the symbol of a vector field stands for one item of the vector.
         """
-        kind, gather = self.traced.gathered_type, self.functions["gather"]
-        if not isinstance(kind, VectorType) or not self.parts:
+        gathered_type, gather = self.traced.gathered_type, self.functions["gather"]
+        if not isinstance(gathered_type, VectorType) or not self.parts:
             return None
-        shapes = {
-            rebuilt(value, functools.partial(_lane_of, lane))
+        distinct = {
+            rebuilt(value, functools.partial(_item_symbol, lane))
             for lane, value in enumerate(scalars(semirings.as_expr(gather.result)))
         }
-        result = shapes.pop()
+        result = distinct.pop()
         symbols = tuple(s for s in semirings.free_symbols(result) if isinstance(s, Symbol))
-        if shapes or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
+        if distinct or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
             return None
         return Function("lane", result, symbols, gather.sources)
 
@@ -415,7 +419,7 @@ class Plan:
             return "activate asks for more than whether a value changed"
         return fields
 
-    def _absorbing(self) -> tuple[str, ...]:
+    def _absorbing_fields(self) -> tuple[str, ...]:
         is_absorbing = not self.traced.program.everyone and isinstance(self.absorption, tuple)
         return self.absorption if is_absorbing else ()  # type: ignore[return-value]
 
@@ -427,12 +431,12 @@ class Plan:
         """
         if not self.gathers or self.keyed is not None:
             return []
-        kind, monoid = self.traced.gathered_type, self.traced.monoid
+        gathered_type, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
-        places = _places(kind)
-        if len(places) > MOST_PARTS or (combined := semirings.independent(monoid, kind)) is None:
+        positions = _positions(gathered_type)
+        if len(positions) > MOST_PARTS or (combinations := semirings.independent(monoid, gathered_type)) is None:
             return []
-        return [Part(*place, e) for place, e in zip(places, combined, strict=True)]
+        return [Part(*position, e) for position, e in zip(positions, combinations, strict=True)]
 
     @functools.cached_property
     def is_single(self) -> bool:
@@ -463,7 +467,7 @@ class Plan:
         if self.traced.held is not None:
             return f"{monoid.name} has no identity, so that each pushed value would need a flag"
         if not (self.parts or self.takes_first):
-            return f"{_of(self.traced.gathered_type)} {self._why_whole()}"
+            return f"{_describe_gathered(self.traced.gathered_type)} {self._why_whole()}"
         return None
 
     def _why_whole(self) -> str:
@@ -492,8 +496,8 @@ class Plan:
 
         There are no such numbers for floats, where None stands for them.
         """
-        kinds = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
-        return {name: (kind, bounds_of(kind)) for name, kind in kinds.items()}
+        field_types = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
+        return {name: (field_type, bounds_of(field_type)) for name, field_type in field_types.items()}
 
     @functools.cached_property
     def back_values(self) -> list[str]:
@@ -557,7 +561,7 @@ class Plan:
 
         Deterministic runs do this for floats, whose sum depends on the order by rounding.
         """
-        return self.deterministic and any(kind.kind == "f" for kind in self.traced.aggregate_types.values())
+        return self.deterministic and any(dtype.kind == "f" for dtype in self.traced.aggregate_types.values())
 
     @functools.cached_property
     def scatters_from_tails(self) -> bool:
@@ -576,20 +580,20 @@ class Plan:
         return {f for role, f in self.used if f in ("in_degree", "out_degree")}
 
 
-def _terms(e: Expr) -> list[Expr]:
+def _terms_of_sum(e: Expr) -> list[Expr]:
     """Return the terms of a sum, without casts. If the expression is no sum, it is the only term."""
     if e.op == "cast":
-        return _terms(e.args[0])
-    return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
+        return _terms_of_sum(e.args[0])
+    return [term for part in e.args for term in _terms_of_sum(part)] if e.op == "add" else [e]
 
 
-def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
+def _operands_of_minimum(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
     """Return the operands of nested minima: a, b and c for `minimum(a, minimum(b, c))`.
 
     `look` is called on each expression first, for example to remove its casts.
     """
     e = look(e)
-    return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
+    return _operands_of_minimum(e.args[0], look) | _operands_of_minimum(e.args[1], look) if e.op == "minimum" else {e}
 
 
 def _uncast(e: Expr) -> Expr:
@@ -600,7 +604,7 @@ def _is_vector(e: Expr) -> bool:
     return isinstance(e.type, VectorType)
 
 
-def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
+def _item_symbol(lane: int, e: Expr, _: Any) -> Expr | None:
     """Return a symbol with the name of a vector field if `e` is item `lane` of that field. Return None if `e` is not.
 
     In the functions of a vector program the items are so replaced by symbols, to see whether all items are computed
@@ -610,7 +614,7 @@ def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
-def _places(kind: Any) -> list[tuple[int | None, int | None]]:
+def _positions(kind: Any) -> list[tuple[int | None, int | None]]:
     """Return where each number of a gathered value is: pairs of its position in the tuple and in the vector.
 
     None stands for a position if there is no tuple or no vector.
@@ -619,11 +623,11 @@ def _places(kind: Any) -> list[tuple[int | None, int | None]]:
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 
 
-def _of(kind: Any) -> str:
+def _describe_gathered(kind: Any) -> str:
     return f"the gathered value, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
 
 
-def _components(kind: Any) -> list[tuple[str, Any]]:
+def _accumulators(kind: Any) -> list[tuple[str, Any]]:
     """Return the names and types of the arrays that hold gathered values: one, or one per item of a tuple."""
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]

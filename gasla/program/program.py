@@ -193,11 +193,11 @@ def in_order(program: VertexProgram, order: Any) -> VertexProgram:
         return program
     if order not in ORDERS:
         raise ValueError(f"order is {order!r}; expected 'synchronous', 'in place', or None for the program's own")
-    kind: Any = type(program)
-    made: VertexProgram = _ordered(kind, order)(**program.values)
-    return made
+    program_class: Any = type(program)
+    result: VertexProgram = _subclass_in_order(program_class, order)(**program.values)
+    return result
 
 
 @once()
-def _ordered(program: type[VertexProgram], order: str) -> type[VertexProgram]:
+def _subclass_in_order(program: type[VertexProgram], order: str) -> type[VertexProgram]:
     return type(program.__name__, (program,), {"order": order})

@@ -32,10 +32,17 @@ def ways(plan: Plan, direction: int) -> Mapping[int, str]:
 
 def sentences(plan: Plan, direction: int) -> list[str]:
     """Return the sentences on a program that hold for all engines: on direction, order, copies of fields, and so on."""
-    return [*_direction(plan, direction), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
+    return [
+        *_direction_sentences(plan, direction),
+        *_reduction_sentences(plan),
+        *_order_sentences(plan),
+        *_copies_sentences(plan),
+        *_edge_sentences(plan),
+        *_end_sentences(plan),
+    ]
 
 
-def _direction(plan: Plan, direction: int) -> list[str]:
+def _direction_sentences(plan: Plan, direction: int) -> list[str]:
     if plan.pushes and plan.only_pulls:
         return ["Every iteration pulls: on a graph as small as this one that is faster than pushing."]
     if plan.pushes and plan.prioritised:
@@ -43,8 +50,8 @@ def _direction(plan: Plan, direction: int) -> list[str]:
     if plan.pushes and direction == AUTO:
         return ["An iteration pushes where few edges are active, and pulls where many are."]
     if plan.pushes:
-        way = "pushes" if direction == PUSH else "pulls"
-        return [f"Every iteration {way}, because direction={'push' if direction == PUSH else 'pull'!r}."]
+        verb = "pushes" if direction == PUSH else "pulls"
+        return [f"Every iteration {verb}, because direction={'push' if direction == PUSH else 'pull'!r}."]
     lines = [f"It never pushes, because {plan.reason_to_pull}."]
     if not (plan.everyone or plan.scheduled or plan.only_pulls):
         lines.append(
@@ -53,7 +60,7 @@ def _direction(plan: Plan, direction: int) -> list[str]:
     return lines
 
 
-def _sending(plan: Plan) -> list[str]:
+def _reduction_sentences(plan: Plan) -> list[str]:
     """Return sentences that say where gathered values are reduced, and in which iteration new values are read."""
     lines = []
     if plan.absorbs:
@@ -84,7 +91,7 @@ def why_it_waits(plan: Plan) -> str:
     return plan.reason_to_pull or "it has too many parts"
 
 
-def _order(plan: Plan) -> list[str]:
+def _order_sentences(plan: Plan) -> list[str]:
     """Return sentences on the order in which vertices are processed, gathered values reduced, and aggregates summed."""
     lines, functions = [], plan.traced.functions
     if plan.prioritised:
@@ -116,13 +123,17 @@ def _order(plan: Plan) -> list[str]:
     return lines
 
 
-def _copies(plan: Plan) -> list[str]:
+def _copies_sentences(plan: Plan) -> list[str]:
     """Return sentences on the fields that have a second copy, and on why they have one."""
     lines = []
-    near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
+    read_by_neighbors, read_by_at = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
-        who = " and ".join(["neighbors"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
-        lines.append(f"{given(name)} has two copies, one read and one written: {who} read it while apply writes it.")
+        readers = " and ".join(
+            ["neighbors"] * (name in read_by_neighbors) + ["others, by self.at,"] * (name in read_by_at)
+        )
+        lines.append(
+            f"{given(name)} has two copies, one read and one written: {readers} read it while apply writes it."
+        )
     for name in sorted(plan.in_place):
         lines.append(f"{given(name)} has one copy, which is read by others while it is written.")
     for name in sorted(plan.behind):
@@ -141,7 +152,7 @@ def _copies(plan: Plan) -> list[str]:
     return lines
 
 
-def _edges(plan: Plan) -> list[str]:
+def _edge_sentences(plan: Plan) -> list[str]:
     """Return sentences on the edge data that a run reads besides sources and targets."""
     lines = []
     if plan.needs_gather_ids or plan.needs_send_ids:
@@ -157,7 +168,7 @@ def _edges(plan: Plan) -> list[str]:
     return lines
 
 
-def _end(plan: Plan) -> list[str]:
+def _end_sentences(plan: Plan) -> list[str]:
     """Return the sentence of `gasla.explain` that says when a run of the program ends."""
     if (why := why_endless(plan)) is not None:
         return [f"It never ends by itself: {why}, and it has no stop. Give max_iterations."]
@@ -229,14 +240,15 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
         sides = [("traversed", gather)] if sides else []
     lines = []
     for verb, lists in sides:
-        lines.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
+        lines.append(f"{NAMES[lists.side].capitalize()} are {verb} {_origin_of_lists(lists, made)}.")
         lines += [
-            _values(name, plan.traced.edge_types[name], bound.weighted(name), lists, made) for name in plan.edge_values
+            _values_sentence(name, plan.traced.edge_types[name], bound.weighted(name), lists, made)
+            for name in plan.edge_values
         ]
     return lines
 
 
-def _whence(lists: NeighborLists, made: str) -> str:
+def _origin_of_lists(lists: NeighborLists, made: str) -> str:
     """Return where a run gets its adjacency lists from, such as "as the graph was given", and how large they are."""
     if lists.are_given:
         return "as the graph was given"
@@ -245,7 +257,7 @@ def _whence(lists: NeighborLists, made: str) -> str:
     return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
 
 
-def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
+def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
     """Return a sentence that says where a run gets the values of an edge field from, in one direction of the edges."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
@@ -261,11 +273,11 @@ def _values(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists,
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
     """Return a sentence with the number of bytes of the program's fields, and of a run's `workspace`."""
-    held = [
+    layouts = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),
     ]
-    fields = sum(math.prod(shape) * kind.itemsize for shape, kind in held)
+    fields = sum(math.prod(shape) * dtype.itemsize for shape, dtype in layouts)
     return (
         f"Fields take {fields:,} bytes, and the workspace takes {workspace:,} at most, which the next run uses again."
     )

@@ -79,10 +79,10 @@ class Schedule:
 
     def reversed(self) -> Schedule:
         """Return the schedule with the order of its iterations reversed."""
-        other = Schedule.__new__(Schedule)
-        other.levels, other.first, other.depth = self.levels, self.first, self.depth
-        other.is_reversed, other.made = not self.is_reversed, self.made
-        return other
+        result = Schedule.__new__(Schedule)
+        result.levels, result.first, result.depth = self.levels, self.first, self.depth
+        result.is_reversed, result.made = not self.is_reversed, self.made
+        return result
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:

@@ -106,10 +106,10 @@ def applied(plan: Plan) -> list[Statement]:
 
     The old and the new values are then passed to aggregates and to `activate`.
     """
-    had, written = read(plan, "vertex", ["apply"]), written_by(plan, "apply")
+    loaded, written = read(plan, "vertex", ["apply"]), written_by(plan, "apply")
     statements = [*loads(plan, "vertex", "apply"), *([Call("apply", "after")] if written else [])]
     for field in watched(plan):
-        statements.append(Copy("before", field, "vertex") if field in had else Load("before", field))
+        statements.append(Copy("before", field, "vertex") if field in loaded else Load("before", field))
     statements += [Copy("after", field, "before") for field in watched(plan) if field not in written]
     # `apply` does not write these fields: it copies their old values to the new copy, and a later function changes them
     unwritten = sorted(plan.doubled - set(written))
@@ -131,13 +131,13 @@ def scattered(plan: Plan) -> list[Statement]:
     """Return the statements of `scatter` for one edge, after the fields of the edge's source have been loaded."""
     return [
         *loads(plan, "dst", "scatter", copy="new"),
-        *[_before(plan, load) for load in edge_loads(plan, "scatter")],
+        *[_load_before_scatter(plan, load) for load in edge_loads(plan, "scatter")],
         Call("scatter", "result"),
         *map(StoreEdge, written_by(plan, "scatter")),
     ]
 
 
-def _before(plan: Plan, load: LoadEdge) -> Statement:
+def _load_before_scatter(plan: Plan, load: LoadEdge) -> Statement:
     """Return a load for `scatter`, changed to load the value from before the scatter if the field has a copy of it.
 
     Otherwise the source of the edge's partner might write the field at the same time.

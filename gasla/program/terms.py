@@ -135,37 +135,39 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
-    monoid, lifted, total, came = semiring.monoid, product, None, None
+    monoid, lifted, total, has_entry = semiring.monoid, product, None, None
     monoid.combination(product.type)  # refuses types that it does not reduce
-    if held := monoid.held or monoid.held_of(product.type):
-        lifted = semirings.as_expr(semirings.trace(held.lift, product))
-        total = semirings.as_expr(semirings.trace(held.lower, Symbol("new", lifted.type)))
+    if conversion := monoid.held or monoid.held_of(product.type):
+        lifted = semirings.as_expr(semirings.trace(conversion.lift, product))
+        total = semirings.as_expr(semirings.trace(conversion.lower, Symbol("new", lifted.type)))
         if parts(total.type) != parts(product.type):
             raise TypeError(
                 f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
             )
-        came = None if monoid.is_neutral or monoid.held else tuple(Symbol("new", lifted.type))[-1]
-        monoid = held.monoid
-    return Terms(semiring.name, monoid, lifted, *_merged(total, came, product.type, merging))
+        has_entry = None if monoid.is_neutral or monoid.held else tuple(Symbol("new", lifted.type))[-1]
+        monoid = conversion.monoid
+    return Terms(semiring.name, monoid, lifted, *_merge_with_old(total, has_entry, product.type, merging))
 
 
-def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
+def _merge_with_old(
+    total: Expr | None, has_entry: Expr | None, product_type: Any, merging: Any
+) -> tuple[Expr | None, Any]:
     """Return the expression that is stored for a row, and its type. It is None if the total itself is stored.
 
-    `kind` is the type of the products. `came`, for a monoid without identity, is an expression that says whether the
+    `product_type` is the type of the products. `has_entry`, for a monoid without identity, is an expression that says whether the
     row has any entry: if it has none, the old value stays.
     """
     if merging is None:
-        return total, kind
+        return total, product_type
     accum, types = merging
-    out_type = TupleType(types) if isinstance(kind, TupleType) else types[0]
-    new = Symbol("new", kind) if total is None else total
+    out_type = TupleType(types) if isinstance(product_type, TupleType) else types[0]
+    new = Symbol("new", product_type) if total is None else total
     old = Symbol("old", out_type)
     merged = semirings.as_expr(semirings.trace(accum, old, new))
-    merged = merged if came is None else semirings.as_expr(semirings.where(came, merged, old))
+    merged = merged if has_entry is None else semirings.as_expr(semirings.where(has_entry, merged, old))
     if parts(merged.type) != types:
         raise TypeError(
-            f"accum of out, of type {out_type}, and the product, of type {kind}, gives {merged.type}; "
+            f"accum of out, of type {out_type}, and the product, of type {product_type}, gives {merged.type}; "
             f"expected {out_type}, to be written back: convert out, or cast in accum"
         )
     return merged, out_type

@@ -90,7 +90,7 @@ class Traced:
 
     @property
     def gathered_type(self) -> Any:
-        return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
+        return _type_of_result(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
         """Return the range of each symbol of a function that stands for an id or a count: 0, and the largest value."""
@@ -191,14 +191,14 @@ class Traced:
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
         if apply is None or mask is None or self.measures or not mask.reads("vertex") <= set(apply.result):
             return False
-        fickle = 0
+        varying_count = 0
         for name, result in apply.result.items():
             sources = {self.functions["apply"].sources[s.name] for s in symbols_of([result])}
             changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
             if changing and name in mask.reads("vertex"):
                 return False
-            fickle += changing * getattr(self.vertex_types[name], "length", 1)
-        return fickle <= 1
+            varying_count += changing * getattr(self.vertex_types[name], "length", 1)
+        return varying_count <= 1
 
 
 class Tracer:
@@ -206,16 +206,20 @@ class Tracer:
 
     def __init__(self, program: type[Declared], id_type: np.dtype) -> None:
         self.program, self.id_type = program, id_type
-        self.vertex_types = {inner(n): self._held(n, f.type) for n, f in program.vertex_fields.items()}
-        self.edge_types = {inner(n): self._held(n, f.type) for n, f in program.edge_fields.items()}
-        self.parameter_types = {inner(n): self._scalar("parameter", n, p.type) for n, p in program.parameters.items()}
-        self.aggregate_types = {inner(n): self._scalar("aggregate", n, a.type) for n, a in program.aggregates.items()}
-        for name, declared, kind in [
+        self.vertex_types = {inner(n): self._field_type(n, f.type) for n, f in program.vertex_fields.items()}
+        self.edge_types = {inner(n): self._field_type(n, f.type) for n, f in program.edge_fields.items()}
+        self.parameter_types = {
+            inner(n): self._scalar_type("parameter", n, p.type) for n, p in program.parameters.items()
+        }
+        self.aggregate_types = {
+            inner(n): self._scalar_type("aggregate", n, a.type) for n, a in program.aggregates.items()
+        }
+        for name, declared, field_type in [
             *((n, f.init, self.vertex_types[inner(n)]) for n, f in program.vertex_fields.items()),
             *((n, f.init, self.edge_types[inner(n)]) for n, f in program.edge_fields.items() if not f.is_value),
         ]:
             if not callable(declared):
-                check_start(program, name, declared, kind)
+                check_start(program, name, declared, field_type)
         for name, vertex in program.vertex_fields.items():
             if vertex.missing is not None:
                 check_missing(program, name, vertex.missing, self.vertex_types[inner(name)])
@@ -248,35 +252,39 @@ class Tracer:
     def _type(self, declared: Any) -> Any:
         return self.id_type if declared is ID else semirings.as_type(declared)
 
-    def _held(self, name: str, declared: Any) -> Any:
-        kind = self.id_type if declared is ID else semirings.as_type(declared, stored=True)
-        check_length(f"{self.program.__name__}.{name}", kind)
-        return kind
+    def _field_type(self, name: str, declared: Any) -> Any:
+        field_type = self.id_type if declared is ID else semirings.as_type(declared, stored=True)
+        check_length(f"{self.program.__name__}.{name}", field_type)
+        return field_type
 
-    def _scalar(self, what: str, name: str, declared: Any) -> np.dtype:
-        kind = self._type(declared)
-        if not isinstance(kind, np.dtype):
-            raise TypeError(f"the {what} {self.program.__name__}.{name} is {kind}; expected a scalar type")
-        return kind
+    def _scalar_type(self, what: str, name: str, declared: Any) -> np.dtype:
+        dtype = self._type(declared)
+        if not isinstance(dtype, np.dtype):
+            raise TypeError(f"the {what} {self.program.__name__}.{name} is {dtype}; expected a scalar type")
+        return dtype
 
     def trace(self) -> Traced:
-        self._check_together()
-        records: dict[str, Any] = {role: self._vertex(role) for role in ("src", "dst", "vertex", "before", "after")}
-        records["edge"] = self._edge()
+        self._check_hooks()
+        records: dict[str, Any] = {
+            role: self._make_vertex(role) for role in ("src", "dst", "vertex", "before", "after")
+        }
+        records["edge"] = self._make_edge()
         types: dict[str, Any] = {"test": np.dtype(bool), "value": None, "vertex fields": self.vertex_types}
         types |= {"edge fields": self.edge_types, "parameters": self.parameter_types}
         # functions that make further arguments, from the results of functions traced before
-        more = {"choose": self._keys, "apply": self._gathered}
-        check = {"choose": self._check_choice, "priority": self._check_priority, "bucket": self._check_bucket}
+        argument_makers = {"choose": self._make_key_and_total, "apply": self._make_gathered}
+        checks = {"choose": self._check_choice, "priority": self._check_priority, "bucket": self._check_bucket}
         for name, hook in HOOKS.items():
-            records |= more[name]() if name in more else {}
+            records |= argument_makers[name]() if name in argument_makers else {}
             if hook.when != "phase" and getattr(self.program, name, None) is not None:
-                self._function(name, types[hook.returns], *(records[role] for role in hook.parameters))
-                check.get(name, lambda: None)()
+                self._trace_function(name, types[hook.returns], *(records[role] for role in hook.parameters))
+                checks.get(name, lambda: None)()
         for name, declared in self.program.aggregates.items():
-            function = declared.function if declared.at is None else functools.partial(self._deposit, name, declared)
-            kind = self.aggregate_types[inner(name)] if declared.at is None else None
-            self._function(name, kind, records["before"], records["after"], function=function)
+            function = (
+                declared.function if declared.at is None else functools.partial(self._trace_deposit, name, declared)
+            )
+            dtype = self.aggregate_types[inner(name)] if declared.at is None else None
+            self._trace_function(name, dtype, records["before"], records["after"], function=function)
             if read := self.functions[inner(name)].reads("other") & self.deposits.keys():
                 raise ValueError(
                     f"{self.program.__name__}.{name} reads {given(min(read))!r} of another vertex, an aggregate; "
@@ -310,7 +318,7 @@ class Tracer:
         self.sources[symbol.name] = (role, name)
         return cast_expr(symbol, computed(kind))
 
-    def _vertex(self, role: str) -> Record:
+    def _make_vertex(self, role: str) -> Record:
         types = {
             **self.vertex_types,
             "id": self.id_type,
@@ -319,37 +327,44 @@ class Tracer:
         }
         return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
 
-    def _edge(self) -> Record:
+    def _make_edge(self) -> Record:
         """Return the record that stands for `edge` while functions are traced.
 
         Besides the edge's fields and `id` it has `leaves`, whether the edge is stored as one from `src` to `dst`, and
         `back`, the record of its partner, the edge in the other direction.
         """
         types = {**self.edge_types, "id": np.dtype(np.int64)}
-        own, back = ({given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back"))
-        leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
+        edge_symbols, partner_symbols = (
+            {given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back")
+        )
+        is_out_edge: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
         if self.program.direction == "all":
-            leaves = self._symbol("edge", "leaves", np.dtype(bool))
-        partner = Record("edge's partner", back, self._of_self)
-        return Record("edge", {**own, "leaves": leaves, "back": partner}, self._of_self)
+            is_out_edge = self._symbol("edge", "leaves", np.dtype(bool))
+        partner = Record("edge's partner", partner_symbols, self._of_self)
+        return Record("edge", {**edge_symbols, "leaves": is_out_edge, "back": partner}, self._of_self)
 
     @property
     def _of_self(self) -> set[str]:
         """The names of the program's parameters, aggregates and options, which are attributes of `self`."""
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
-    def _check_together(self) -> None:
+    def _check_hooks(self) -> None:
         """Raise ValueError if a function of the program needs another that is missing, or excludes one it has."""
-        where, own = self.program.__name__, {name for name in HOOKS if getattr(self.program, name, None) is not None}
-        for name in (name for name in HOOKS if name in own):
-            for other, why in HOOKS[name].needs.items():
-                if other not in own:
-                    raise ValueError(f"{where} has {name} and no {other}: {why}; write {other}, or remove {name}")
-            for other, why in HOOKS[name].excludes.items():
-                if other in own:
-                    raise ValueError(f"{where} has a {name} and a {other}: {why}; remove one")
+        where, defined = (
+            self.program.__name__,
+            {name for name in HOOKS if getattr(self.program, name, None) is not None},
+        )
+        for name in (name for name in HOOKS if name in defined):
+            for other_hook, reason in HOOKS[name].needs.items():
+                if other_hook not in defined:
+                    raise ValueError(
+                        f"{where} has {name} and no {other_hook}: {reason}; write {other_hook}, or remove {name}"
+                    )
+            for other_hook, reason in HOOKS[name].excludes.items():
+                if other_hook in defined:
+                    raise ValueError(f"{where} has a {name} and a {other_hook}: {reason}; remove one")
 
-    def _gathered(self) -> dict[str, Any]:
+    def _make_gathered(self) -> dict[str, Any]:
         """Return the argument `gathered` of apply, in a dict. It is a symbol or a record for the reduced value.
 
         A program without gather has None instead.
@@ -360,17 +375,17 @@ class Tracer:
         if self.keyed is not None:
             fields = self.keyed.fields(list(self._symbol("", "gathered", self.keyed.gathered_type)))
             return {"gathered": Record("gathered", fields)}
-        kind = _type(self.functions["gather"].result)
-        self.program.reduce.combination(kind)
-        if has_wide(kind):
-            check_lanes(self.program, kind)
-        self.held = self.program.reduce.held_of(kind)
+        gather_type = _type_of_result(self.functions["gather"].result)
+        self.program.reduce.combination(gather_type)
+        if has_wide(gather_type):
+            check_lanes(self.program, gather_type)
+        self.held = self.program.reduce.held_of(gather_type)
         if self.held is None:
-            return {"gathered": self._symbol("", "gathered", kind)}
+            return {"gathered": self._symbol("", "gathered", gather_type)}
         gather = self.functions["gather"]
         lifted: Any = semirings.trace(self.held.lift, semirings.as_expr(gather.result))
         self.functions["gather"] = replace(gather, result=lifted)
-        return {"gathered": self.held.lower(self._symbol("", "gathered", _type(lifted)))}
+        return {"gathered": self.held.lower(self._symbol("", "gathered", _type_of_result(lifted)))}
 
     def _check_monoid(self) -> None:
         if not isinstance(self.program.reduce, Monoid):
@@ -379,7 +394,7 @@ class Tracer:
                 f"expected {monoid_for(self.program.reduce)}"
             )
 
-    def _keys(self) -> dict[str, Any]:
+    def _make_key_and_total(self) -> dict[str, Any]:
         """Return the arguments `key` and `total` of choose as symbols, in a dict.
 
         It is empty if the program has no keys.
@@ -390,23 +405,25 @@ class Tracer:
         self._check_monoid()
         check_values(where, self.program.reduce, gather.result)
         self.program.reduce.combination(gather.result.type)
-        kind = key_type(where, key.result)
-        self.functions["key"] = replace(key, result=cast_expr(key.result, kind))
-        return {"key": self._symbol("", "key", kind), "total": self._symbol("", "total", gather.result.type)}
+        key_dtype = key_type(where, key.result)
+        self.functions["key"] = replace(key, result=cast_expr(key.result, key_dtype))
+        return {"key": self._symbol("", "key", key_dtype), "total": self._symbol("", "total", gather.result.type)}
 
     def _check_choice(self) -> None:
         """Store the types of the keys, totals and scores in `self.keyed`, once choose has been traced."""
-        where, choose, kind = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
-        self.keyed = as_keyed(where, self.program.reduce, self.functions["gather"].result.type, kind, choose.result)
+        where, choose, key_dtype = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
+        self.keyed = as_keyed(
+            where, self.program.reduce, self.functions["gather"].result.type, key_dtype, choose.result
+        )
         scores = choose.result if isinstance(choose.result, tuple) else (choose.result,)
         self.functions["choose"] = replace(choose, result=scores)
 
-    def _other(self, where: str, given_index: Any) -> Record:
+    def _record_at(self, where: str, given_index: Any) -> Record:
         """Return what `self.at(index)` returns while functions are traced: the record of the vertex with this id."""
         index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
         makers = {
-            given(name): functools.partial(self._of_other, where, name, index, n)
+            given(name): functools.partial(self._load_at, where, name, index, n)
             for name in [*self.vertex_types, *self.deposits]
         }
         is_there = (index >= 0) & (index < n)
@@ -415,28 +432,30 @@ class Tracer:
             **{name: functools.partial(refuse_degree, where, name) for name in ("in_degree", "out_degree")},
         }))  # fmt: skip
 
-    def _of_other(self, where: str, name: str, index: Expr, n: Expr) -> Expr:
+    def _load_at(self, where: str, name: str, index: Expr, n: Expr) -> Expr:
         if name in self.deposits:
-            kind: Any = self.deposit_types[name]
-            missing = self.deposits[name].monoid.identity(kind)
+            field_type: Any = self.deposit_types[name]
+            missing = self.deposits[name].monoid.identity(field_type)
         else:
-            kind, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
-        check_other(where, given(name), kind, missing)
-        array = Symbol(f"other_{name}", kind)
+            field_type, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
+        check_other(where, given(name), field_type, missing)
+        array = Symbol(f"other_{name}", field_type)
         self.sources[array.name] = ("other", name)
-        outside = cast_expr(semirings.as_expr(np.asarray(missing)), kind)
-        return cast_expr(load(array, index, n, outside), computed(kind))
+        outside = cast_expr(semirings.as_expr(np.asarray(missing)), field_type)
+        return cast_expr(load(array, index, n, outside), computed(field_type))
 
-    def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
+    def _trace_deposit(
+        self, name: str, declared: Aggregate, this: Any, before: Record, after: Record
+    ) -> tuple[Expr, Expr]:
         """Return the two expressions of an aggregate with a value per vertex: the id to reduce at, and the value."""
-        where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
+        where, dtype = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
         assert declared.at is not None
         check_parameters(f"the at= of {where}", declared.at, ("vertex",))
-        return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
+        return as_index(f"the at= of {where}", declared.at(this, after)), _cast_to_declared(where, value, dtype)
 
-    def _self(self, where: str) -> Declared:
+    def _make_self(self, where: str) -> Declared:
         """Return the object that is passed as `self` to a program's functions while they are traced.
 
         It has symbols for parameters, aggregates and counters.
@@ -445,7 +464,7 @@ class Tracer:
         types = self.parameter_types | self.aggregate_types | self._counters()
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
         stand_in.__dict__.update({n: getattr(self.program, n) for n in self.program._chosen})
-        stand_in.__dict__["at"] = functools.partial(self._other, where)
+        stand_in.__dict__["at"] = functools.partial(self._record_at, where)
         return stand_in
 
     def _counters(self) -> dict[str, np.dtype]:
@@ -453,47 +472,52 @@ class Tracer:
         names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
         return dict.fromkeys(names, np.dtype(np.int64))
 
-    def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
+    def _trace_function(
+        self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None
+    ) -> None:
         is_aggregate, function = function is not None, function or getattr(self.program, name, None)
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
         # the names in front are the arguments of aggregates
         check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))
-        this = self._self(where)
-        shown = dict(this.__dict__)
-        result = semirings.trace(functools.partial(function, this), *records)
-        if changed := [name for name, value in shown.items() if this.__dict__.get(name) is not value]:
+        stand_in = self._make_self(where)
+        attributes = dict(stand_in.__dict__)
+        result = semirings.trace(functools.partial(function, stand_in), *records)
+        if changed := [name for name, value in attributes.items() if stand_in.__dict__.get(name) is not value]:
             raise TypeError(
                 f"{where} assigns self.{changed[0]}, which has no effect: idle() returns new parameters, apply "
                 "new fields of a vertex, and aggregates are computed from these"
             )
         if isinstance(expected, dict):
-            result = self._fields(where, result, expected)
+            result = self._convert_fields(where, result, expected)
         elif isinstance(result, dict) or (expected is not None and isinstance(result, tuple)):
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
-            result = _convert(where, result, expected)
+            result = _cast_to_declared(where, result, expected)
         neutral = HOOKS[name].neutral if name in HOOKS else None
         if neutral is not None and result is semirings.as_expr(np.bool_(neutral)):
             return
-        check_length(where, result if isinstance(result, dict) else _type(result))
+        check_length(where, result if isinstance(result, dict) else _type_of_result(result))
         values = list(result.values()) if isinstance(result, dict) else result
         symbols = symbols_of(values if isinstance(values, list | tuple) else [values])
         name = inner(name)
         self.functions[name] = Function(name, result, symbols, self.sources, is_aggregate)
 
-    def _fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
+    def _convert_fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
             what = "parameters" if types is self.parameter_types else "fields"
             raise TypeError(f"{where} returned {result!r}; expected a dict of the {what} to change, {{name: value}}")
-        known = {given(n): (n, kind) for n, kind in types.items()}
-        unknown = sorted(set(result) - set(known), key=str)
+        names_and_types = {given(n): (n, field_type) for n, field_type in types.items()}
+        unknown = sorted(set(result) - set(names_and_types), key=str)
         if unknown:
-            some = ", ".join(known) or "nothing, as there are none"
+            expected = ", ".join(names_and_types) or "nothing, as there are none"
             hint = "; it is an option, which no run changes" if unknown[0] in self.program._chosen else ""
-            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {some}{hint}")
-        return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
+            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {expected}{hint}")
+        return {
+            names_and_types[n][0]: _cast_to_declared(f"{where}[{n!r}]", e, names_and_types[n][1])
+            for n, e in result.items()
+        }
 
     def _check_priority(self) -> None:
         """Raise an error if a priority depends on more than the vertex's own fields and parameters.
@@ -521,9 +545,9 @@ class Tracer:
                 f"{where} returned {function.result!r}; expected a whole number, or one below 0 for no bucket"
             )
         refuse_others(where, set(map(given, function.reads("other"))))
-        if seen := function.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
+        if varying := function.reads("self") & {"iteration", "bucket", *self.aggregate_types}:
             raise ValueError(
-                f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
+                f"{where} reads self.{given(min(varying))}; expected fields of the vertex, parameters and self.n alone"
             )
         if self.program.everyone:
             raise ValueError(f"{where} limits the active vertices, and everyone = True makes all active; remove one")
@@ -546,11 +570,11 @@ def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
         Whatever the function raises if it is given symbols: without tracing it is called with arrays.
     """
     tracer = Tracer(program, id_type)
-    tracer._function("start", np.dtype(bool), tracer._vertex("vertex"))
+    tracer._trace_function("start", np.dtype(bool), tracer._make_vertex("vertex"))
     return tracer.functions.get("start")
 
 
-def _type(result: Expr | tuple[Expr, ...]) -> Any:
+def _type_of_result(result: Expr | tuple[Expr, ...]) -> Any:
     """Return the type of a value or a tuple of values. The type of a NamedTuple has the names of its items."""
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
@@ -562,7 +586,7 @@ def symbols_of(results: Any) -> tuple[Symbol, ...]:
     return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
 
-def _convert(where: str, value: Any, expected: Any) -> Expr:
+def _cast_to_declared(where: str, value: Any, expected: Any) -> Expr:
     """Return `value` cast to the declared type of its field.
 
     Raise TypeError for a cast such as from float to integer.

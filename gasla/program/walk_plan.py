@@ -51,18 +51,18 @@ class WalkTracer(Tracer):
         # by the identity of two expressions, as expressions are not hashable here
         self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
-        vertex, target = self._vertex("vertex"), self._vertex("target")
+        vertex, target = self._make_vertex("vertex"), self._make_vertex("target")
         id_before = self._symbol("previous", "id", self.id_type)
-        known = self._other(where, id_before)
+        known = self._record_at(where, id_before)
         makers = {
             given_name(n): functools.partial(getattr, known, given_name(n)) for n in (*self.vertex_types, *DEGREES)
         }
         previous = Record("vertex", Lazy({**makers, "id": lambda: id_before}))
         types = {**self.edge_types, "id": np.dtype(np.int64)}
         edge = Record("edge", {given_name(n): self._symbol("edge", n, t) for n, t in types.items()})
-        self._function("stop", number, vertex)
-        self._function("restart", number, vertex)
-        self._function("accept", number, previous, vertex, target, edge)
+        self._trace_function("stop", number, vertex)
+        self._trace_function("restart", number, vertex)
+        self._trace_function("accept", number, previous, vertex, target, edge)
         for name, kind in {**self.vertex_types, **self.edge_types}.items():
             if has_wide(kind):
                 raise TypeError(
@@ -75,13 +75,13 @@ class WalkTracer(Tracer):
     def _counters(self) -> dict[str, np.dtype]:
         return {"step": np.dtype(np.int64), "n": np.dtype(np.int64), "start": self.id_type}
 
-    def _self(self, where: str) -> Any:
-        stand_in = super()._self(where)
+    def _make_self(self, where: str) -> Any:
+        stand_in = super()._make_self(where)
         if where.endswith(".accept"):
-            stand_in.__dict__["has_edge"] = functools.partial(self._pair, where)
+            stand_in.__dict__["has_edge"] = functools.partial(self._has_edge_symbol, where)
         return stand_in
 
-    def _pair(self, where: str, *ends: Any) -> Expr:
+    def _has_edge_symbol(self, where: str, *ends: Any) -> Expr:
         """Return a boolean symbol that stands for the result of `self.has_edge(src, dst)`.
 
         Equal pairs have the same symbol.
@@ -108,13 +108,13 @@ class WalkPlan:
         self.starting = {name: (kind, bounds_of(kind)) for name, kind in traced.vertex_types.items()}
         self.functions = dict(traced.functions)
         for number, ends in enumerate(pairs):
-            self.functions[f"pair_{number}"] = _function(f"pair_{number}", ends, sources)
+            self.functions[f"pair_{number}"] = _make_function(f"pair_{number}", ends, sources)
         if pairs:
             accept = self.functions["accept"]
             answers = itertools.product((False, True), repeat=len(pairs))
-            results: list[Any] = [_answered(accept, answer) for answer in answers]
+            results: list[Any] = [_result_for_answers(accept, answer) for answer in answers]
             low, high = functools.reduce(semirings.minimum, results), functools.reduce(semirings.maximum, results)
-            self.functions["range"] = _function("range", (low, high), sources)
+            self.functions["range"] = _make_function("range", (low, high), sources)
 
     @property
     def accepts(self) -> bool:
@@ -151,12 +151,12 @@ class WalkPlan:
         return sorted(distinct, key=lambda each: each.name)
 
 
-def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[str, str]]) -> Function:
+def _make_function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[str, str]]) -> Function:
     symbols = tuple(s for s in in_order(result) if isinstance(s, Symbol))
     return Function(name, result, symbols, sources)
 
 
-def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
+def _result_for_answers(accept: Function, answers: tuple[bool, ...]) -> Expr:
     """Return the result of accept where each `has_edge` call is replaced by an answer, True or False."""
     known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: known.get(e))
@@ -164,11 +164,11 @@ def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
     """Return the plan of a walk program's class. It is made once for each type of vertex id."""
-    return _made(program, id_type)
+    return _make_walk_plan(program, id_type)
 
 
 @functools.cache
-def _made(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
+def _make_walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
     return WalkTracer(program, id_type).walk_plan()
 
 
@@ -191,13 +191,13 @@ class WalkBinding(Binding):
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
         with np.errstate(all="ignore"):
-            given = np.asarray(stand_in.bound())
-        if given.shape != () or given.dtype.kind not in "iuf" or not 0 < given < np.inf:
+            result = np.asarray(stand_in.bound())
+        if result.shape != () or result.dtype.kind not in "iuf" or not 0 < result < np.inf:
             raise ValueError(
-                f"{type(self.program).__name__}.bound gives {given}; expected a finite number above 0, the largest "
+                f"{type(self.program).__name__}.bound gives {result}; expected a finite number above 0, the largest "
                 "result of accept"
             )
-        return float(given)
+        return float(result)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
         """Raise the error for a probability out of range.

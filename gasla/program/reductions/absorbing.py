@@ -40,12 +40,12 @@ def absorbing_fields(t: Traced) -> Fields | str:
     parts = semirings.independent(monoid, t.gathered_type)
     if parts is None:
         return f"{monoid.name} combines a value as a whole, not part by part"
-    fields = _absorbed(t, parts)
+    fields = _find_absorbing_fields(t, parts)
     if not fields:
         if rounded := [f for f in t.writes("apply") if t.vertex_types[f] != computed(t.vertex_types[f])]:
             return f"{given(min(rounded))} is float16, to which apply rounds the gathered value"
         return f"apply does more than reduce gathered values, by {monoid.name}, into fields of the same type"
-    return _why_order_shows(t, fields, parts) or fields
+    return _why_order_matters(t, fields, parts) or fields
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
@@ -56,14 +56,14 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
     return [part for f in fields for part in scalars(Symbol(f"{role}_{f}", t.vertex_types[f]))]
 
 
-def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
+def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
     """Return the names of the fields into which `apply` reduces the gathered items, one field per item.
 
     The tuple is empty if `apply` does anything else.
     """
-    kind: Any = t.gathered_type
-    gathered: Any = Symbol("gathered", kind)
-    items = list(gathered) if isinstance(kind, TupleType) else [gathered]
+    gathered_type: Any = t.gathered_type
+    gathered: Any = Symbol("gathered", gathered_type)
+    items = list(gathered) if isinstance(gathered_type, TupleType) else [gathered]
     applied, fields, first = t.functions["apply"].result if "apply" in t.functions else {}, [], 0
     for item in items:
         own = parts[first : first + len(scalars(item))]
@@ -76,7 +76,7 @@ def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
     return tuple(fields) if len(fields) == len(items) == len(applied) else ()
 
 
-def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
+def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
     """Return a sentence on a function whose result depends on the order in which values arrive, or None without one."""
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):

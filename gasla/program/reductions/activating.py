@@ -19,27 +19,27 @@ def change(traced: Traced) -> Function:
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
-    changes = [change for pair in zip(symbols[::2], symbols[1::2]) for change in _changes(*pair)]
+    changes = [change for pair in zip(symbols[::2], symbols[1::2]) for change in _change_expressions(*pair)]
     result = semirings.as_expr(functools.reduce(operator.or_, changes) if changes else False)
     return Function("activate", result, tuple(symbols), sources)
 
 
-def _changes(before: Expr, after: Expr) -> list[Any]:
+def _change_expressions(before: Expr, after: Expr) -> list[Any]:
     """Return expressions that say of each number of a field whether it has changed. NaN counts as equal to NaN.
 
     A wide vector has one expression for all its numbers.
     """
     before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
-    kind: Any = before.type
+    field_type: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
-    if has_wide(kind):
+    if has_wide(field_type):
         differ = before != after
-        if kind.scalar.kind == "f":
+        if field_type.scalar.kind == "f":
             differ = differ & ((after == after) | (before == before))
         return [fold(operator.or_, differ)]
-    if isinstance(kind, VectorType):
-        kind, parts = kind.scalar, [(before[i], after[i]) for i in range(kind.length)]
-    if kind.kind != "f":
+    if isinstance(field_type, VectorType):
+        field_type, parts = field_type.scalar, [(before[i], after[i]) for i in range(field_type.length)]
+    if field_type.kind != "f":
         return [a != b for a, b in parts]
     return [(a != b) & ((a == a) | (b == b)) for a, b in parts]
 
@@ -51,14 +51,14 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
     """
     if "activate" not in traced.functions:
         return True
-    asked = set(_either(traced.functions["activate"].result))
-    ends = [leaves(traced, role, fields) for role in ("before", "after")]
-    forms = [{a < b, b > a, a > b, b < a, a != b, b != a} for b, a in zip(*ends, strict=True)]
-    return all(asked & form for form in forms) and asked <= set().union(*forms)
+    activating = set(_operands_of_or(traced.functions["activate"].result))
+    numbers = [leaves(traced, role, fields) for role in ("before", "after")]
+    forms = [{a < b, b > a, a > b, b < a, a != b, b != a} for b, a in zip(*numbers, strict=True)]
+    return all(activating & form for form in forms) and activating <= set().union(*forms)
 
 
-def _either(e: Expr) -> list[Expr]:
+def _operands_of_or(e: Expr) -> list[Expr]:
     """Return the operands of nested logical ors: a, b and c for `a | (b | c)`."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
-        return [part for arg in e.args for part in _either(arg)]
+        return [part for arg in e.args for part in _operands_of_or(arg)]
     return [e]

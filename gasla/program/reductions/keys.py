@@ -97,6 +97,6 @@ def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen:
                 f"{where}.choose returned {score}, of type {score.type}; expected a number, or a tuple of numbers, "
                 "which are compared one after another"
             )
-    kinds = tuple(score.dtype for score in scores)
-    nothing = NONE, monoid.identity(total), *(semirings.max.identity(kind) for kind in kinds)
-    return Keyed(key, total, kinds, not isinstance(chosen, tuple), nothing)
+    score_dtypes = tuple(score.dtype for score in scores)
+    nothing = NONE, monoid.identity(total), *(semirings.max.identity(dtype) for dtype in score_dtypes)
+    return Keyed(key, total, score_dtypes, not isinstance(chosen, tuple), nothing)
