@@ -19,14 +19,17 @@ def compile_ahead(graph: Graph, *runs: Any) -> None:
     """
     if graph.engine != "gpu" or not compiles():
         return
-    key = "compiled ahead", *(tuple(map(_kind, run)) if isinstance(run, list) else _kind(run) for run in runs)
+    key = (
+        "compiled ahead",
+        *(tuple(map(_program_class, run)) if isinstance(run, list) else _program_class(run) for run in runs),
+    )
     if graph.known(key) is None:
         graph.kept(key, lambda graph: _begin(graph, runs))
 
 
-def _kind(run: Any) -> type:
-    given = getattr(run, "program", run)  # a phase has its program as an attribute
-    return given if isinstance(given, type) else type(given)
+def _program_class(run: Any) -> type:
+    program = getattr(run, "program", run)  # a phase has its program as an attribute
+    return program if isinstance(program, type) else type(program)
 
 
 def _begin(graph: Graph, runs: tuple[Any, ...]) -> bool:

@@ -89,7 +89,7 @@ class Plain:
         self.graph, layers = in_host_memory("loader", graph), layers_of(k)
         if layers is None:
             raise TypeError(f"k is {k!r}; expected a list with a number for each layer, such as [{k!r}]")
-        self.layers, self.features = layers, _features(self.graph.n, features)
+        self.layers, self.features = layers, _check_features(self.graph.n, features)
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
         """Return the type of the loader's vertices, which is "" here, and their checked ids."""
@@ -97,7 +97,7 @@ class Plain:
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
         """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends."""
-        return PLAIN, self.graph, 0, _ends(given, self.graph, (self.graph, self.graph), 0)
+        return PLAIN, self.graph, 0, _ends_of_edges(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
         """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
@@ -119,7 +119,7 @@ class Typed:
         if not isinstance(given, Mapping):
             raise TypeError(f"features is a {type(given).__name__}; expected a mapping from type to the features of it")
         self.graph, self.k = graph, k
-        self.features = {one: _features(graph.vertices(one).n, some) for one, some in given.items()}
+        self.features = {one: _check_features(graph.vertices(one).n, some) for one, some in given.items()}
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
         """Return the type of the loader's vertices, and their checked ids. All of them must have one type."""
@@ -127,8 +127,8 @@ class Typed:
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
             raise ValueError(f"ids has {len(ids)} types; expected one, such as {{{example!r}: [0, 1]}}")
-        ((kind, _),) = ids.items()
-        return kind, each[kind]
+        ((type_name, _),) = ids.items()
+        return type_name, each[type_name]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
         """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends.
@@ -143,7 +143,7 @@ class Typed:
         relation = self.graph[name]
         kinds = self.graph.vertices(name[0]), self.graph.vertices(name[2])
         first_target = self.graph.starts(name)[1]
-        return name, relation, first_target, _ends(edges, relation, kinds, first_target)
+        return name, relation, first_target, _ends_of_edges(edges, relation, kinds, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
         """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
@@ -177,11 +177,11 @@ class Vertices:
         """Return the function that makes a batch, after the options of the loader have been checked."""
         draw = self.graph.drawing(len(self), self.options)
 
-        def made(places: Array, seed: int) -> Batch:
+        def make_batch(places: Array, seed: int) -> Batch:
             sample = draw(places, {self.kind: self.ids[places]}, seed)
             return Batch(sample, places, self.graph.rows_of(sample.vertices))
 
-        return made
+        return make_batch
 
 
 class Edges:
@@ -203,19 +203,19 @@ class Edges:
 
     def prepare(self) -> Make:
         """Return the function that makes a batch, after the options of the loader have been checked."""
-        draw, negative = self.graph.drawing(len(self), self.options), self._negatives()
+        draw, draw_negatives = self.graph.drawing(len(self), self.options), self._negative_drawer()
 
-        def made(places: Array, seed: int) -> EdgeBatch:
-            again = np.repeat(places, self.negatives)
-            ends = np.concatenate([self.ends[:, places], negative(again, seed)], axis=1)
-            ids, pairs = self._starts(ends)
-            sample = draw(np.tile(np.concatenate([places, again]), 2), ids, seed)
+        def make_edge_batch(places: Array, seed: int) -> EdgeBatch:
+            repeated_places = np.repeat(places, self.negatives)
+            ends = np.concatenate([self.ends[:, places], draw_negatives(repeated_places, seed)], axis=1)
+            ids, pairs = self._vertices_and_pairs(ends)
+            sample = draw(np.tile(np.concatenate([places, repeated_places]), 2), ids, seed)
             features = self.graph.rows_of(sample.vertices)
-            return EdgeBatch(sample, places, features, pairs, self._labels_of(places, len(again)))
+            return EdgeBatch(sample, places, features, pairs, self._labels_of(places, len(repeated_places)))
 
-        return made
+        return make_edge_batch
 
-    def _negatives(self) -> Callable[[Array, int], Array]:
+    def _negative_drawer(self) -> Callable[[Array, int], Array]:
         """Return a function that draws a pair that is not an edge for each of some edges.
 
         If the loader has times, the pair is not an edge at the time of its edge or before.
@@ -226,25 +226,27 @@ class Edges:
         negatives = Negatives(self.own, False, self.by, None if at is None else time)
         last = None if at is None else span_of(self.own, time, at, None, len(self)).last
 
-        def drawn(rows: Array, seed: int) -> Array:
+        def draw(rows: Array, seed: int) -> Array:
             word = seed_word(semirings.hash(np.uint64(seed), 1))
             negative = negatives.draw(len(rows), word) if last is None else negatives.draw_each(last[rows], word)
             pairs: Array = (negative - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
             return pairs
 
-        return drawn
+        return draw
 
-    def _starts(self, ends: Array) -> tuple[dict[str, Array], Array]:
+    def _vertices_and_pairs(self, ends: Array) -> tuple[dict[str, Array], Array]:
         """Return the vertices around which a batch is sampled, by type, and the pairs as positions among them."""
         source, _, target = self.relation
-        each = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
+        vertices_by_type = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
         if _is_disjoint(self.options):
-            places = [np.arange(len(vertices)) for vertices in each.values()]
+            places = [np.arange(len(vertices)) for vertices in vertices_by_type.values()]
         else:
-            distinct = {kind: np.unique(vertices, return_inverse=True) for kind, vertices in each.items()}
-            each = {kind: vertices for kind, (vertices, _) in distinct.items()}
+            distinct = {
+                type_name: np.unique(vertices, return_inverse=True) for type_name, vertices in vertices_by_type.items()
+            }
+            vertices_by_type = {type_name: vertices for type_name, (vertices, _) in distinct.items()}
             places = [inverse.ravel() for _, inverse in distinct.values()]
-        return each, np.concatenate(places).reshape(2, -1)
+        return vertices_by_type, np.concatenate(places).reshape(2, -1)
 
     def _labels_of(self, places: Array, others: int) -> Array | None:
         if self.labels is None:
@@ -256,7 +258,7 @@ def _is_disjoint(options: Mapping[str, Any]) -> bool:
     return bool(options.get("disjoint", False)) or options.get("at") is not None
 
 
-def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
+def _ends_of_edges(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
     """Return the sources and targets of edges, each numbered within its type.
 
     Raise an error if they are invalid.
@@ -280,7 +282,7 @@ def _ends(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_tar
     return np.stack([vertex_ids(each, f"edges[{i}]", array[i]) for i, each in enumerate(of)])
 
 
-def _features(n: int, given: Any) -> dict[str, Array]:
+def _check_features(n: int, given: Any) -> dict[str, Array]:
     """Return the features by name, as arrays with a row for each of n vertices.
 
     Raise an error for any other shape.
@@ -288,11 +290,13 @@ def _features(n: int, given: Any) -> dict[str, Array]:
     if given is None:
         return {}
     rows_by_name = dict[str, Array]()
-    for name, each in given.items() if isinstance(given, Mapping) else [("x", given)]:
+    for name, values in given.items() if isinstance(given, Mapping) else [("x", given)]:
         if not isinstance(name, str):
             raise TypeError(f"features has the name {name!r}; expected a string")
         array = (
-            np.load(each, mmap_mode="r") if isinstance(each, str | PathLike) else as_array(f"features {name!r}", each)
+            np.load(values, mmap_mode="r")
+            if isinstance(values, str | PathLike)
+            else as_array(f"features {name!r}", values)
         )
         if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n:
             shape = getattr(array, "shape", None)

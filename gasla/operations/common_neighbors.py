@@ -57,7 +57,7 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     """
     graph = whole_graph(graph)
     src, dst = ends_of(graph, edges)
-    on_graph = None if weights is None else _weights_of_vertices(graph, weights)
+    on_graph = None if weights is None else _check_weights(graph, weights)
     return engine(graph.engine).primitives().intersect(graph, src, dst, on_graph)
 
 
@@ -112,7 +112,7 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
     graph = whole_graph(graph)
     src, dst = ends_of(graph, edges)
     if above is not None:
-        above = _bounds(graph, above, len(src))
+        above = _check_bounds(graph, above, len(src))
     return engine(graph.engine).primitives().common(graph, src, dst, above)
 
 
@@ -261,7 +261,7 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
     return moved(edges.src, graph.device), moved(edges.dst, graph.device)
 
 
-def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
+def _check_weights(graph: Graph, weights: Array) -> Array:
     """Return a weight for each vertex, as float64 on the graph's device.
 
     Raise an error if they are not n real numbers.
@@ -275,7 +275,7 @@ def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
     return xp.ascontiguousarray(moved(weights, graph.device), np.float64)
 
 
-def _bounds(graph: Graph, above: Array, count: int) -> Array:
+def _check_bounds(graph: Graph, above: Array, count: int) -> Array:
     above = module_of(graph.device).asarray(moved(above, graph.device))
     if above.dtype.kind not in "iu" or above.shape != (count,):
         raise ValueError(f"above is {above.dtype}{above.shape}; expected {count} integers, one per pair")

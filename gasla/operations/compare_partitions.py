@@ -70,15 +70,19 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     (_, a), (names, b) = (xp.unique(part, return_inverse=True) for part in parts)
     cells = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
     counts = [xp.bincount(a), xp.bincount(b), cells]
-    rows, columns, both = (-float((share * xp.log(share)).sum()) for share in (count / n for count in counts))
-    apart = max(2 * both - rows - columns, 0.0)  # for equal partitions this is 0, but rounding may make it negative
-    nmi = 1 - apart / (rows + columns) if rows + columns else 1.0
+    row_entropy, column_entropy, joint = (
+        -float((share * xp.log(share)).sum()) for share in (count / n for count in counts)
+    )
+    variation = max(
+        2 * joint - row_entropy - column_entropy, 0.0
+    )  # for equal partitions this is 0, but rounding may make it negative
+    nmi = 1 - variation / (row_entropy + column_entropy) if row_entropy + column_entropy else 1.0
     # the numbers of ordered pairs of members
     in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)
     expected = in_rows * in_columns / (n * (n - 1.0)) if n > 1 else 0.0
-    most = (in_rows + in_columns) / 2
-    ari = (in_both - expected) / (most - expected) if most != expected else 1.0
-    return PartitionComparison(max(nmi, 0.0), ari, apart)
+    largest = (in_rows + in_columns) / 2
+    ari = (in_both - expected) / (largest - expected) if largest != expected else 1.0
+    return PartitionComparison(max(nmi, 0.0), ari, variation)
 
 
 ROW = Row(compare_partitions, method="a sorted contingency table (Hubert, Arabie, Journal of Classification 2, 1985)")

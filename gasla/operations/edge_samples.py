@@ -168,7 +168,7 @@ def negative_edges(
     check_flags(undirected=undirected)
     check_choice("by", by, get_args(By))
     if isinstance(graph, TypedGraph):
-        return _of_relations(graph, count, at, word, {"undirected": undirected, "by": by, "time": time})
+        return _negatives_of_relations(graph, count, at, word, {"undirected": undirected, "by": by, "time": time})
     graph, count = whole_graph(graph), whole_number("count", count, NO_LIMIT)
     negatives = Negatives(graph, bool(undirected), by, None if at is None else time)
     if at is None:
@@ -181,7 +181,7 @@ def negative_edges(
     return negatives.draw_each(last, word)
 
 
-def _of_relations(
+def _negatives_of_relations(
     graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
     """Return random pairs that are not edges, for some relations of a typed graph.
@@ -196,13 +196,13 @@ def _of_relations(
     for name in (*counts, *(at if isinstance(at, Mapping) else ())):
         graph[name]
     by_relation = dict[Relation, Array]()
-    for i, (name, one) in enumerate(graph.relations.items()):
+    for i, (name, relation_graph) in enumerate(graph.relations.items()):
         if name not in counts:
             continue
         if isinstance(at, Mapping) and name not in at:
             raise ValueError(f"at has no times for {name}; expected some for each relation of count")
         times = at[name] if isinstance(at, Mapping) else at
-        pairs = negative_edges(one, counts[name], at=times, seed=relation_seed(word, i), **options)
+        pairs = negative_edges(relation_graph, counts[name], at=times, seed=relation_seed(word, i), **options)
         by_relation[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
     return by_relation
 
@@ -227,7 +227,9 @@ class Negatives:
         The pairs are distinct. By degree they are drawn independently, and may repeat.
         """
         if self.time is None:
-            free = self.graph.kept(("pairs before edges", self.pairs.kind), partial(_free, pairs=self.pairs))
+            free = self.graph.kept(
+                ("pairs before edges", self.pairs.kind), partial(_free_pairs_of_graph, pairs=self.pairs)
+            )
         else:
             free = self._known().free(self.pairs, last)
         if count > (free.total if free.targets is None else NO_LIMIT if free.total else 0):
@@ -238,7 +240,7 @@ class Negatives:
         require_room("the result has", count, ENTRY, self.graph.device, "a smaller count")
         xp: Any = array_module(free.before)
         if free.targets is None:
-            return self.pairs.of(free.numbers(_distinct(xp, count, free.total, word)))
+            return self.pairs.of(free.numbers(_draw_distinct(xp, count, free.total, word)))
         return self.pairs.of(free.drawn(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
@@ -246,34 +248,34 @@ class Negatives:
 
         Draws are independent.
         """
-        known, count, xp = self._known(), len(last), array_module(last)
+        known_edges, count, xp = self._known(), len(last), array_module(last)
         # the number of edges up to each time; equal numbers mean the same edges
-        so_far = xp.searchsorted(known.order, last, side="right")
+        so_far = xp.searchsorted(known_edges.order, last, side="right")
         if any_true(
             is_full := (so_far == 0) | (not self.pairs.count) if self.is_by_degree else so_far >= self.pairs.count
         ):
-            raise self._nothing(int(is_full.argmax()))
+            raise self._no_pairs_error(int(is_full.argmax()))
         require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
-        numbers, left = xp.zeros(count, np.int64), xp.arange(count)
+        numbers, missing = xp.zeros(count, np.int64), xp.arange(count)
         for draw in range(ROUNDS):
-            if not len(left):
+            if not len(missing):
                 break
-            numbers[left] = known.any_pairs(self.pairs, semirings.hash(word, left, draw), so_far[left])
-            left = left[known.have(numbers[left], last[left])]
-        for many in distinct(so_far[left]).tolist():
-            some = left[so_far[left] == many]
-            free = known.free(self.pairs, last[some[:1]])
+            numbers[missing] = known_edges.any_pairs(self.pairs, semirings.hash(word, missing, draw), so_far[missing])
+            missing = missing[known_edges.have(numbers[missing], last[missing])]
+        for edge_count in distinct(so_far[missing]).tolist():
+            group = missing[so_far[missing] == edge_count]
+            free = known_edges.free(self.pairs, last[group[:1]])
             if not free.total:
-                raise self._nothing(int(some[0]))
-            numbers[some] = free.drawn(semirings.hash(word, some, ROUNDS))
+                raise self._no_pairs_error(int(group[0]))
+            numbers[group] = free.drawn(semirings.hash(word, group, ROUNDS))
         return self.pairs.of(numbers)
 
-    def _known(self) -> _Known:
+    def _known(self) -> _KnownEdges:
         key = "first times of pairs", self.pairs.kind, self.time
-        known: _Known = self.graph.kept(key, partial(_known, pairs=self.pairs, time=str(self.time)))
+        known: _KnownEdges = self.graph.kept(key, partial(_find_known_edges, pairs=self.pairs, time=str(self.time)))
         return known
 
-    def _nothing(self, row: int) -> ValueError:
+    def _no_pairs_error(self, row: int) -> ValueError:
         which = "all pairs of vertices whose target has an edge" if self.is_by_degree else "all pairs of vertices"
         return ValueError(f"{which} are edges at the time of pair {row}; expected none")
 
@@ -406,7 +408,7 @@ class PairsByTarget:
 Numbering = Pairs | PairsAcross | PairsByTarget
 
 
-class _Targets(NamedTuple):
+class _TargetWeights(NamedTuple):
     """What draws by degree need for each target: its in-degree, the rank of its first free pair, and sums of weights.
 
     A free pair is one that is not an edge. The weight of a target is its degree times the number of its free pairs.
@@ -417,7 +419,7 @@ class _Targets(NamedTuple):
     sums: Array
 
 
-class _Free(NamedTuple):
+class _FreePairs(NamedTuple):
     """The free pairs, which are not edges. `total` is the number of those that can be drawn.
 
     `before` has the number of free pairs before each edge, in the order of all pairs.
@@ -425,7 +427,7 @@ class _Free(NamedTuple):
 
     before: Array
     total: int
-    targets: _Targets | None
+    targets: _TargetWeights | None
 
     def numbers(self, ranks: Array) -> Array:
         """Return the numbers that free pairs (those that are not edges) have among all pairs, given their ranks."""
@@ -436,12 +438,12 @@ class _Free(NamedTuple):
         if self.targets is None or not len(words):
             return self.numbers(_shares(words, self.total))
         degrees, first_free, sums = self.targets
-        shares = _shares(words, int(sums[-1]))
-        row = array_module(words).searchsorted(sums, shares, side="right") - 1
-        return self.numbers(first_free[row] + (shares - sums[row]) // degrees[row])
+        draws = _shares(words, int(sums[-1]))
+        row = array_module(words).searchsorted(sums, draws, side="right") - 1
+        return self.numbers(first_free[row] + (draws - sums[row]) // degrees[row])
 
 
-def _free_of(pairs: Numbering, numbers: Array, rows: Array | None) -> _Free:
+def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _FreePairs:
     """Return the free pairs (those that are not edges), given the ascending numbers of the pairs that are edges.
 
     For draws by degree, `rows` has the row of each edge's target; otherwise it is None.
@@ -449,27 +451,27 @@ def _free_of(pairs: Numbering, numbers: Array, rows: Array | None) -> _Free:
     xp: Any = array_module(numbers)
     before = numbers - xp.arange(len(numbers))
     if rows is None:
-        return _Free(before, pairs.count - len(numbers), None)
+        return _FreePairs(before, pairs.count - len(numbers), None)
     starts = xp.arange(pairs.rows + 1) * pairs.width
     first_free = starts - xp.searchsorted(numbers, starts)
     degrees = reduce_by_key(rows, xp.ones(len(rows), np.int64), semirings.plus, pairs.rows)
     free = first_free[1:] - first_free[:-1]
-    targets = _Targets(degrees, first_free, running_sums(degrees * free))
-    return _Free(before, int(free[degrees > 0].sum()), targets)
+    targets = _TargetWeights(degrees, first_free, running_sums(degrees * free))
+    return _FreePairs(before, int(free[degrees > 0].sum()), targets)
 
 
-def _ends(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
+def _ends_of_edges(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
     i, j = (side.astype(np.int64) for side in graph.edges())
     return pairs.ends(i, j) if isinstance(pairs, PairsByTarget) else (i, j)
 
 
-def _free(graph: Graph, pairs: Numbering) -> _Free:
-    i, j = _ends(graph, pairs)
+def _free_pairs_of_graph(graph: Graph, pairs: Numbering) -> _FreePairs:
+    i, j = _ends_of_edges(graph, pairs)
     rows = pairs.targets(j)[0] if isinstance(pairs, PairsByTarget) else None
-    return _free_of(pairs, distinct(pairs.numbers(i, j)), rows)
+    return _find_free_pairs(pairs, distinct(pairs.numbers(i, j)), rows)
 
 
-class _Known(NamedTuple):
+class _KnownEdges(NamedTuple):
     """The pairs of vertices that are edges, as ascending numbers, and the first time at which each of them is an edge.
 
     `order` are these times, ascending. For draws by degree it has the times of all edges instead, and `rows` the rows
@@ -481,12 +483,12 @@ class _Known(NamedTuple):
     order: Array
     rows: Array | None
 
-    def free(self, pairs: Numbering, last: Array) -> _Free:
+    def free(self, pairs: Numbering, last: Array) -> _FreePairs:
         """Return the pairs that are not edges at the time `last`, an array of one entry, or before."""
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
-        return _free_of(pairs, self.numbers[self.times <= last], rows)
+        return _find_free_pairs(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
         """Return for each pair whether it is an edge at its time in `last` or before.
@@ -506,27 +508,27 @@ class _Known(NamedTuple):
         """
         if self.rows is None:
             return _shares(words, pairs.count)
-        shares = _shares(words, so_far * pairs.width)
-        return self.rows[shares // pairs.width] * pairs.width + shares % pairs.width
+        draws = _shares(words, so_far * pairs.width)
+        return self.rows[draws // pairs.width] * pairs.width + draws % pairs.width
 
 
-def _known(graph: Graph, pairs: Numbering, time: str) -> _Known:
-    (i, j), times = _ends(graph, pairs), times_of_edges(graph, time)
+def _find_known_edges(graph: Graph, pairs: Numbering, time: str) -> _KnownEdges:
+    (i, j), times = _ends_of_edges(graph, pairs), times_of_edges(graph, time)
     xp: Any = array_module(times)
     times = times if len(i) == len(times) else xp.concatenate([times, times])
     is_pair = i != j
-    each = pairs.numbers(i[is_pair], j[is_pair])
-    numbers = distinct(each)
-    first = reduce_by_key(xp.searchsorted(numbers, each), times[is_pair], semirings.min, len(numbers))
+    pair_numbers = pairs.numbers(i[is_pair], j[is_pair])
+    numbers = distinct(pair_numbers)
+    first_times = reduce_by_key(xp.searchsorted(numbers, pair_numbers), times[is_pair], semirings.min, len(numbers))
     if not isinstance(pairs, PairsByTarget):
-        return _Known(numbers, first, xp.sort(first), None)
+        return _KnownEdges(numbers, first_times, xp.sort(first_times), None)
     rows, places = pairs.targets(j)
     # a stable sort gives the same order on each machine, also for equal times
     order = xp.argsort(times[places], kind="stable")
-    return _Known(numbers, first, times[places][order], rows[order])
+    return _KnownEdges(numbers, first_times, times[places][order], rows[order])
 
 
-def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
+def _draw_distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     """Return `count` distinct random numbers below `total`, in random order.
 
     If at least half of all numbers are wanted, all numbers are put in random order. Otherwise numbers are drawn until
@@ -539,20 +541,20 @@ def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     for _ in range(ROUNDS):
         if len(keys) == count:
             break
-        more = 2 * (count - len(keys))
-        words = semirings.hash(seed, xp.arange(drawn, drawn + more))
-        keys, drawn = _appended(keys, _shares(words, total))[:count], drawn + more
+        draw_count = 2 * (count - len(keys))
+        hashes = semirings.hash(seed, xp.arange(drawn, drawn + draw_count))
+        keys, drawn = _append_distinct(keys, _shares(hashes, total))[:count], drawn + draw_count
     return keys
 
 
-def _appended(keys: Array, more: Array) -> Array:
+def _append_distinct(keys: Array, more: Array) -> Array:
     """Return the numbers in both arrays without repetition, in the order of their first appearance."""
     xp: Any = array_module(keys)
-    both = xp.concatenate([keys, more])
-    order = xp.argsort(both, kind="stable")
-    first = xp.ones(len(both), bool)
-    first[1:] = both[order][1:] != both[order][:-1]
-    return both[xp.sort(order[first])]
+    all_keys = xp.concatenate([keys, more])
+    order = xp.argsort(all_keys, kind="stable")
+    is_first = xp.ones(len(all_keys), bool)
+    is_first[1:] = all_keys[order][1:] != all_keys[order][:-1]
+    return all_keys[xp.sort(order[is_first])]
 
 
 def _shares(words: Array, total: Any) -> Array:
@@ -633,19 +635,19 @@ def split_edges(
     graph, word = whole_graph(graph), seed_word(seed)
     if at is not None or time is not None:
         return _split_by_time(graph, fractions, "time" if time is None else time, at)
-    ends = _cumulative(fractions)
+    ends = _check_fractions(fractions)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
     src, dst = graph.edges()
     xp: Any = array_module(src)
-    words = _words_of_pairs(word, src, dst, graph.is_symmetric)
+    pair_hashes = _hash_pairs(word, src, dst, graph.is_symmetric)
     # for each pair of vertices only one of its two edges
-    order = distinct(words[src <= dst] if graph.is_symmetric else words)
+    order = distinct(pair_hashes[src <= dst] if graph.is_symmetric else pair_hashes)
     cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in ends[:-1])]
     sets = []
     for first, last in pairwise([np.uint64(0), *cuts, None]):
-        is_member = xp.zeros(len(words), bool) if first is None else words >= first
-        sets.append(xp.flatnonzero(is_member if last is None else is_member & (words < last)))
+        is_member = xp.zeros(len(pair_hashes), bool) if first is None else pair_hashes >= first
+        sets.append(xp.flatnonzero(is_member if last is None else is_member & (pair_hashes < last)))
     return [numbers.astype(np.int64, copy=False) for numbers in sets]
 
 
@@ -655,7 +657,7 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
     xp: Any = array_module(times)
     order = xp.sort(times)
     if at is None:
-        cuts = [round(end * len(order)) for end in _cumulative(fractions)[:-1]]
+        cuts = [round(end * len(order)) for end in _check_fractions(fractions)[:-1]]
     elif fractions != FRACTIONS:
         raise ValueError(f"fractions is {fractions!r} and at is {at!r}; expected one of the two")
     else:
@@ -670,22 +672,22 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
     ]
 
 
-def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
+def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
     """Return `semirings.hash(seed, i, j)` for all pairs.
 
     If `symmetric`, the smaller vertex comes first in the hash.
     """
     xp: Any = array_module(i)
-    words = xp.empty(len(i), np.uint64)
+    pair_hashes = xp.empty(len(i), np.uint64)
     step = BLOCK if xp is np else max(len(i), 1)
     for first in range(0, len(i), step):
-        some = slice(first, first + step)
-        ends = (xp.minimum(i[some], j[some]), xp.maximum(i[some], j[some])) if symmetric else (i[some], j[some])
-        words[some] = semirings.hash(seed, *ends)
-    return words
+        block = slice(first, first + step)
+        ends = (xp.minimum(i[block], j[block]), xp.maximum(i[block], j[block])) if symmetric else (i[block], j[block])
+        pair_hashes[block] = semirings.hash(seed, *ends)
+    return pair_hashes
 
 
-def _cumulative(fractions: Sequence[float]) -> list[float]:
+def _check_fractions(fractions: Sequence[float]) -> list[float]:
     """Return where each set ends, as the sum of its fraction and all before it.
 
     Raise an error if they don't add up to 1.

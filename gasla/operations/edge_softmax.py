@@ -135,9 +135,9 @@ def edge_softmax(graph: Any, scores: Any) -> Array:
     array([0., 4., 7.])
     """
     graph = whole_graph(graph)
-    scores = _columns(graph, "scores", scores)
-    phases = [FindLargest(kind=_kind(scores)), Share(kind=_kind(scores))]
-    return _run(graph, phases, "share", score=scores)
+    scores = _check_columns(graph, "scores", scores)
+    phases = [FindLargest(kind=_field_type(scores)), Share(kind=_field_type(scores))]
+    return _run_turn(graph, phases, "share", score=scores)
 
 
 def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
@@ -171,15 +171,15 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
     array([ 0.25, -0.25,  0.  ])
     """
     graph = whole_graph(graph)
-    shares, given = _columns(graph, "shares", shares), _columns(graph, "gradient", gradient)
+    shares, given = _check_columns(graph, "shares", shares), _check_columns(graph, "gradient", gradient)
     if shares.shape != given.shape:
         raise ValueError(f"gradient has shape {given.shape}; expected {shares.shape}, that of shares")
-    kind = np.result_type(shares.dtype, given.dtype)
-    shares, given = shares.astype(kind, copy=False), given.astype(kind, copy=False)
-    return _run(graph, [Differentiate(kind=_kind(shares))], "slope", share=shares, given=given)
+    dtype = np.result_type(shares.dtype, given.dtype)
+    shares, given = shares.astype(dtype, copy=False), given.astype(dtype, copy=False)
+    return _run_turn(graph, [Differentiate(kind=_field_type(shares))], "slope", share=shares, given=given)
 
 
-def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
+def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
     """Run programs one after another on columns of numbers for edges, and return the edge field `result`."""
     first = next(iter(columns.values()))
     if not first.size:
@@ -188,12 +188,12 @@ def _run(graph: Graph, programs: list[VertexProgram], result: str, **columns: Ar
     return outcome.state[result]
 
 
-def _kind(columns: Array) -> Any:
+def _field_type(columns: Array) -> Any:
     """Return the type of an edge field that holds a number, or a row of several numbers, for each edge."""
     return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
 
 
-def _columns(graph: Graph, name: str, given: Any) -> Array:
+def _check_columns(graph: Graph, name: str, given: Any) -> Array:
     """Return numbers for edges as a new array of floats on the graph's device, with a number or a row for each edge.
 
     Raise an error if they are not numbers, or have another shape.

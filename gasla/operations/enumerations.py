@@ -50,10 +50,10 @@ def count_paths(graph: Any, sources: Any, targets: Any, least: int, most: int, *
     >>> primitives.count_paths(square, [0], [3], 1, 3), primitives.count_paths(square, [3, 0], [3, 0], 1, 3)
     (2, 4)
     """
-    graph, least, most = _checked("count_paths", graph, least, most, bounded)
+    graph, least, most = _check_arguments("count_paths", graph, least, most, bounded)
     if least > most or not len(sources):
         return 0
-    return kernels().count_paths(graph, *_ends(graph, sources, targets), least, most, bounded)
+    return kernels().count_paths(graph, *_check_ends(graph, sources, targets), least, most, bounded)
 
 
 def list_paths(
@@ -104,12 +104,12 @@ def list_paths(
     >>> primitives.list_paths(square, [0, 3], [3, 3], 1, 3).tolist()
     [[0, 1, 3], [0, 2, 3], [3, 0, 1], [3, 0, 2]]
     """
-    graph, least, most = _checked("list_paths", graph, least, most, bounded)
+    graph, least, most = _check_arguments("list_paths", graph, least, most, bounded)
     check_flags(one_way=one_way)
     rows = None if limit is None else whole_number("limit", limit)
     if least > most or not len(sources):
         return VertexLists(np.zeros(1, np.int64), np.empty(0, graph.id_dtype))
-    ends = _ends(graph, sources, targets)
+    ends = _check_ends(graph, sources, targets)
     return VertexLists(*kernels().list_paths(graph, *ends, least, most, bounded, one_way, rows))
 
 
@@ -156,7 +156,7 @@ def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: i
     return cliques if isinstance(cliques, int) else VertexLists(*cliques)
 
 
-def _checked(name: str, graph: Any, least: int, most: int, bounded: bool) -> tuple[Graph, int, int]:
+def _check_arguments(name: str, graph: Any, least: int, most: int, bounded: bool) -> tuple[Graph, int, int]:
     graph = in_host_memory(name, graph)
     check_flags(bounded=bounded)
     if graph.has_self_loops or graph.has_parallel_edges:
@@ -169,7 +169,7 @@ def _checked(name: str, graph: Any, least: int, most: int, bounded: bool) -> tup
     return graph, least, min(most, graph.n)  # no path is longer than n edges
 
 
-def _ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
+def _check_ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
     first, last = (vertex_ids(graph, name, ids) for name, ids in (("sources", sources), ("targets", targets)))
     if len(first) != len(last):
         raise ValueError(f"there are {len(first)} sources and {len(last)} targets; expected as many")

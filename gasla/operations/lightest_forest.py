@@ -31,8 +31,8 @@ def fits_lightest_forest(graph: Graph) -> bool:
         return chooses_kernels()
     if not fits_one_card(graph):
         return False
-    kind = graph.value_type
-    is_short = kind is None or (kind.itemsize <= 4 and kind != np.float16)
+    value_type = graph.value_type
+    is_short = value_type is None or (value_type.itemsize <= 4 and value_type != np.float16)
     return is_short and graph.id_dtype.itemsize == 4 and graph.m < 2**32
 
 

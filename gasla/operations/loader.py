@@ -48,16 +48,16 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the batches of the next epoch."""
-        epoch, word = self._epoch, seed_word(self._seed)
+        epoch, seed_bits = self._epoch, seed_word(self._seed)
         self._epoch += 1
         order = np.arange(len(self._seeds))
         if self._shuffle:
-            order = np.argsort(semirings.hash(word, epoch, order), kind="stable")
-        made = self._seeds.prepare()
+            order = np.argsort(semirings.hash(seed_bits, epoch, order), kind="stable")
+        make_batch = self._seeds.prepare()
 
         def batch(number: int) -> Any:
             places = order[number * self._size : (number + 1) * self._size]
-            return self._convert(made(places, int(semirings.hash(word, epoch, number, 1))))
+            return self._convert(make_batch(places, int(semirings.hash(seed_bits, epoch, number, 1))))
 
         return made_ahead(batch, len(self), self._ahead)
 
@@ -192,7 +192,9 @@ def loader(
     seeds: Vertices | Edges = (
         Vertices(source, ids, options) if edges is None else Edges(source, edges, options, labels, negatives, by)
     )
-    convert = {"numpy": lambda: _same, "torch": _to_torch, "pyg": lambda: _to_pyg(seeds.relation)}[as_]()
+    convert = {"numpy": lambda: _unchanged, "torch": _torch_converter, "pyg": lambda: _pyg_converter(seeds.relation)}[
+        as_
+    ]()
     return Loader(seeds, size, (bool(shuffle), count, word, convert))
 
 
@@ -204,39 +206,39 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
     if ahead == 0:
         yield from map(make, range(count))
         return
-    room, ended, made = Semaphore(ahead), Event(), SimpleQueue[tuple[Any, BaseException | None]]()
+    slots, ended, results = Semaphore(ahead), Event(), SimpleQueue[tuple[Any, BaseException | None]]()
 
     def work() -> None:
         try:
             for number in range(count):
-                room.acquire()
+                slots.acquire()
                 if ended.is_set():
                     return
-                made.put((make(number), None))
+                results.put((make(number), None))
         except BaseException as error:
-            made.put((None, error))
+            results.put((None, error))
 
     thread = Thread(target=copy_context().run, args=(work,), name="gasla loader", daemon=True)
     try:  # Ctrl-C may come between any two lines
         thread.start()
         for _ in range(count):
-            item, error = _next(made)
+            item, error = _next(results)
             if error is not None:
                 raise error
-            room.release()
+            slots.release()
             yield item
     finally:
         ended.set()
-        room.release()
+        slots.release()
         # garbage collection may close this generator within the thread itself, which can't wait for its own end
         if thread.ident is not None and thread is not current_thread():
             thread.join()
 
 
-def _next(made: SimpleQueue[T]) -> T:
+def _next(results: SimpleQueue[T]) -> T:
     while True:
         try:
-            return made.get(timeout=PERIOD)
+            return results.get(timeout=PERIOD)
         except Empty:
             continue
 
@@ -244,11 +246,11 @@ def _next(made: SimpleQueue[T]) -> T:
 # --- conversion of batches to tensors of PyTorch, and to data of PyTorch Geometric -----------------------------------
 
 
-def _same(batch: Any) -> Any:
+def _unchanged(batch: Any) -> Any:
     return batch
 
 
-def _module(name: str, package: str) -> Any:
+def _import_module(name: str, package: str) -> Any:
     """Import a module into whose objects batches are converted.
 
     If it is missing, the error says how to install it.
@@ -259,35 +261,35 @@ def _module(name: str, package: str) -> Any:
         raise ImportError(f"batches for {package} need it: pip install {package}") from None
 
 
-def _each(function: Callable[[Any], Any], given: Any) -> Any:
+def _map_arrays(function: Callable[[Any], Any], given: Any) -> Any:
     """Return nested dicts with a function applied to each array in them. None remains None."""
     if isinstance(given, dict):
-        return {name: _each(function, one) for name, one in given.items()}
+        return {name: _map_arrays(function, one) for name, one in given.items()}
     return None if given is None else function(given)
 
 
-def _to_torch() -> Callable[[Any], Any]:
+def _torch_converter() -> Callable[[Any], Any]:
     """Return a function that replaces the arrays of a batch by PyTorch tensors that share their memory."""
-    tensor = _module("torch", "torch").from_dlpack
+    tensor = _import_module("torch", "torch").from_dlpack
 
-    def converted(batch: Batch | EdgeBatch) -> Batch | EdgeBatch:
+    def convert(batch: Batch | EdgeBatch) -> Batch | EdgeBatch:
         names = "vertices", "edge_index", "edge_ids", "batch"
-        sample = batch.sample._replace(**{name: _each(tensor, getattr(batch.sample, name)) for name in names})
-        rest = {name: _each(tensor, each) for name, each in batch._asdict().items() if name != "sample"}
+        sample = batch.sample._replace(**{name: _map_arrays(tensor, getattr(batch.sample, name)) for name in names})
+        rest = {name: _map_arrays(tensor, each) for name, each in batch._asdict().items() if name != "sample"}
         return batch._replace(sample=sample, **rest)
 
-    return converted
+    return convert
 
 
-def _to_pyg(relation: Relation | None) -> Callable[[Any], Any]:
+def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
     """Return a function that turns a batch into `Data` or `HeteroData` of PyTorch Geometric.
 
     `relation` is the relation of the batch's edges, in a batch of edges of a typed graph.
     """
-    module, tensors = _module("torch_geometric.data", "torch-geometric"), _to_torch()
+    module, convert_to_torch = _import_module("torch_geometric.data", "torch-geometric"), _torch_converter()
 
-    def converted(batch: Batch | EdgeBatch) -> Any:
-        size, batch = len(batch.places), tensors(batch)
+    def to_data(batch: Batch | EdgeBatch) -> Any:
+        size, batch = len(batch.places), convert_to_torch(batch)
         sample, places, features = batch[:3]
         seeds = {"input_id": places, "batch_size": size}
         if isinstance(batch, EdgeBatch):
@@ -295,10 +297,10 @@ def _to_pyg(relation: Relation | None) -> Callable[[Any], Any]:
             if batch.labels is not None:
                 seeds["edge_label"] = batch.labels
         if isinstance(sample, TypedSample):
-            data = _filled(module.HeteroData(), sample, features)
-            kind = relation or next(kind for kind, counts in sample.vertex_counts.items() if counts[0])
+            data = _fill_hetero_data(module.HeteroData(), sample, features)
+            type_name = relation or next(type_name for type_name, counts in sample.vertex_counts.items() if counts[0])
             for name, each in seeds.items():
-                data[kind][name] = each
+                data[type_name][name] = each
             return data
         trees = {} if sample.batch is None else {"batch": sample.batch}
         return module.Data(
@@ -312,18 +314,22 @@ def _to_pyg(relation: Relation | None) -> Callable[[Any], Any]:
             num_sampled_edges=sample.edge_counts,
         )
 
-    return converted
+    return to_data
 
 
-def _filled(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, Any]]) -> Any:
+def _fill_hetero_data(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, Any]]) -> Any:
     """Return a `HeteroData` of PyTorch Geometric after filling it with the vertices, edges and features of a sample."""
-    for kind, vertices in sample.vertices.items():
-        data[kind].num_nodes = len(vertices)
-        by_name = {"n_id": vertices, "num_sampled_nodes": sample.vertex_counts[kind], **features.get(kind, {})}
+    for type_name, vertices in sample.vertices.items():
+        data[type_name].num_nodes = len(vertices)
+        by_name = {
+            "n_id": vertices,
+            "num_sampled_nodes": sample.vertex_counts[type_name],
+            **features.get(type_name, {}),
+        }
         if sample.batch is not None:
-            by_name["batch"] = sample.batch[kind]
-        for name, each in by_name.items():
-            data[kind][name] = each
+            by_name["batch"] = sample.batch[type_name]
+        for name, value in by_name.items():
+            data[type_name][name] = value
     for relation, index in sample.edge_index.items():
         data[relation].edge_index, data[relation].e_id = index, sample.edge_ids[relation]
         data[relation].num_sampled_edges = sample.edge_counts[relation]

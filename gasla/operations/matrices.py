@@ -102,7 +102,7 @@ def mxm(
     check_semiring("semiring", semiring)
     check_flags(complement=complement)
     if not _is_sparse(B):
-        return _dense(A, B, semiring, mask, complement, accum, out)
+        return _multiply_dense(A, B, semiring, mask, complement, accum, out)
     for graph in (A, B, mask):
         if isinstance(graph, Graph):
             graph.require_whole()
@@ -119,11 +119,11 @@ def mxm(
     of_A, of_B = (None if lists.values is None else lists.values.dtype for lists in (left, right))
     terms = trace(semiring, False, of_A, of_B, merging=None, wide=True)
     if admitted is not None and not complement:
-        return _at_entries(left, right, terms, admitted)
-    return _whole(left, right, terms, admitted)
+        return _multiply_at_entries(left, right, terms, admitted)
+    return _multiply_by_rows(left, right, terms, admitted)
 
 
-def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
+def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
     """Return the product of a sparse matrix A and a dense matrix B."""
     if mask is not None and _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
@@ -132,42 +132,44 @@ def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accu
     return product(A, B, semiring, False, mask, complement, accum, out)
 
 
-def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
+def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     """Return the sparse product of two matrices, without the positions of entries in `left_out`.
 
     The entries of each row are counted first, and then computed, row by row.
     """
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
-    there = available(device_of(A.indptr))  # called here because a GPU is still counting the entries
+    free_bytes = available(device_of(A.indptr))  # called here because a GPU is still counting the entries
     shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
-    each = sum(t.itemsize for t in types)  # bytes of an entry's values
-    most = np.iinfo(np.int64).max if there is None else there // (each + index_dtype(max(shape)).itemsize)
-    counts = task.count(most)
+    entry_bytes = sum(t.itemsize for t in types)  # bytes of an entry's values
+    most_entries = (
+        np.iinfo(np.int64).max if free_bytes is None else free_bytes // (entry_bytes + index_dtype(max(shape)).itemsize)
+    )
+    counts = task.count(most_entries)
     if counts is None:
-        raise _damaged(A=A, B=B, mask=left_out)
+        raise _index_error(A=A, B=B, mask=left_out)
     xp, sums = array_module(counts), running_sums(counts)
     entries = int(sums[-1])
     ids = index_dtype(max(entries, *shape))
     instead = "pass a mask=, or some rows of A at a time"
-    require_memory("the product has at least", entries, each + ids.itemsize, there, instead)
+    require_memory("the product has at least", entries, entry_bytes + ids.itemsize, free_bytes, instead)
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
     outs = tuple(xp.empty(entries, kind) for kind in types)
     task.fill(indptr, indices, outs)
-    return Sparse(shape, indptr, indices, _data(outs, terms))
+    return Sparse(shape, indptr, indices, _array_or_tuple(outs, terms))
 
 
-def _at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
+def _multiply_at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
     """Return the sparse product of two matrices, computed only at the positions of the mask's entries."""
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
     outs = tuple(xp.empty(len(indices), kind) for kind in parts(terms.out_type))
     if not products.at_entries(A, B, terms, mask, outs):
-        raise _damaged(A=A, B=B, mask=mask)
-    return Sparse((len(mask.indptr) - 1, mask.width), mask.indptr, indices, _data(outs, terms))
+        raise _index_error(A=A, B=B, mask=mask)
+    return Sparse((len(mask.indptr) - 1, mask.width), mask.indptr, indices, _array_or_tuple(outs, terms))
 
 
-def _data(outs: tuple[Array, ...], terms: Terms) -> Any:
+def _array_or_tuple(outs: tuple[Array, ...], terms: Terms) -> Any:
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
@@ -200,7 +202,7 @@ def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
 
 
-def _damaged(**matrices: Lists | None) -> ValueError:
+def _index_error(**matrices: Lists | None) -> ValueError:
     """Return the error for the first offset or index that is out of range in one of some matrices, given by name."""
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):

@@ -176,7 +176,7 @@ def product(
         mask_of(None, complement, (), np)
         if not hasattr(x, "handle"):  # x is not distributed in blocks over the ranks
             x = vector(x, A.n, "row" if by_column else "column", np)
-        return A.multiplied(x, semiring, by_column, _of_whole)
+        return A.multiplied(x, semiring, by_column, _product_of_whole)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
         plain = _cached_product(lists, x, semiring, by_column)
@@ -185,31 +185,31 @@ def product(
     count = len(lists.indptr) - 1
     xp = array_module(lists.indptr)
     if np.ndim(x) > 1 and out is None:
-        entries, each = count * np.shape(x)[1], getattr(x, "itemsize", 8)
-        require_room("the product has", entries, each, device_of(lists.indptr), "fewer columns at a time")
+        entries, entry_bytes = count * np.shape(x)[1], getattr(x, "itemsize", 8)
+        require_room("the product has", entries, entry_bytes, device_of(lists.indptr), "fewer columns at a time")
     x = vector(x, lists.width, "row" if by_column else "column", xp)
     shape = (count, *x.shape[1:])
     mask = mask_of(mask, complement, shape, xp)
-    given = checked_outs(out, accum, shape, xp)
-    if given:
-        x, mask, lists = unaliased(x, given), unaliased(mask, given), unaliased_lists(lists, given)
-    merging = None if accum is None else (accum, tuple(array.dtype for array in given))
-    terms, multiply = _ready(lists, semiring, by_column, x, mask is not None, merging)
-    outs = outs_for(out, given, terms, semiring.monoid, shape, mask is not None, xp)
-    work = tuple(o if is_plain(o) else o.copy() for o in outs) if given else outs
-    if not multiply(x, mask, complement, work):
+    given_outs = checked_outs(out, accum, shape, xp)
+    if given_outs:
+        x, mask, lists = unaliased(x, given_outs), unaliased(mask, given_outs), unaliased_lists(lists, given_outs)
+    merging = None if accum is None else (accum, tuple(array.dtype for array in given_outs))
+    terms, multiply = _compiled_product(lists, semiring, by_column, x, mask is not None, merging)
+    outs = outs_for(out, given_outs, terms, semiring.monoid, shape, mask is not None, xp)
+    buffers = tuple(o if is_plain(o) else o.copy() for o in outs) if given_outs else outs
+    if not multiply(x, mask, complement, buffers):
         raise outside(lists, by_column)
-    for o, w in zip(outs, work):
+    for o, w in zip(outs, buffers):
         if o is not w:
             o[...] = w
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# a distributed graph calls `_of_whole` like a function decorated with `on_one_device`
+# a distributed graph calls `_product_of_whole` like a function decorated with `on_one_device`
 DECORATED.update(mxv=Gains(), vxm=Gains())
 
 
-def _of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
+def _product_of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
     """Return a product that a distributed graph computes on one device. `A` is the whole graph."""
     return product(A, x, semiring, by_column, None, False, None, None)
 
@@ -229,7 +229,7 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     return y if ready.multiply(x, None, False, (y,)) else None  # without a result, `product` raises the error
 
 
-def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
+def _compiled_product(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
     """Return the compiled kernel of a product, with its expressions. If the matrix is cached, so is the kernel."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     ready = lists.products.get(key)

@@ -109,22 +109,22 @@ def k_nearest_neighbors(points: Any, k: int, *, queries: Any = None, metric: Met
     (array([1, 2, 1], dtype=int32), array([871., 339., 339.]))
     """
     check_choice("metric", metric, get_args(Metric))
-    given = as_array("points", points)
-    _check_rows("points", given, metric)
-    asked = given if queries is None else as_array("queries", queries)
-    n, is_own = len(given), queries is None
+    data = as_array("points", points)
+    _check_rows("points", data, metric)
+    query_data = data if queries is None else as_array("queries", queries)
+    n, is_own = len(data), queries is None
     if not is_own:
-        _check_rows("queries", asked, metric)
-        if asked.shape[1] != given.shape[1] or device_of(asked) != device_of(given):
+        _check_rows("queries", query_data, metric)
+        if query_data.shape[1] != data.shape[1] or device_of(query_data) != device_of(data):
             raise ValueError(
-                f"queries has rows of {asked.shape[1]} numbers on the {device_of(asked)}, points of {given.shape[1]} "
-                f"on the {device_of(given)}; expected the same"
+                f"queries has rows of {query_data.shape[1]} numbers on the {device_of(query_data)}, points of "
+                f"{data.shape[1]} on the {device_of(data)}; expected the same"
             )
-    k, most = whole_number("k", k), max(n - is_own, 0)
-    if k > most:
-        raise ValueError(f"k is {k}; expected {most} at most, the number of {'other ' * is_own}points")
-    require_room("the result has", len(asked) * k, BYTES, device_of(given), "a smaller k")
-    return _nearest(given, asked, k, metric, is_own)
+    k, largest_k = whole_number("k", k), max(n - is_own, 0)
+    if k > largest_k:
+        raise ValueError(f"k is {k}; expected {largest_k} at most, the number of {'other ' * is_own}points")
+    require_room("the result has", len(query_data) * k, BYTES, device_of(data), "a smaller k")
+    return _find_neighbors(data, query_data, k, metric, is_own)
 
 
 def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean", symmetric: bool = False) -> Graph:
@@ -205,31 +205,31 @@ def _check_rows(name: str, given: Any, metric: Metric) -> None:
         raise ValueError(f"{name} has {numbers} in row {row}; expected {expected}")
 
 
-def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
+def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
     """Return the nearest neighbors of all points in `asked`, for any metric.
 
     For some metrics the points are mapped so that straight lines between them have the same order as the metric.
     """
     xp, device, exponent = array_module(given), device_of(given), 0
     if metric == "cosine":
-        points = _directions(given)
-        wanted = points if is_own else _directions(asked)
+        points = _unit_rows(given)
+        queries = points if is_own else _unit_rows(given_queries)
     elif metric == "haversine":
         points = _on_sphere(given)
-        wanted = points if is_own else _on_sphere(asked)
+        queries = points if is_own else _on_sphere(given_queries)
     else:  # points are scaled so that differences are 1 at most, and no square overflows
-        top = max(_largest(given), _largest(asked))
-        exponent = int(np.frexp(top)[1]) + 1
+        largest_coordinate = max(_largest_absolute(given), _largest_absolute(given_queries))
+        exponent = int(np.frexp(largest_coordinate)[1]) + 1
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
-        wanted = points if is_own else xp.ldexp(asked.astype(np.float64), np.int32(-exponent))
+        queries = points if is_own else xp.ldexp(given_queries.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
         noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # square of the rounding errors of directions
-        neighbors, distances = _by_blocks(points, wanted, k, is_own, noise)
+        neighbors, distances = _neighbors_by_blocks(points, queries, k, is_own, noise)
     else:
-        here, there = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, wanted))
+        tree_points, tree_queries = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, queries))
         # in one dimension distances are computed without squares, which may underflow
         power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)
-        nearest = nearest_by_tree(here, there, k, power, is_own)
+        nearest = nearest_by_tree(tree_points, tree_queries, k, power, is_own)
         neighbors, distances = (moved(part, device) for part in nearest)
     if metric == "cosine":
         return NearestNeighbors(neighbors, distances * distances / 2)
@@ -239,12 +239,12 @@ def _nearest(given: Any, asked: Any, k: int, metric: Metric, is_own: bool) -> Ne
         return NearestNeighbors(neighbors, xp.ldexp(distances, np.int32(exponent)))
 
 
-def _largest(rows: Any) -> float:
+def _largest_absolute(rows: Any) -> float:
     """Return the largest absolute value in an array, or 0 if it has no rows."""
     return float(abs(rows.astype(np.float64)).max()) if len(rows) else 0.0
 
 
-def _directions(rows: Any) -> Any:
+def _unit_rows(rows: Any) -> Any:
     """Return rows scaled to length 1: the direction of each point from the origin."""
     xp: Any = array_module(rows)
     rows = rows.astype(np.float64)
@@ -260,68 +260,73 @@ def _on_sphere(places: Any) -> Any:
     return xp.stack([across * xp.cos(longitude), across * xp.sin(longitude), xp.sin(latitude)], axis=1)
 
 
-def _by_differences(points: Any, wanted: Any, k: int, own: int | None) -> tuple[Any, Any]:
+def _neighbors_by_differences(points: Any, query: Any, k: int, own: int | None) -> tuple[Any, Any]:
     """Return the k nearest neighbors of a single point, and their distances, from the differences to all points.
 
     `own` is the row of the point itself, which is left out, or None.
     """
     xp: Any = array_module(points)
-    apart = points - wanted
-    lengths = xp.sqrt((apart * apart).sum(axis=1))
+    differences = points - query
+    lengths = xp.sqrt((differences * differences).sum(axis=1))
     if own is not None:
         lengths[own] = np.inf
     ids = xp.argsort(lengths)[:k]
     return ids, lengths[ids]
 
 
-def _by_blocks(points: Any, wanted: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
+def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
     """Return the nearest neighbors of all points in `wanted`, and their distances, from products of matrices.
 
     The larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at most `noise` count as equal.
     """
     xp: Any = array_module(points)
-    n, count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
-    neighbors = xp.empty((len(wanted), k), index_dtype(n))
-    distances = xp.empty((len(wanted), k))
+    n, candidate_count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
+    neighbors = xp.empty((len(queries), k), index_dtype(n))
+    distances = xp.empty((len(queries), k))
     size = max(16, BLOCK // max(n, 1))
     select = engine(device).primitives().top_k
 
     def steps() -> Iterator[None]:
         """Find the neighbors of one block of points after another, and yield before each block."""
         middle = points.mean(axis=0)
-        near = points - middle
-        most, rounding = (near * near).sum(axis=1).max(), 8 * (points.shape[1] + 2) * np.finfo(np.float64).eps
-        table = xp.concatenate([near.T, -(near * near).sum(axis=1)[None] / 2])
-        columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(size, len(wanted)))
-        room = xp.empty((min(size, len(wanted)), n))
-        for first in range(0, len(wanted), size):
+        centered = points - middle
+        largest_square, rounding = (
+            (centered * centered).sum(axis=1).max(),
+            8 * (points.shape[1] + 2) * np.finfo(np.float64).eps,
+        )
+        table = xp.concatenate([centered.T, -(centered * centered).sum(axis=1)[None] / 2])
+        columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(size, len(queries)))
+        buffer = xp.empty((min(size, len(queries)), n))
+        for first in range(0, len(queries), size):
             yield
-            rows = wanted[first : first + size] - middle
+            rows = queries[first : first + size] - middle
             rows_and_ones = xp.concatenate([rows, xp.ones((len(rows), 1))], axis=1)
-            scores = xp.matmul(rows_and_ones, table, out=room[: len(rows)])
+            scores = xp.matmul(rows_and_ones, table, out=buffer[: len(rows)])
             if is_own:
                 scores[xp.arange(len(rows)), xp.arange(first, first + len(rows))] = -np.inf
             ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
-            ids = select(ends, columns[: scores.size], scores.ravel(), count)[0]
-            some = slice(first, first + len(rows))
-            apart = points[ids] - wanted[some, None]
-            lengths = xp.sqrt((apart * apart).sum(axis=2))
+            ids = select(ends, columns[: scores.size], scores.ravel(), candidate_count)[0]
+            block = slice(first, first + len(rows))
+            differences = points[ids] - queries[block, None]
+            lengths = xp.sqrt((differences * differences).sum(axis=2))
             order = xp.argsort(lengths, axis=1)[:, :k]
-            neighbors[some] = xp.take_along_axis(ids, order, axis=1)
-            distances[some] = xp.take_along_axis(lengths, order, axis=1)
+            neighbors[block] = xp.take_along_axis(ids, order, axis=1)
+            distances[block] = xp.take_along_axis(lengths, order, axis=1)
             # some points are not candidates, and one of them may be nearer than the products say
-            if count < n - is_own:
+            if candidate_count < n - is_own:
                 squares = (rows * rows).sum(axis=1)
-                error = rounding * (squares + most)
+                error = rounding * (squares + largest_square)
                 # points that are not candidates are at this squared distance or farther
-                others = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)
-                last = distances[some, -1] ** 2
-                unsure = (last > noise) & (last > others - error) & (last * ENOUGH < error)
+                lower_bound = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)
+                farthest = distances[block, -1] ** 2
+                unsure = (farthest > noise) & (farthest > lower_bound - error) & (farthest * ENOUGH < error)
                 for row in (xp.flatnonzero(unsure) + first).tolist():
                     yield
-                    neighbors[row], distances[row] = _by_differences(points, wanted[row], k, row if is_own else None)
+                    neighbors[row], distances[row] = _neighbors_by_differences(
+                        points, queries[row], k, row if is_own else None
+                    )
 
-    if len(wanted) > 0 and k > 0:
+    if len(queries) > 0 and k > 0:
         if xp is np:
             run_apart(steps())
         else:

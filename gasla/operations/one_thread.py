@@ -137,19 +137,19 @@ def louvain_levels(
     iterations = whole_number("iterations", iterations)
     if iterations < 1:
         raise ValueError(f"iterations is {iterations}; expected 1 or more")
-    first, weights = _first_communities(communities, graph), _exact_weights(graph)
+    first, weights = _check_communities(communities, graph), _exact_weights(graph)
     b, share = None, resolution
     if node_weights is None:
         a = kernels().degrees(graph.out.indptr, weights)
         share = resolution / (float(a.sum()) or 1.0)
     elif isinstance(node_weights, tuple | list) and len(node_weights) == 2 and np.ndim(node_weights[0]) == 1:
-        a, b = (_per_vertex("node_weights", each, graph.n) for each in node_weights)
+        a, b = (_check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights)
     else:
-        a = _per_vertex("node_weights", node_weights, graph.n)
+        a = _check_numbers_of_vertices("node_weights", node_weights, graph.n)
     if max_size is not None:
         max_size = real_number("max_size", max_size)
-        sizes = np.ones(graph.n) if sizes is None else _per_vertex("sizes", sizes, graph.n)
-    stay = None if fixed is None else _per_vertex("fixed", fixed, graph.n) != 0
+        sizes = np.ones(graph.n) if sizes is None else _check_numbers_of_vertices("sizes", sizes, graph.n)
+    stay = None if fixed is None else _check_numbers_of_vertices("fixed", fixed, graph.n) != 0
     vertices = a, b, None if max_size is None else sizes, stay
     lists, limits = (graph.out.indptr, graph.out.indices, weights), (share, max_size or 0.0)
     return kernels().louvain_levels(lists, first, vertices, limits, seed, refine, iterations)
@@ -225,10 +225,10 @@ def parts_of(
     """Return what `balanced_parts` returns, for a graph whose values may be symmetric only up to rounding."""
     weights = np.ones(graph.n)
     if node_weights is not None:
-        weights = _exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
+        weights = _round_to_exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
     lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
-    given = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
-    parts = kernels().balanced_parts(lists, given, weights, k, tolerance, objective == "volume", seed)
+    float_weights = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
+    parts = kernels().balanced_parts(lists, float_weights, weights, k, tolerance, objective == "volume", seed)
     require_unchanged_files(graph)
     return parts
 
@@ -243,35 +243,35 @@ def _exact_weights(graph: Graph) -> np.ndarray | None:
     weights = np.asarray(graph.out_values, np.float64)
     if not (weights >= 0).all():
         raise ValueError(f"a weight is {weights[~(weights >= 0)][0]}; expected weights of 0 or more")
-    return None if (weights == 1).all() else _exact("the weights", weights)
+    return None if (weights == 1).all() else _round_to_exact("the weights", weights)
 
 
-def _exact(name: str, weights: np.ndarray) -> np.ndarray:
+def _round_to_exact(name: str, weights: np.ndarray) -> np.ndarray:
     """Return nonnegative numbers, rounded up to multiples of a power of two, so that their sums are exact."""
     with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if total == np.inf:
+        weight_sum = float(weights.sum())
+    if weight_sum == np.inf:
         raise ValueError(f"{name} sum to infinity; expected a finite sum: divide them by a power of two")
-    unit = int(np.frexp(total)[1]) - 52
+    unit_exponent = int(np.frexp(weight_sum)[1]) - 52
     with np.errstate(under="ignore"):
-        multiples = np.ceil(np.ldexp(weights, -unit))
-    return np.ldexp(np.where(weights > 0, np.maximum(multiples, 1), 0), unit)
+        multiples = np.ceil(np.ldexp(weights, -unit_exponent))
+    return np.ldexp(np.where(weights > 0, np.maximum(multiples, 1), 0), unit_exponent)
 
 
-def _first_communities(communities: Any, graph: Graph) -> np.ndarray:
+def _check_communities(communities: Any, graph: Graph) -> np.ndarray:
     """Return a new array with the community that each vertex starts in, in the dtype of ids.
 
     Raise an error if it is invalid.
     """
-    first = as_ids("communities", np.arange(graph.n) if communities is None else communities)
-    if first.shape != (graph.n,):
-        raise ValueError(f"communities has shape {first.shape}; expected {(graph.n,)}, one per vertex")
-    if graph.n and (first.min() < 0 or first.max() >= graph.n):
-        raise ValueError(f"communities range from {first.min()} to {first.max()}; expected 0 to {graph.n - 1}")
-    return first.astype(graph.id_dtype)
+    labels = as_ids("communities", np.arange(graph.n) if communities is None else communities)
+    if labels.shape != (graph.n,):
+        raise ValueError(f"communities has shape {labels.shape}; expected {(graph.n,)}, one per vertex")
+    if graph.n and (labels.min() < 0 or labels.max() >= graph.n):
+        raise ValueError(f"communities range from {labels.min()} to {labels.max()}; expected 0 to {graph.n - 1}")
+    return labels.astype(graph.id_dtype)
 
 
-def _per_vertex(name: str, given: Any, n: int) -> np.ndarray:
+def _check_numbers_of_vertices(name: str, given: Any, n: int) -> np.ndarray:
     """Return a finite number of at least 0 for each vertex, as a new array of float64.
 
     Raise an error for other numbers.
@@ -509,7 +509,7 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     >>> primitives.adjacency_order(graph, 10)
     (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
     """
-    graph, most = _network("adjacency_order", graph), min(whole_number("most", most), INT64)
+    graph, most = _check_capacities("adjacency_order", graph), min(whole_number("most", most), INT64)
     if graph.m and int(graph.value_range[1]) * graph.m > INT64 and (total := exact_total(graph.values)) > INT64:
         raise ValueError(f"the values of the graph add up to {float(total):.3g}; expected less than 2**63")
     order = kernels().adjacency_order(graph.out, graph.out_values, most)
@@ -556,7 +556,7 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
     >>> primitives.send_flow(Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [5, 0, 3, 0]), 0, 2)
     (3, array([ 3, -3,  3, -3]))
     """
-    graph = _network("send_flow", graph, CAPACITY)
+    graph = _check_capacities("send_flow", graph, CAPACITY)
     source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
         raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
@@ -596,7 +596,7 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     >>> primitives.residual_sources(network, primitives.send_flow(network, 0, 2)[1], 2)
     array([False, False,  True])
     """
-    graph, flow = _network("residual_sources", graph, CAPACITY), np.ascontiguousarray(flow)
+    graph, flow = _check_capacities("residual_sources", graph, CAPACITY), np.ascontiguousarray(flow)
     if flow.shape != (graph.m,) or flow.dtype != np.int64:
         raise ValueError(f"flow is {flow.dtype}{flow.shape}; expected int64 of shape {(graph.m,)}, one per edge")
     marks: np.ndarray = kernels().residual_sources(graph, flow, translate_vertex(graph, target, "target"))
@@ -604,7 +604,7 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     return marks
 
 
-def _network(name: str, graph: Any, most: int = INT64) -> Graph:
+def _check_capacities(name: str, graph: Any, most: int = INT64) -> Graph:
     """Return a graph whose values are int64 from 0 to `most`, in host memory.
 
     Raise an error for any other graph.

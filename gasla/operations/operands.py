@@ -76,20 +76,20 @@ def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
     if ordered and (lists := (stored := graph.in_ if by_column else graph.out).in_order()) is not stored:
         values = None if graph.value_type is None else graph.valued.each[lists.edge_ids]  # type: ignore[index]
         return Lists(lists.indptr, lists.indices, values, graph.n)
-    return graph.kept("columns", _columns) if by_column else graph.kept("rows", _rows)
+    return graph.kept("columns", _columns_of_graph) if by_column else graph.kept("rows", _rows_of_graph)
 
 
-def _rows(graph: Graph) -> Lists:
+def _rows_of_graph(graph: Graph) -> Lists:
     return Lists(graph.out.indptr, graph.out.indices, graph.valued.by_out, graph.n, are_cached=True)
 
 
-def _columns(graph: Graph) -> Lists:
+def _columns_of_graph(graph: Graph) -> Lists:
     """Return the columns of a graph's matrix as CSC arrays: its in-edges.
 
     If in-edges and out-edges have the same arrays, return the same object as for the rows.
     """
     if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
-        return graph.kept("rows", _rows)
+        return graph.kept("rows", _rows_of_graph)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)
 
 
@@ -114,8 +114,8 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """
     x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
-    kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
-    if kind not in SCALARS:
+    dtype = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
+    if dtype not in SCALARS:
         raise TypeError(f"x has type {x.dtype}; expected one of {', '.join(SCALAR_NAMES)}; convert with .astype")
     if x.ndim not in (1, 2) or len(x) != length:
         raise ValueError(
@@ -124,8 +124,8 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     if xp is not np:
         return contiguous(x)
     flags = x.flags
-    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # this test is faster than np.require
-    return x if is_ready else np.require(x, kind, ["C", "A"])
+    is_ready = dtype is x.dtype and flags.c_contiguous and flags.aligned  # this test is faster than np.require
+    return x if is_ready else np.require(x, dtype, ["C", "A"])
 
 
 def as_operand(name: str, x: Any, xp: Any) -> Array:
@@ -218,7 +218,7 @@ def outs_for(
             )
         return given
     if not masked:
-        return tuple(xp.empty(shape, kind) for kind in types)
+        return tuple(xp.empty(shape, dtype) for dtype in types)
     identity = monoid.identity(terms.out_type)
     return tuple(xp.full(shape, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
 

@@ -121,19 +121,19 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
     result = None if together is None else shared.go_together(together, bound_phases, active, unstable, course)
     if result is not None:
         return result
-    turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
+    turns, edges, is_over, last_progress = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
-        left = 0
+        active_count = 0
         for bound in bound_phases:
             active, visited, is_over, went_on = shared.go_on(bound, active, turns, delta)
-            edges, left = edges + visited, left + len(active) + went_on
+            edges, active_count = edges + visited, active_count + len(active) + went_on
             if is_over:
                 break
-        turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or unstable)
+        turns, is_over = turns + 1, is_over or graph.n == 0 or not (active_count or unstable)
         if course.callback and course.callback(shared.result(turns, is_over, edges, active)):
             break
-        if course.progress and time.perf_counter() - shown > 0.1:
-            shown = time.perf_counter()
+        if course.progress and time.perf_counter() - last_progress > 0.1:
+            last_progress = time.perf_counter()
             course.progress(turns)
     return shared.result(turns, is_over, edges, active)
 
@@ -189,16 +189,18 @@ class _BoundPhase(Binding):
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
         """Return the active vertices of the phase in a new turn: those for which the program's `start` is true."""
-        graph, xp, kind = self.graph, self.xp, type(self.program)
-        stand_in = object.__new__(kind)
+        graph, xp, program_class = self.graph, self.xp, type(self.program)
+        stand_in = object.__new__(program_class)
         stand_in.__dict__.update(parameters, n=graph.n)
-        fields = {name: functools.partial(_read, state[name]) for name in self.program.vertex_fields}
+        fields = {name: functools.partial(_as_computed, state[name]) for name in self.program.vertex_fields}
         assert self.starts is not None
         with np.errstate(all="ignore"):
-            starts = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
-        if starts.dtype != bool or starts.shape not in ((), (graph.n,)):
-            raise TypeError(f"{kind.__name__}.start gave {starts.dtype}{starts.shape}; expected one bool per vertex")
-        return Frontier(graph.n, mask=xp.broadcast_to(starts, (graph.n,)).copy())
+            is_active = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
+        if is_active.dtype != bool or is_active.shape not in ((), (graph.n,)):
+            raise TypeError(
+                f"{program_class.__name__}.start gave {is_active.dtype}{is_active.shape}; expected one bool per vertex"
+            )
+        return Frontier(graph.n, mask=xp.broadcast_to(is_active, (graph.n,)).copy())
 
 
 @functools.cache
@@ -206,7 +208,7 @@ def _plan(kind: Any, ids: np.dtype, deterministic: bool) -> Plan:
     return Plan(kind.traced(ids), deterministic)
 
 
-def _read(array: Any) -> Any:
+def _as_computed(array: Any) -> Any:
     return as_values(array.astype(computed(array.dtype), copy=False).T)
 
 
@@ -216,11 +218,13 @@ class _Shared:
     def __init__(
         self, bound_phases: list[_BoundPhase], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]
     ) -> None:
-        _agree(bound_phases)
+        _check_same_types(bound_phases)
         self.graph, self.out = graph, out
-        known = {name for bound in bound_phases for name in bound.types}
-        if unknown := sorted(values.keys() - known):
-            raise TypeError(f"no phase has {unknown[0]!r}; expected some of: {', '.join(sorted(known)) or 'none'}")
+        known_names = {name for bound in bound_phases for name in bound.types}
+        if unknown := sorted(values.keys() - known_names):
+            raise TypeError(
+                f"no phase has {unknown[0]!r}; expected some of: {', '.join(sorted(known_names)) or 'none'}"
+            )
         self.parameters: dict[str, Any] = {}
         for bound in bound_phases:
             for name, value in bound.program.values.items():
@@ -234,9 +238,11 @@ class _Shared:
                     )
         self.state: dict[str, Any] = {}
         for bound in bound_phases:
-            lent = {name: array for name, array in out.items() if name in bound.types and name not in self.state}
-            bound.check_out(lent, values, is_copied=True)
-            self.state |= dict(bound.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
+            out_arrays = {name: array for name, array in out.items() if name in bound.types and name not in self.state}
+            bound.check_out(out_arrays, values, is_copied=True)
+            self.state |= dict(
+                bound.fields({n: a for n, a in out_arrays.items() if n not in values} | values, self.state)
+            )
         for name in out:
             if name not in self.state:
                 raise TypeError(f"no phase has a vertex field {name!r} to leave in `out`")
@@ -378,16 +384,19 @@ def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: in
         )
 
 
-def _agree(bound_phases: list[_BoundPhase]) -> None:
+def _check_same_types(bound_phases: list[_BoundPhase]) -> None:
     """Raise TypeError if the programs of two phases declare the same name with different types."""
-    seen: dict[str, tuple[str, Any, str]] = {}
+    declarations: dict[str, tuple[str, Any, str]] = {}
     for bound in bound_phases:
         where = type(bound.program).__name__
-        declared = {**bound.types, **{name: ("vertex field", kind) for name, kind in bound.deposits.items()}}
-        for name, (what, kind) in declared.items():
-            first = seen.setdefault(name, (what, kind, where))
-            if first[:2] != (what, kind):
+        declared = {
+            **bound.types,
+            **{name: ("vertex field", field_type) for name, field_type in bound.deposits.items()},
+        }
+        for name, (what, field_type) in declared.items():
+            first = declarations.setdefault(name, (what, field_type, where))
+            if first[:2] != (what, field_type):
                 raise TypeError(
                     f"{first[2]}.{name} is a {first[0]} of type {first[1]}, and {where}.{name} a {what} of type "
-                    f"{kind}; phases share what has the same name: expected the same type, or another name"
+                    f"{field_type}; phases share what has the same name: expected the same type, or another name"
                 )

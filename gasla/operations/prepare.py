@@ -142,13 +142,13 @@ class Prepared:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
         self._turn = Lock()  # a call holds this lock until it returns
-        self._settle()
+        self._note_values()
         runs_of(program, self._graph, variant, Lock()).compile_ahead(program, self._graph)
 
     def __repr__(self) -> str:
         return f"Prepared({type(self._program).__name__}, {self._graph!r})"
 
-    def _settle(self) -> None:
+    def _note_values(self) -> None:
         if self._notices:
             self._given.notice_values()
         self._mark = self._given.kept("values", lambda _: object())
@@ -187,15 +187,15 @@ class Prepared:
         RuntimeError
             If another call has not returned yet, in another thread or as the caller of this callback.
         """
-        mine = Lock()
-        with mine:  # `with` alone, as signals may interrupt code between a call of `acquire` or `release` and `try`
+        lock = Lock()
+        with lock:  # `with` alone, as signals may interrupt code between a call of `acquire` or `release` and `try`
             with _entering:
                 if self._turn.locked():
                     raise RuntimeError(
                         f"a prepared run of {type(self._program).__name__} was called while another call of it is "
                         "under way; prepare one for each thread, and for use in a callback"
                     )
-                self._turn = mine
+                self._turn = lock
             if self._variant.scheduled is (schedule is None):
                 words = ("with", "without") if self._variant.scheduled else ("without", "with")
                 name = type(self._program).__name__
@@ -203,10 +203,10 @@ class Prepared:
             if self._notices:
                 self._given.notice_values()
                 if self._given.known("values") is not self._mark:  # an edge value has changed since
-                    self._settle()
+                    self._note_values()
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
-            runs = runs_of(self._program, self._graph, self._variant, mine)
+            runs = runs_of(self._program, self._graph, self._variant, lock)
             return run_once(runs, self._program, self._graph, begin, course)
 
 
@@ -238,8 +238,8 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
 
     The graph keeps as many as calls of this variant have been under way at once.
     """
-    kind = type(program), *variant
-    prepared: list[Runs] = graph.known(kind) or graph.kept(kind, lambda _: [])
+    key = type(program), *variant
+    prepared: list[Runs] = graph.known(key) or graph.kept(key, lambda _: [])
     with _entering:
         for runs in prepared:
             if not runs.turn.locked():
@@ -249,8 +249,8 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
         *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
         if any(getattr(program, name, None) for name in (*some, last)):
             raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
-    way, deterministic, scheduled, compiled = variant
-    runs = runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
+    direction, deterministic, scheduled, compiled = variant
+    runs = runner(graph.engine, compiled).prepare(program, graph, direction, deterministic, scheduled)
     runs.turn = turn
     with _entering:
         runs.is_spare = bool(prepared)
@@ -283,7 +283,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     try:
         if course.trace or course.callback:
             rows = run_in_pieces(running, limit, course)
-            table = _as_table(rows, running.reasons()) if course.trace else None
+            table = _trace_table(rows, running.reasons()) if course.trace else None
         elif course.wait or progress or not (is_left := running.leave(limit)):
             running.advance(limit, progress)
             while not running.ended and running.iteration < limit:
@@ -318,7 +318,7 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
             return rows
 
 
-def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
+def _trace_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
     """Return the trace of a run as one structured array, as in `Result.trace`, from the rows of its pieces."""
     numbers = np.concatenate(rows)
     # the trace of a GPU has four columns, of which the last has times
@@ -337,10 +337,10 @@ def way_of(direction: str) -> int:
 
     Raise ValueError for other words.
     """
-    way = WAYS.get(direction)
-    if way is None:
+    number = WAYS.get(direction)
+    if number is None:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
-    return way
+    return number
 
 
 def check_device(device: Device) -> Device:

@@ -198,15 +198,15 @@ def link(
         raise ValueError(f"first and last are {first} and {last}; expected positions in a list, from 0 on")
     if known is not None and not 0 <= index(known) < graph.n:
         raise ValueError(f"known is {known}; expected a vertex of the graph, 0 to {graph.n - 1}")
-    apart = None
+    tree_numbers = None
     if across is not None:
         if not graph.is_symmetric:
             raise ValueError("the graph is not symmetric; expected a symmetric one beside across: pass simplify(graph)")
         if not isinstance(across, Trees):
             raise TypeError(f"across is {across!r}; expected Trees: gasla.primitives.number_trees(graph)")
         _check_like(parents, across.numbers)
-        apart = across.numbers, across.sizes
-    _on(graph.engine).link(graph, parents, first, last, None if known is None else index(known), apart)
+        tree_numbers = across.numbers, across.sizes
+    _on(graph.engine).link(graph, parents, first, last, None if known is None else index(known), tree_numbers)
 
 
 def compress(parents: Array) -> None:
@@ -610,11 +610,11 @@ def count_common_neighbors(
     count = graph.sharers(passes) if graph.is_whole and oriented.order == "degrees" else 0
     if not count:
         return primitives.count_common_neighbors(oriented._lists, per_vertex)
-    both = graph.sum_shares(partial(_in_shares, per_vertex, count), range(count))
-    return both[-1], both[:-1] if per_vertex else None
+    counts_and_total = graph.sum_shares(partial(_count_triangles_in_portions, per_vertex, count), range(count))
+    return counts_and_total[-1], counts_and_total[:-1] if per_vertex else None
 
 
-def _in_shares(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
+def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
     """Count the triangles in some of `count` portions of a graph, which the ranks of a distributed graph divide up.
 
     Yield an array for each portion: the triangles at each vertex (if `per_vertex`), and at its end their total.
@@ -679,7 +679,7 @@ def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
     return sums
 
 
-def _sorted_by(ranks: np.ndarray) -> np.ndarray:
+def _sort_order(ranks: np.ndarray) -> np.ndarray:
     """Return the order that sorts integers, stably.
 
     It sorts by digits of 16 bits, which takes a third of the time of NumPy's sort of wider integers.
@@ -737,14 +737,14 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     xp: Any = module_of(graph.device)
     ranks = integers(graph, "ranks", ranks)
     if colors is None:
-        found = xp.full(graph.n, -1, np.int32)
+        result = xp.full(graph.n, -1, np.int32)
     else:
-        given = integers(graph, "colors", colors)
-        found = narrowed("colors", given.clip(-1) if given.dtype.kind == "i" else given, np.int32)
-    order = (_sorted_by(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
-    _on(graph.engine).color_in_order(undirected_lists(graph), order, found)
+        given_colors = integers(graph, "colors", colors)
+        result = narrowed("colors", given_colors.clip(-1) if given_colors.dtype.kind == "i" else given_colors, np.int32)
+    order = (_sort_order(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
+    _on(graph.engine).color_in_order(undirected_lists(graph), order, result)
     require_unchanged_files(graph)
-    return found
+    return result
 
 
 # --- checks of forests that functions above receive ------------------------------------------------------------------
@@ -753,8 +753,8 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
 def _check_array(parents: Any) -> None:
     xp: Any = array_module(imported(parents))
     if not isinstance(parents, xp.ndarray) or parents.ndim != 1 or parents.dtype not in (np.int32, np.int64):
-        kind = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
-        raise TypeError(f"the forest is {kind}; expected an array of int32 or int64, the parent of each vertex")
+        description = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
+        raise TypeError(f"the forest is {description}; expected an array of int32 or int64, the parent of each vertex")
 
 
 def _check_forest(parents: Any) -> None:

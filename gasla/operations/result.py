@@ -108,9 +108,9 @@ def warm_start(
 
     Raise an error if the program or the graph does not allow that.
     """
-    kind: Any = type(program)
-    if why := _why_no_warm_start(kind, graph.id_dtype):
-        raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
+    program_class: Any = type(program)
+    if reason := _why_no_warm_start(program_class, graph.id_dtype):
+        raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {reason}")
     if isinstance(start, Result):
         if active is not None:
             raise ValueError(

@@ -110,16 +110,16 @@ def temporal_walks(
     else:  # with a window of length 0, the first time of the span is `at` itself, converted
         none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
         since = cast(Array, span_of(graph, time, at, none, count).first)
-    width = None if window is None else _width(graph, time, window)
+    width = None if window is None else _window_length(graph, time, window)
     walks, until = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, most, times.dtype)
     sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(since, until), False)
     walks[:, 0] = starts
     for step in range(length):
-        here = walks[:, step]
+        current = walks[:, step]
         # a walker that has ended gets an empty span of time, so that it finds no edge
-        until = xp.where(here < 0, least, until)
-        sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_key(word, step))
-        following, edges, rows = sampler.layer(xp.maximum(here, 0), slice(None), 1, 0)
+        until = xp.where(current < 0, least, until)
+        sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_step_key(word, step))
+        following, edges, rows = sampler.layer(xp.maximum(current, 0), slice(None), 1, 0)
         if not len(rows):
             break
         walks[rows, step + 1], since[rows] = following, times[edges]
@@ -128,7 +128,7 @@ def temporal_walks(
     return walks
 
 
-def _width(graph: Graph, time: str, window: Any) -> Array | None:
+def _window_length(graph: Graph, time: str, window: Any) -> Array | None:
     """Return the longest time between two edges of a walk, in the unit of the edges' times, as an array of one entry.
 
     It is None if any time is short enough.
@@ -207,7 +207,11 @@ def metapath_walks(
     """
     if not isinstance(graph, TypedGraph):
         raise TypeError(f"graph is a {type(graph).__name__}; expected a TypedGraph")
-    length, word, path = whole_number("length", length, NO_LIMIT), seed_word(seed), _path(graph, metapath, length)
+    length, word, path = (
+        whole_number("length", length, NO_LIMIT),
+        seed_word(seed),
+        _check_metapath(graph, metapath, length),
+    )
     first = graph.vertices(path[0][0])
     starts = vertex_ids(first, "starts", starts)
     samplers = {name: sampler_of(graph[name], len(starts), 0, weighted=weighted) for name in path[:length]}
@@ -217,34 +221,34 @@ def metapath_walks(
     walks[:, 0] = starts.astype(dtype) + graph.offsets[path[0][0]]
     for step in range(length):
         name = path[step % len(path)]
-        own = graph.starts(name)
+        first_ids = graph.starts(name)
         # from the relation's ids to those of all types
-        here, there = graph.offsets[name[0]] - own[0], graph.offsets[name[2]] - own[1]
-        following = _step(samplers[name], walks[:, step], here, _key(word, step))
-        walks[:, step + 1] = array_module(following).where(following < 0, -1, following + there)
+        source_offset, target_offset = graph.offsets[name[0]] - first_ids[0], graph.offsets[name[2]] - first_ids[1]
+        following = _draw_neighbors(samplers[name], walks[:, step], source_offset, _step_key(word, step))
+        walks[:, step + 1] = array_module(following).where(following < 0, -1, following + target_offset)
     return walks
 
 
-def _key(word: np.uint64, step: int) -> int:
+def _step_key(word: np.uint64, step: int) -> int:
     return seed_hash(int(semirings.hash(word, step)))
 
 
-def _step(sampler: Sampler, here: Array, offset: int, key: int) -> Array:
+def _draw_neighbors(sampler: Sampler, current: Array, offset: int, key: int) -> Array:
     """Return a random neighbor of each vertex in one relation, or -1 for a vertex without any, and for -1.
 
     `offset` is what a vertex's number exceeds its id in the relation's graph by.
     """
-    xp: Any = array_module(here)
-    lists, kind = sampler.lists, sampler.graph.id_dtype
-    ids = xp.maximum(here - offset, 0)
+    xp: Any = array_module(current)
+    lists, id_dtype = sampler.lists, sampler.graph.id_dtype
+    ids = xp.maximum(current - offset, 0)
     if not len(lists.indices):
-        return xp.full(len(here), -1, kind)
+        return xp.full(len(current), -1, id_dtype)
     begins, ends = lists.indptr[:-1][ids], lists.indptr[1:][ids]
-    parts, ranges = ranges_of(lists, begins, xp.where(here < 0, begins, ends), kind)
-    return sampler.primitives.sample(parts, ranges, 1, sampler.draws._replace(key=key))[:, 0]
+    range_lists, ranges = ranges_of(lists, begins, xp.where(current < 0, begins, ends), id_dtype)
+    return sampler.primitives.sample(range_lists, ranges, 1, sampler.draws._replace(key=key))[:, 0]
 
 
-def _path(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
+def _check_metapath(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
     """Return the relations of a metapath as a list.
 
     Raise an error if one does not begin at the type where the last ends.

@@ -283,9 +283,9 @@ def sampler_of(
     check_choice("direction", direction, get_args(Direction))
     check_choice("strategy", strategy, get_args(Strategy))
     timed = {"window": (window, None), "strategy": (strategy, "uniform"), "time": (time, "time")}
-    for name, (given, default) in timed.items() if at is None else ():
-        if given is not default and given != default:
-            raise ValueError(f"{name}={given!r} without a time; expected at=, a time for each of ids, or one for all")
+    for name, (value, default) in timed.items() if at is None else ():
+        if value is not default and value != default:
+            raise ValueError(f"{name}={value!r} without a time; expected at=, a time for each of ids, or one for all")
     if strategy == "last" and (weighted or replace):
         raise ValueError("strategy='last' draws nothing; expected weighted=False and replace=False")
     key = seed_hash(seed)
@@ -327,9 +327,9 @@ class Sampler:
         `row` is the number of the first of these vertices in the sample, on which its draws depend. In disjoint trees,
         `roots` has the position in the batch of the root of each vertex.
         """
-        return self._drawn(self.lists, ids, k, row, self.draws, roots is not None)
+        return self._draw(self.lists, ids, k, row, self.draws, roots is not None)
 
-    def _drawn(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
+    def _draw(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
         if repeats or draws.replace:
             _require_room(lists, ids, k, draws.replace)
         neighbors, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
@@ -354,14 +354,14 @@ class TimedSampler(Sampler):
         return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
-        lists, ranges, draws = self._open(ids, self.span, k)
+        lists, ranges, draws = self._lists_in_span(ids, self.span, k)
         return self.primitives.sample(lists, ranges, k, draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
-        lists, ranges, draws = self._open(ids, self.span.of(roots), k)
-        return self._drawn(lists, ranges, k, row, draws, True)
+        lists, ranges, draws = self._lists_in_span(ids, self.span.of(roots), k)
+        return self._draw(lists, ranges, k, row, draws, True)
 
-    def _open(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
+    def _lists_in_span(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
         """Return adjacency lists with only the edges in each vertex's span of time, and how to draw from them.
 
         The second value has the numbers of these lists, one for each vertex.
@@ -373,11 +373,11 @@ class TimedSampler(Sampler):
         if self.is_last:
             begins = xp.maximum(begins, ends - min(k, len(times)))
         if self.weighted:
-            return self._copied(begins, ends, ids.dtype)
+            return self._copy_lists_in_span(begins, ends, ids.dtype)
         return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
-    def _copied(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """Return what `_open` does, for draws by weight, with copies of the edges in each vertex's span of time."""
+    def _copy_lists_in_span(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
+        """Return what `_lists_in_span` does, for draws by weight, with copies of the edges in each span of time."""
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
@@ -483,33 +483,34 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
     total, most = sum(map(len, ids.values())), max([*sizes.values(), 1])
     if disjoint and total * most >= 2**63:
         raise ValueError(f"ids has {total} vertices of {most}; expected a product below 2**63: fewer ids")
-    numberings, first = dict[str, Numbering](), 0
-    for kind, given in ids.items():
-        if not disjoint and len(primitives.append_distinct(given[:0], given)[0]) < len(given):
-            raise repeats(given)
-        numberings[kind] = Numbering(given, sizes[kind], first if disjoint else None)
-        first += len(given)
+    numberings, root_count = dict[str, Numbering](), 0
+    for type_name, type_ids in ids.items():
+        if not disjoint and len(primitives.append_distinct(type_ids[:0], type_ids)[0]) < len(type_ids):
+            raise repeats(type_ids)
+        numberings[type_name] = Numbering(type_ids, sizes[type_name], root_count if disjoint else None)
+        root_count += len(type_ids)
     parts: dict[Relation, tuple[list[Any], ...]] = {drawing.relation: ([], [], []) for drawing in drawings}
     for layer in range(len(drawings[0].layers)):
-        begun = {kind: each.split(each.keys[each.begin :]) for kind, each in numberings.items()}
-        drawn: dict[str, list[Array]] = {kind: [] for kind in sizes}
+        new_vertices = {type_name: each.split(each.keys[each.begin :]) for type_name, each in numberings.items()}
+        drawn: dict[str, list[Array]] = {type_name: [] for type_name in sizes}
         for drawing in drawings:
-            (own, roots), numbering = begun[drawing.drawing], numberings[drawing.drawing]
-            keys, edges, rows = _drawn(drawing, own, roots, layer, numbering.begin)
+            (own, roots), numbering = new_vertices[drawing.drawing], numberings[drawing.drawing]
+            keys, edges, rows = _draw_neighbors(drawing, own, roots, layer, numbering.begin)
             if roots is not None:
                 keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
             drawn[drawing.drawn].append(keys)
             parts[drawing.relation][0].append(rows)
             parts[drawing.relation][1].append(edges)
         numbers = {
-            kind: iter(each.append(drawn[kind], primitives.append_distinct)) for kind, each in numberings.items()
+            type_name: iter(each.append(drawn[type_name], primitives.append_distinct))
+            for type_name, each in numberings.items()
         }
         for drawing in drawings:
             parts[drawing.relation][2].append(next(numbers[drawing.drawn]))
-    return _joined(drawings, numberings, parts)
+    return _join_layers(drawings, numberings, parts)
 
 
-def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
+def _draw_neighbors(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
     """Return the neighbors that vertices draw in one relation and layer, their edges' ids, and the rows that drew."""
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
@@ -519,7 +520,7 @@ def _drawn(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> 
     return neighbors.astype(own.dtype, copy=False), edges, rows
 
 
-def _joined(
+def _join_layers(
     drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
 ) -> TypedSample:
     """Return the sample that consists of the edges and vertices of all layers."""
@@ -531,14 +532,16 @@ def _joined(
         index[drawing.relation] = xp.concatenate(ends).reshape(2, -1)
         edge_ids[drawing.relation] = xp.concatenate(edges)
         counts[drawing.relation] = [len(each) for each in edges]
-    split = {kind: each.split(each.keys) for kind, each in numberings.items()}
+    vertices_and_roots = {type_name: each.split(each.keys) for type_name, each in numberings.items()}
     return TypedSample(
-        {kind: vertices for kind, (vertices, _) in split.items()},
+        {type_name: vertices for type_name, (vertices, _) in vertices_and_roots.items()},
         index,
         edge_ids,
-        {kind: each.counts for kind, each in numberings.items()},
+        {type_name: each.counts for type_name, each in numberings.items()},
         counts,
-        {kind: roots for kind, (_, roots) in split.items()} if drawings[0].sampler.disjoint else None,
+        {type_name: roots for type_name, (_, roots) in vertices_and_roots.items()}
+        if drawings[0].sampler.disjoint
+        else None,
     )
 
 
@@ -603,9 +606,12 @@ def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
             f"ids is a {type(given).__name__}; expected a mapping from types to vertices, such as "
             f"{{{next(iter(graph.sizes))!r}: [0, 1]}}"
         )
-    for kind in given:
-        graph.vertices(kind)
-    return {kind: vertex_ids(graph.vertices(kind), f"ids[{kind!r}]", given.get(kind, [])) for kind in graph.sizes}
+    for type_name in given:
+        graph.vertices(type_name)
+    return {
+        type_name: vertex_ids(graph.vertices(type_name), f"ids[{type_name!r}]", given.get(type_name, []))
+        for type_name in graph.sizes
+    }
 
 
 def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
@@ -614,23 +620,23 @@ def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
     A single time for all vertices is returned as it is.
     """
     if not isinstance(given, Mapping):
-        several = [kind for kind, each in ids.items() if len(each)]
-        if np.ndim(given) and len(several) > 1:
+        types_with_ids = [type_name for type_name, arrays in ids.items() if len(arrays)]
+        if np.ndim(given) and len(types_with_ids) > 1:
             raise TypeError(
-                f"at is one array for vertices of {len(several)} types; expected a mapping from type to times"
+                f"at is one array for vertices of {len(types_with_ids)} types; expected a mapping from type to times"
             )
         return given
-    each = list[Any]()
-    for kind, vertices in ids.items():
-        times = given.get(kind, [])
+    arrays = list[Any]()
+    for type_name, vertices in ids.items():
+        times = given.get(type_name, [])
         times = [times] * len(vertices) if np.ndim(times) == 0 else times
         if len(times) != len(vertices):
-            raise ValueError(f"at[{kind!r}] has {len(times)} times; expected {len(vertices)}, one for each of ids")
+            raise ValueError(f"at[{type_name!r}] has {len(times)} times; expected {len(vertices)}, one for each of ids")
         if len(vertices):
-            each.append(times)
-    if all(isinstance(times, np.ndarray) for times in each):
-        return np.concatenate(each) if each else np.zeros(0, np.int64)
-    return [time for times in each for time in times]
+            arrays.append(times)
+    if all(isinstance(times, np.ndarray) for times in arrays):
+        return np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
+    return [time for times in arrays for time in times]
 
 
 def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:

@@ -151,7 +151,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     graph = on.graph if isinstance(on, State) else whole_graph(on)
     lists = on._bound.sends if isinstance(on, State) else NeighborLists(graph, "out", False)
     xp: Any = module_of(graph.device)
-    ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
+    ids, indptr = _frontier_on_device(graph, frontier).ids, lists.indptr()
     starts = indptr[ids]
     offsets = xp.zeros(len(ids) + 1, np.int64)
     offsets[1:] = xp.cumsum(indptr[ids + 1] - starts, dtype=np.int64)
@@ -217,12 +217,12 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     >>> gather(state, [1, 2], [0, 1])  # the parent's id plus one, as `any` skips zero
     array([1, 2], dtype=int32)
     """
-    _require(state, "gather")
-    bound, ids = state._bound, _frontier(state.graph, receivers).ids
-    bound.gather(ids, _frontier(state.graph, frontier), state.iteration)
+    _require_function(state, "gather")
+    bound, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
+    bound.gather(ids, _frontier_on_device(state.graph, frontier), state.iteration)
     parts = tuple(bound.arrays[name][ids] for name, _ in bound.plan.components)
-    if held := bound.plan.traced.held:
-        return held.lower(parts)
+    if conversion := bound.plan.traced.held:
+        return conversion.lower(parts)
     return parts if bound.plan.is_tuple else parts[0]
 
 
@@ -245,27 +245,27 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     >>> state.parent
     array([-1,  0, -1], dtype=int32)
     """
-    bound, ids = state._bound, _frontier(state.graph, receivers).ids
+    bound, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
     if bound.plan.gathers:
-        _put_aside(state, ids, gathered)
+        _store_gathered(state, ids, gathered)
     return Frontier(state.graph.n, mask=bound.apply(ids, state.iteration))
 
 
-def _put_aside(state: State, ids: Any, gathered: Any) -> None:
+def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
     """Store the values that the caller passes to apply in the arrays that apply reads.
 
     Raise an error if they are not valid.
     """
-    bound, wanted = state._bound, state._bound.plan.components
+    bound, components = state._bound, state._bound.plan.components
     if gathered is None:
         raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather returned")
-    if held := bound.plan.traced.held:
-        gathered = *held.lift(gathered)[:-1], np.ones(len(ids), bool)
+    if conversion := bound.plan.traced.held:
+        gathered = *conversion.lift(gathered)[:-1], np.ones(len(ids), bool)
     parts = gathered if bound.plan.is_tuple else (gathered,)
-    if not isinstance(parts, tuple | list) or len(parts) != len(wanted):
-        raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(wanted)} arrays, as gather gives it")
-    for (name, kind), given in zip(wanted, map(imported, parts)):
-        part, (shape, base) = array_module(given).asarray(given), layout(kind, len(ids))
+    if not isinstance(parts, tuple | list) or len(parts) != len(components):
+        raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(components)} arrays, as gather gives it")
+    for (name, dtype), part_given in zip(components, map(imported, parts)):
+        part, (shape, base) = array_module(part_given).asarray(part_given), layout(dtype, len(ids))
         if part.shape != shape:
             raise ValueError(f"gathered has shape {part.shape}; expected {shape}, one value for each receiver")
         if not np.can_cast(part.dtype, base, "same_kind"):
@@ -293,8 +293,8 @@ def scatter(state: State, frontier: Any) -> None:
     >>> state.sent
     array([0., 3.])
     """
-    _require(state, "scatter")
-    state._bound.scatter(_frontier(state.graph, frontier).ids, state.iteration)
+    _require_function(state, "scatter")
+    state._bound.scatter(_frontier_on_device(state.graph, frontier).ids, state.iteration)
 
 
 def post_apply(state: State, receivers: Any) -> None:
@@ -316,17 +316,17 @@ def post_apply(state: State, receivers: Any) -> None:
     >>> state.load
     array([3. , 1.5, 3. ])
     """
-    _require(state, "post_apply")
-    state._bound.over("revise", _frontier(state.graph, receivers).ids, state.iteration)
+    _require_function(state, "post_apply")
+    state._bound.over("revise", _frontier_on_device(state.graph, receivers).ids, state.iteration)
 
 
-def _require(state: State, function: str) -> None:
+def _require_function(state: State, function: str) -> None:
     if function not in state.has:
         name = type(state._bound.program).__name__
         raise ValueError(f"{name} has no {function}; define it, or leave this stage out")
 
 
-def _frontier(graph: Graph, vertices: Any) -> Frontier:
+def _frontier_on_device(graph: Graph, vertices: Any) -> Frontier:
     """Return a set of vertices as a Frontier on the graph's device.
 
     It is given as a Frontier, as ids, or as a mask.

@@ -84,8 +84,8 @@ def top_k(A: Any, k: int) -> TopK:
         raise TypeError(f"the values of A are {kind}; expected real numbers")
     if error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column"):
         raise error
-    count, each = (len(lists.indptr) - 1) * k, lists.indices.itemsize + values.itemsize
-    require_room("the result has", count, each, device_of(values), "a smaller k")
+    count, entry_bytes = (len(lists.indptr) - 1) * k, lists.indices.itemsize + values.itemsize
+    require_room("the result has", count, entry_bytes, device_of(values), "a smaller k")
     if values.dtype.kind == "f" and any_true(xp.isnan(values)):
         e = int(xp.isnan(values).argmax())
         raise ValueError(f"value {e} of A is NaN; expected numbers that can be put in order")

@@ -58,8 +58,8 @@ def walk_pairs(walks: Any, window: int) -> Array:
     xp: Any = array_module(rows)
     _check_room(rows, min(window, max(rows.shape[1] - 1, 0)))
     pairs = [xp.zeros((2, 0), rows.dtype)]
-    for apart in range(1, min(window, rows.shape[1] - 1) + 1):
-        early, late = rows[:, :-apart], rows[:, apart:]
+    for distance in range(1, min(window, rows.shape[1] - 1) + 1):
+        early, late = rows[:, :-distance], rows[:, distance:]
         is_pair = (early >= 0) & (late >= 0)
         early, late = early[is_pair], late[is_pair]
         pairs.append(xp.stack([xp.concatenate([early, late]), xp.concatenate([late, early])]))
@@ -68,11 +68,13 @@ def walk_pairs(walks: Any, window: int) -> Array:
 
 def _check_room(rows: Array, window: int) -> None:
     """Raise MemoryError if the pairs, with the arrays that they are joined from, need more memory than is available."""
-    count, each = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
-    if count * each >= LARGE:  # many pairs: count exactly, without those of walks that have ended
-        here = rows >= 0
-        count = sum(int((here[:, apart:] & here[:, :-apart]).sum()) for apart in range(1, window + 1))
-    require_room("the pairs have", count, each, device_of(rows), "a smaller window, or fewer walks")
+    count, pair_bytes = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
+    if count * pair_bytes >= LARGE:  # many pairs: count exactly, without those of walks that have ended
+        is_vertex = rows >= 0
+        count = sum(
+            int((is_vertex[:, distance:] & is_vertex[:, :-distance]).sum()) for distance in range(1, window + 1)
+        )
+    require_room("the pairs have", count, pair_bytes, device_of(rows), "a smaller window, or fewer walks")
 
 
 ROW = Row(walk_pairs, method="a window over each walk (Perozzi, Al-Rfou, Skiena, KDD 2014)")

@@ -113,12 +113,12 @@ def walk(
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
     # A rank that walks can't ask other ranks for their blocks of an array, so each rank gets the whole array.
-    values = {name: given.compute() if hasattr(given, "compute") else given for name, given in values.items()}
+    values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
-    return graph.map_shares(partial(_walks, form), starts)  # ranks divide the walkers among each other
+    return graph.map_shares(partial(_walk_share, form), starts)  # ranks divide the walkers among each other
 
 
-def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
+def _walk_share(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
     """Return the walks that start at some vertices.
 
     Walkers are numbered from `first`, which determines their draws.

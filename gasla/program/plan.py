@@ -152,8 +152,9 @@ class Plan:
         for name in sorted(self.in_place):
             if not isinstance(field_types[name], np.dtype):
                 raise TypeError(
-                    f"{cls.__name__}.{given(name)} is {field_types[name]}, and read while it is written, as the program "
-                    "runs in place; expected a single number, which is written atomically, or order='synchronous'"
+                    f"{cls.__name__}.{given(name)} is {field_types[name]}, and read while it is written, as the "
+                    "program runs in place; expected a single number, which is written atomically, or "
+                    "order='synchronous'"
                 )
 
     @functools.cached_property

@@ -154,8 +154,8 @@ def _merge_with_old(
 ) -> tuple[Expr | None, Any]:
     """Return the expression that is stored for a row, and its type. It is None if the total itself is stored.
 
-    `product_type` is the type of the products. `has_entry`, for a monoid without identity, is an expression that says whether the
-    row has any entry: if it has none, the old value stays.
+    `product_type` is the type of the products. `has_entry`, for a monoid without identity, is an expression that says
+    whether the row has any entry: if it has none, the old value stays.
     """
     if merging is None:
         return total, product_type
