@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 
 class EdgeBatch(NamedTuple):
-    """A sample around the ends of some edges and of pairs without an edge, and the features of its vertices.
+    """A sample around the ends of some edges, and of pairs that are not edges, with the features of its vertices.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from gasla.graph.graph import Graph, as_graph, whole_graph
 from gasla.graph.validate import as_array
 from gasla.program.frontier import EdgeFrontier
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 MOST_LEVEL = 2**62  # larger than the number of triangles at any edge
 
 

@@ -77,7 +77,7 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
         2 * joint - row_entropy - column_entropy, 0.0
     )  # for equal partitions this is 0, but rounding may make it negative
     nmi = 1 - variation / (row_entropy + column_entropy) if row_entropy + column_entropy else 1.0
-    # the numbers of ordered pairs of members
+    # the numbers of ordered pairs of vertices with the same label
     in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)
     expected = in_rows * in_columns / (n * (n - 1.0)) if n > 1 else 0.0
     largest = (in_rows + in_columns) / 2

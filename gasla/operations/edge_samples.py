@@ -34,7 +34,7 @@ from gasla.graph.typed_graph import Relation, TypedGraph
 from gasla.operations.sampling import relation_seed, seed_word
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 By = Literal["uniform", "degree"]
 FRACTIONS = (0.8, 0.1, 0.1)
 MOST = 2**31  # most vertices, so that numbers of pairs fit int64
@@ -289,7 +289,7 @@ class Pairs:
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
         self.count = n * (n - 1) // (2 if undirected else 1)
-        self.rows, self.width = n, max(n - 1, 0)  # used only if directed
+        self.rows, self.width = n, max(n - 1, 0)  # these two are used only in directed numberings
 
     def row_of(self, vertices: Array) -> Array:
         """Return the rows of vertices in the numbering: in a directed graph, each vertex is its own row."""
@@ -316,7 +316,7 @@ class Pairs:
             first = numbers // max(self.n - 1, 1)
             second = numbers - self.row_start(first)
             return xp.stack([first, second + (second >= first)])
-        # rounding makes it at most one too large or too small
+        # the square root is rounded, so this may be one too large or too small, which the next two lines correct
         larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)
         larger -= self.row_start(larger) > numbers
         larger += self.row_start(larger + 1) <= numbers

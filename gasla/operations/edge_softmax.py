@@ -21,7 +21,7 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 class FindLargest(VertexProgram):

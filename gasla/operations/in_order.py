@@ -16,7 +16,7 @@ from gasla.engines import CardOnly, chooses_kernels, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, whole_graph
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 
 def fits_one_card(graph: Graph) -> bool:
@@ -78,7 +78,7 @@ def label_sides(graph: Any) -> Array:
 
 
 def decide_in_order(graph: Any, ranks: Array) -> Array:
-    """Find the independent set of a loop over the vertices by falling rank, all that can go on at a time.
+    """Find the independent set that a loop over the vertices by falling rank finds, many vertices at a time.
 
     A whole algorithm, and a built-in kernel of the GPU engine. `gasla.maximal_independent_set` calls it.
 
@@ -92,7 +92,7 @@ def decide_in_order(graph: Any, ranks: Array) -> Array:
     Returns
     -------
     (n,) array of bool
-        Whether each vertex is in the set: no neighbor before it is. The same as vertex by vertex.
+        Whether each vertex is in the set: it is if no neighbor that comes before it is in the set.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from gasla.graph.arguments import check_weights
 from gasla.graph.graph import Graph, require_unchanged_files, whole_graph
 from gasla.operations.in_order import fits_one_card
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 def fits_lightest_forest(graph: Graph) -> bool:

@@ -32,7 +32,7 @@ PERIOD = 0.1
 
 
 class Loader:
-    """Yields batches with samples around vertices or edges.
+    """An iterable that yields batches: samples around vertices or edges, with features.
 
     It is made by `gasla.loader`. Each loop over it is an epoch.
     """

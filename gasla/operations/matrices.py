@@ -187,7 +187,7 @@ def _shape(A: Any) -> tuple[int, ...]:
 
 def _check_shapes(A: Any, B: Any, mask: Any) -> None:
     if not _is_sparse(A):
-        return  # `lists_of` raises the error
+        return  # A is no sparse matrix, for which `lists_of` raises the error
     (m, n), (k, p) = _shape(A), _shape(B)
     if n != k:
         raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")

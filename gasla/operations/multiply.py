@@ -226,7 +226,8 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
     y = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
-    return y if ready.multiply(x, None, False, (y,)) else None  # without a result, `product` raises the error
+    # None makes `product` look for the invalid index and raise the error
+    return y if ready.multiply(x, None, False, (y,)) else None
 
 
 def _compiled_product(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:

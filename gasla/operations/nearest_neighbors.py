@@ -188,7 +188,7 @@ def _check_rows(name: str, given: Any, metric: Metric) -> None:
     if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
         raise TypeError(f"{name} is {given.dtype}{given.shape}; expected an (n, d) array of numbers, a row per point")
     xp: Any = array_module(given)
-    if given.dtype.itemsize > 8:  # in float64, numbers out of its range become inf or 0
+    if given.dtype.itemsize > 8:  # a longer float type, of which numbers out of the range of float64 become inf or 0
         with np.errstate(over="ignore", under="ignore"):
             given = given.astype(np.float64)
     wrong, expected = ~xp.isfinite(given).all(axis=1), "finite coordinates"
@@ -206,7 +206,7 @@ def _check_rows(name: str, given: Any, metric: Metric) -> None:
 
 
 def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Return the nearest neighbors of all points in `asked`, for any metric.
+    """Return the nearest neighbors of all points in `given_queries`, for any metric.
 
     For some metrics the points are mapped so that straight lines between them have the same order as the metric.
     """
@@ -275,7 +275,7 @@ def _neighbors_by_differences(points: Any, query: Any, k: int, own: int | None) 
 
 
 def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
-    """Return the nearest neighbors of all points in `wanted`, and their distances, from products of matrices.
+    """Return the nearest neighbors of all points in `queries`, and their distances, from products of matrices.
 
     The larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at most `noise` count as equal.
     """

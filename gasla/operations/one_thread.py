@@ -1,4 +1,4 @@
-"""Whole algorithms of the CPU engine alone. Most run on one thread, for graphs so small that a second would not pay.
+"""Whole algorithms of the CPU engine alone. Most run on one thread, for graphs too small for several.
 
 A vertex program takes some microseconds per iteration and thread, and a graph of 10,000 vertices may need hundreds of
 iterations. A sequential algorithm reads each edge a few times, and has no barriers. The public names are in
@@ -370,7 +370,7 @@ def dominators(graph: Any, source: Any) -> np.ndarray:
     Returns
     -------
     (n,) array of ids
-        See `gasla.dominators`.
+        The immediate dominator of each vertex. The source is its own; unreachable vertices have -1.
 
     Raises
     ------
@@ -481,12 +481,12 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
         Undirected, with symmetric values: int64, 0 or more, which add up to less than 2**63. Self loops count for
         nothing.
     most : int
-        Weights to earlier vertices that are at least so large count as equal, which is faster.
+        Sums of weights to earlier vertices that are at least this large count as equal, which saves time.
 
     Returns
     -------
     order : (n,) array of ids
-        It begins at vertex 0, and again at the smallest vertex that is left where no edge leads on.
+        It begins at vertex 0. Where no edge leads to a further vertex, it goes on at the smallest vertex that is left.
     sums : (n,) array of int64
         The weight of the edges from each vertex to those before it.
 

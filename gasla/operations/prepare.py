@@ -25,7 +25,7 @@ __all__ = ["Prepared", "prepare"]
 
 Direction = Literal["auto", "push", "pull"]
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
-FLAGS = {bool}  # the set of types of arguments that are all True or False
+FLAGS = {bool}  # the types of several arguments, if each argument is True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 _entering = RLock()  # a lock that a thread may take again, as a signal handler may start a run too
 OF_RANKS = ("exchanges", "bytes")  # additional columns in the trace of a distributed run, summed over all ranks

@@ -105,7 +105,7 @@ __all__ = [
     "sum_at_edges",
 ]
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 @cache
@@ -492,7 +492,7 @@ class Oriented:
     """
 
     graph: Graph
-    _lists: Any  # the adjacency lists in the form that the engine orients them in
+    _lists: Any  # adjacency lists of the ordered graph, in the form that the engine's kernels read
     _given: Graph  # the graph that the caller passed to `orient`; `graph` is its simple and undirected form
 
     @property
@@ -694,8 +694,8 @@ def _sort_order(ranks: np.ndarray) -> np.ndarray:
 def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Array:
     """Color vertices greedily by falling rank.
 
-    A whole algorithm, and a built-in kernel of both engines. `gasla.greedy_color` calls it. A GPU colors all vertices
-    at a time that can go on, a CPU one after another on one thread.
+    A whole algorithm, and a built-in kernel of both engines. `gasla.greedy_color` calls it. A GPU colors at the
+    same time all vertices whose earlier neighbors have colors; a CPU colors one after another, on one thread.
 
     Parameters
     ----------
@@ -709,7 +709,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     Returns
     -------
     (n,) array of int32
-        Each vertex has the smallest color that no neighbor before it has: the same as vertex by vertex.
+        Each vertex has the smallest color that no neighbor before it has, on both engines.
 
     Raises
     ------

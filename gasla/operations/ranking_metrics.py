@@ -13,7 +13,7 @@ from gasla.graph.graph import whole_graph
 from gasla.graph.validate import as_array
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 class RankingMetrics(NamedTuple):

@@ -15,7 +15,7 @@ from gasla.graph.typed_graph import Relation
 from gasla.graph.validate import as_array
 from gasla.operations.multiply import vxm
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 Reduction = Literal["mean", "sum", "max", "min"]
 
 

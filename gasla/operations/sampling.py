@@ -44,7 +44,7 @@ from gasla.graph.validate import range_of
 from gasla.operations.samples import NeighborSample, TypedSample
 from gasla.rows import Command, Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 Direction = Literal["out", "in"]
 Strategy = Literal["uniform", "last"]
 Drawn = tuple[Array, Array, Array]  # the neighbors that were drawn, the ids of their edges, and the rows that drew them
@@ -369,7 +369,7 @@ class TimedSampler(Sampler):
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
-        begins = xp.minimum(begins, ends)  # if a short window has no edges, its first edge comes after its last
+        begins = xp.minimum(begins, ends)  # where a short window has no edge, its begin may come after its end
         if self.is_last:
             begins = xp.maximum(begins, ends - min(k, len(times)))
         if self.weighted:

@@ -20,7 +20,7 @@ from gasla.graph.validate import find_outside
 from gasla.operations.operands import lists_of
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 class TopK(NamedTuple):

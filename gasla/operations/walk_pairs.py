@@ -10,7 +10,7 @@ from gasla.graph.memory_limit import LARGE, require_room
 from gasla.graph.validate import as_array
 from gasla.rows import Row
 
-Array = Any  # NumPy's or CuPy's
+Array = Any  # an array of NumPy or CuPy
 
 
 def walk_pairs(walks: Any, window: int) -> Array:

@@ -70,9 +70,9 @@ def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
 
 
 class Binding:
-    """Checks the start values of a run, and allocates the arrays of its fields on the graph's device."""
+    """A program bound to a graph: it checks start values, and allocates the arrays of fields on the graph's device."""
 
-    plan: Any  # the engine's subclass of Plan
+    plan: Any  # the program's plan, of the engine's subclass of `Plan`
     program: Any  # an instance of the program that the plan was made for
     graph: Graph
 
@@ -121,7 +121,8 @@ class Binding:
     def _check_start_of_vertex(self, name: str, v: Any, value: Any, field_type: Any) -> None:
         """Raise an error if `v` is not a vertex, or if its start value does not fit the field."""
         self._vertex(name, v)
-        if type(value) in (int, float) and abs(value) <= LARGEST:  # the usual case
+        # numbers are accepted fast, as they are the usual case
+        if type(value) in (int, float) and abs(value) <= LARGEST:
             return
         array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(field_type, 1)[0]
         if array.dtype.kind not in "biuf" or array.shape not in ((), tuple(shape)):
@@ -182,7 +183,7 @@ class Binding:
     def _number(self, name: str, dtype: np.dtype) -> Any:
         """Return a parameter as a Python number. Raise an error if its value is not a number that its type can hold."""
         value = self.program.values[given_name(name) if self.traced.renames else name]
-        if type(value) is float and dtype.kind == "f":  # the usual case
+        if type(value) is float and dtype.kind == "f":  # parameters are usually floats, so these are returned fast
             return value
         if type(value) is int and dtype.kind in "iu":
             check_start(type(self.program), given_name(name), value, dtype, "is")
@@ -208,7 +209,7 @@ class Binding:
 
     @property
     def row_count(self) -> int:
-        """The number of first vertices among which are all that have an edge to gather over."""
+        """The number of rows to gather over. Vertices from this number on have no edge to gather over."""
         return self.graph.n
 
     @cached_property
@@ -333,7 +334,8 @@ class Binding:
         shape, base = layout(field_type, count)
         if isinstance(start_value, self.xp.ndarray):
             array = start_value
-        elif self.xp is np and isinstance(start_value, (int, float)):  # the usual case, handled fast
+        # a single number, the usual case, is handled fast
+        elif self.xp is np and isinstance(start_value, (int, float)):
             array = np.asarray(start_value)
         else:
             array = moved(np.asarray(moved(start_value, "cpu")), self.graph.device)

@@ -1,4 +1,4 @@
-"""Frontiers: sets of vertices, held as a list or a mask, and sets of edges."""
+"""Frontiers: sets of vertices, stored as an array of ids or of booleans, and sets of edges."""
 
 import reprlib
 from collections.abc import Callable, Iterator
@@ -16,10 +16,10 @@ __all__ = ["EdgeFrontier", "Frontier"]
 
 
 class Frontier:
-    """A set of vertices of a graph, held as a list of ids, a boolean mask, or both once both have been read.
+    """A set of vertices of a graph, stored as an array of ids, a boolean mask, or both once both have been read.
 
-    Sets of one graph have the operators ``|``, ``&``, ``-`` and ``^`` of Python's sets. Each is a pass over `n`
-    booleans, on the GPU if either set is there.
+    Sets of one graph have the operators ``|``, ``&``, ``-`` and ``^`` of Python's sets. Each operation is a pass over
+    `n` booleans, on the GPU if one of the sets is there.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def as_frontier(graph: OfVertices, active: Any) -> Frontier:
     if graph.naming is not None:
         active = translate_vertices(graph, [active] if isinstance(active, str) else active, "active")
     if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
-        return Frontier.one(n, active[0])  # the usual case, handled fast
+        return Frontier.one(n, active[0])  # a list of one vertex, the usual case, is handled fast
     active = imported(active)
     array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)

@@ -27,9 +27,9 @@ class Hook(NamedTuple):
     """What gasla knows about one function that a program may define."""
 
     when: When
-    parameters: tuple[str, ...]  # the roles of its arguments
+    parameters: tuple[str, ...]  # the names of the arguments that it receives
     returns: Returns
-    task: str  # the names of the arguments that it receives
+    task: str  # what the program decides or computes in it, as shown in a table in docs/guide/programs.md
     stage: str = ""  # the stage in which the user's own loop runs it; empty if only `gasla.run` does
     shard: Shard = "own"
     neutral: bool | None = None  # if its result is always this one, a test has no effect and is left out
@@ -111,11 +111,12 @@ def at(*times: When) -> tuple[str, ...]:
 
 
 # The tuples below hold names of hooks. The comment beside each tuple says what its hooks have in common.
-COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that are called for each edge
-# hooks that change receivers again after all have applied
+COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that determine the new fields of a receiver
+# hooks that are called for each edge
 ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)
-REVISING = at("revise")  # hooks that run between two iterations and read the new values
-BETWEEN = at("between")  # hooks that write vertex fields
-# hooks that all ranks run at the same time
+REVISING = at("revise")  # hooks that change receivers again after all have applied
+BETWEEN = at("between")  # hooks that run between two iterations and read the new values
+# hooks that write vertex fields
 WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")
-TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")  # are run by all ranks at once
+# hooks that all ranks run at the same time
+TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")

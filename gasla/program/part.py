@@ -82,7 +82,11 @@ def in_part(
 
 
 class PartTracer(Tracer):
-    """A tracer that calls a program's functions with symbols for a part of a graph, where global values are fields."""
+    """A tracer for the program of a part of a graph.
+
+    It calls the user's functions with symbols. What they read of the whole graph, such as global ids, are fields of the
+    part.
+    """
 
     def _parameter_symbol(self, name: str) -> Expr:
         """Return the symbol of a parameter, an int64 number, that only the program of a part has."""

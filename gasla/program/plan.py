@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # ("next"). For an aggregate with a value per vertex, "reduced" has its values of this iteration, "reduced before" those
 # of the last.
 Where = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
-VERTICES = ("src", "dst", "vertex", "other")  # how arguments of functions are called that stand for vertices
+# names of the arguments of functions that stand for vertices, and "other" for `self.at`
+VERTICES = ("src", "dst", "vertex", "other")
 # A value of more numbers is never pushed: each number takes an atomic operation, and a bit that marks it as new.
 MOST_PARTS = 8
 

@@ -25,7 +25,7 @@ __all__ = ["VertexProgram", "as_program"]
 
 PARAMETERS = {name: hook.parameters for name, hook in HOOKS.items()}
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
-ARGUMENTS = {  # the arguments of `run`, besides fields
+ARGUMENTS = {  # names of the arguments of `gasla.run` that are not start values of fields
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
     *("progress", "device", "delta", "schedule", "wait", "notice", "compile", "out", "start"),
 }

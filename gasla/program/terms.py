@@ -17,9 +17,9 @@ from gasla.arrays import array_module
 from gasla.once import once
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 
-Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+Array = np.ndarray[Any, Any]  # an array of NumPy or CuPy
 Format = Literal["csr", "csc"]
-Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # see `Ready`
+Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # its arguments and result are described in `Ready`
 
 
 @dataclass(eq=False)
@@ -136,7 +136,7 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
     monoid, lifted, total, has_entry = semiring.monoid, product, None, None
-    monoid.combination(product.type)  # refuses types that it does not reduce
+    monoid.combination(product.type)  # raises an error for types that the monoid does not reduce
     if conversion := monoid.held or monoid.held_of(product.type):
         lifted = semirings.as_expr(semirings.trace(conversion.lift, product))
         total = semirings.as_expr(semirings.trace(conversion.lower, Symbol("new", lifted.type)))

@@ -75,7 +75,7 @@ class Traced:
     deposits: Mapping[str, Aggregate]  # aggregates that have a value for each vertex (declared with `at=`)
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
-    keyed: Keyed | None = None  # for programs that reduce by key
+    keyed: Keyed | None = None  # the types of a program that reduces by key, else None
     # how `gather` converts values to another form in which they are reduced, if `reduce` has one
     held: Held | None = None
 
@@ -202,7 +202,7 @@ class Traced:
 
 
 class Tracer:
-    """Calls a program's functions with symbols, and checks what they return."""
+    """An object that calls a program's functions with symbols in place of values, and checks what they return."""
 
     def __init__(self, program: type[Declared], id_type: np.dtype) -> None:
         self.program, self.id_type = program, id_type
@@ -479,7 +479,7 @@ class Tracer:
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
-        # the names in front are the arguments of aggregates
+        # aggregates are no hooks: their arguments are called before and after
         check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))
         stand_in = self._make_self(where)
         attributes = dict(stand_in.__dict__)

@@ -77,7 +77,10 @@ def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
 
 
 def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
-    """Return a sentence on a function whose result depends on the order in which values arrive, or None without one."""
+    """Return a sentence that names a function whose result depends on the order in which values arrive.
+
+    Return None if there is no such function.
+    """
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):
         return f"mask reads {min(read)}"

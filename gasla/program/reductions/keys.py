@@ -22,7 +22,7 @@ NONE = -1  # the key that a receiver gathers if it has no edges
 class Keyed:
     """The types of a program that reduces by key. It gathers a tuple: a key, its total, and its scores."""
 
-    key: np.dtype  # int32 or int64
+    key: np.dtype  # the dtype of keys, int32 or int64
     total: np.dtype
     scores: tuple[np.dtype, ...]
     is_single: bool  # whether choose returns a number, not a tuple
