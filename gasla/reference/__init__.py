@@ -1,4 +1,5 @@
-"""The reference engine: vertex programs by NumPy on whole arrays, for `compile=False` and as an oracle in tests.
+"""The reference engine: it runs vertex programs with NumPy on whole arrays, for `compile=False` and to check other
+engines.
 
 It shares with the compiled engines only a program's functions, its plan (`gasla.program`), and the checks of arguments.
 """
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """Prepare the runs of a program on a graph, as every `gasla.engines.Runner` does.
+    """Return an object that runs a program on a graph, as every `gasla.engines.Runner` does.
 
-    Every iteration pulls, and every run is deterministic.
+    `way` is ignored, as every iteration pulls: each vertex reads its neighbors. Every run is deterministic.
     """
     from gasla.reference.runs import Interpreted
 

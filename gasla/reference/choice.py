@@ -1,4 +1,6 @@
-"""Reductions by key, by sorting: the pairs of receiver and key, and the best key of each receiver."""
+"""Reductions by key, with the help of sorting: each receiving vertex gets a total for each key, and chooses the best
+key.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,15 +9,19 @@ import numpy as np
 
 
 class Pairs(NamedTuple):
-    """The distinct pairs of a receiver and a key, sorted by receiver, then by key."""
+    """The distinct pairs of a receiving vertex and a key, sorted by vertex, then by key."""
 
-    order: np.ndarray  # positions of the values with a key, stably sorted by pair
-    owners: np.ndarray  # the receiver of each pair
+    order: np.ndarray  # indices of the values whose key is not negative, stably sorted by pair
+    owners: np.ndarray  # the receiving vertex of each pair
     keys: np.ndarray
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """Return the pairs of some values, and for each value, in the order of the pairs, the number of its pair."""
+    """Return the distinct pairs of `owners` and `keys`, and for each value, in the order of the pairs, its pair's
+    number.
+
+    Values with a negative key are left out.
+    """
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]
     owners, keys = owners[order], keys[order]
@@ -24,7 +30,11 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the pair with the greatest scores of each receiver. NaN is smallest, and ties go to the smallest key."""
+    """Return, for each receiving vertex, the number of its pair with the greatest scores.
+
+    The second score decides between equal first ones, and so on. NaN is smallest. Of equal scores, the smaller key is
+    taken.
+    """
     columns: list[np.ndarray] = [-pairs.keys.astype(np.int64)]
     for score in reversed(scores):
         columns += [np.where(np.isnan(score), 0, score), ~np.isnan(score)]

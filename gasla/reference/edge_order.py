@@ -1,4 +1,4 @@
-"""The edges of a graph sorted by receiver, the order in which the reference engine gathers."""
+"""The edges of a graph sorted by their receiving vertex, the order in which the reference engine gathers values."""
 
 import numpy as np
 
@@ -6,10 +6,11 @@ from gasla.graph.graph import Graph
 
 
 class Edges:
-    """Edges sorted by receiver, then by position in the input. With direction "all" every edge occurs at both its ends.
+    """The edges of a graph sorted by receiving vertex, then by position in the input.
 
-    Each has `src`, `dst`, `ids` (its position in the input) and `leaves`, whether `src` is its source; only entries
-    with `leaves` scatter.
+    With direction "all" every edge occurs twice, once for each end. The arrays have for each entry: `src`, the vertex
+    whose value is gathered; `dst`, the receiving vertex; `ids`, the edge's position in the input; and `leaves`, whether
+    `src` is the source of the edge. Only entries with `leaves` scatter, so that each edge does so once.
     """
 
     def __init__(self, graph: Graph, direction: str) -> None:
@@ -27,21 +28,25 @@ class Edges:
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")
 
     def into(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the positions of the in-edges of some vertices. They ascend if the vertices do."""
+        """Return the positions of the entries whose receiving vertex is in `vertices`. They ascend if the vertices
+        ascend.
+        """
         return _places(self._into, vertices)
 
     def out_of(self, vertices: np.ndarray) -> np.ndarray:
-        """Return positions of the out-edges of some vertices, ascending."""
+        """Return the positions of the entries whose `src` is in `vertices`, ascending."""
         return np.sort(self._leading[_places(self._from, vertices)])
 
 
 def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
-    """Return the offset of each key's entries once they are sorted by key."""
+    """Return where the entries of each key from 0 to n - 1 begin after sorting by key, and the end of the last key's
+    entries.
+    """
     return np.concatenate([[0], np.bincount(keys, minlength=n).cumsum()]).astype(np.int64)
 
 
 def _places(offsets: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return positions of the entries of some keys, key by key."""
+    """Return the positions of the entries that have one of the given keys, key by key."""
     counts = offsets[keys + 1] - offsets[keys]
     ends = counts.cumsum()
     shift = np.repeat(offsets[keys] - (ends - counts), counts)

@@ -1,6 +1,7 @@
-"""Call a program's functions on arrays, with records of vertices and edges and a stand-in for `self`.
+"""Calls a program's functions on whole arrays, with records of vertices and edges, and a stand-in for `self`.
 
-The reference engine runs whole programs in this way. Ranks call the functions by which all ranks decide together.
+The reference engine runs whole programs in this way. In distributed runs, ranks call the functions by which all ranks
+decide together, such as `stop`, in this way, too.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from semirings.types import computed
 
 
 class Functions:
-    """The functions of a program, and what they read. Fields and aggregates go by inner names.
+    """The functions of a vertex program, and the values that they read. Fields and aggregates go by inner names.
 
     Attributes
     ----------
@@ -53,14 +54,16 @@ class Functions:
     ) -> None:
         self.program, self.traced, self.parameters, self.numbers = program, traced, dict(parameters), dict(numbers)
         self.vertex, self.edge, self.known, self.range = vertex, edge, known, range
-        self.seen_by_others = vertex  # the fields that self.at reads: within an iteration, copies from before it
+        self.seen_by_others = vertex  # the fields that `self.at` reads: within an iteration, copies made before it
         self.aggregates: dict[str, Any] = {}
-        self.deposits: dict[str, np.ndarray] = {}  # aggregates at vertices
+        self.deposits: dict[str, np.ndarray] = {}  # aggregates that are reduced separately for each vertex
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
-        """Call a function of the program, with a `self` of the current parameters, counters and aggregates.
+        """Call a function of the program on records, with a `self` that has the current parameters, counters and
+        aggregates.
 
-        Parameters and aggregates are arrays of one value, as methods of NumPy's scalars differ from those of `Values`.
+        Parameters and aggregates are arrays of one value, as the methods of NumPy's scalars differ from those of
+        `Values`.
         """
         kind = type(self.program)
         stand_in = object.__new__(kind)
@@ -72,12 +75,16 @@ class Functions:
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
 
     def number(self, name: str) -> int:
-        """Return one of `numbers`, of the whole graph."""
+        """Return the number of vertices, the iteration, or the open bucket of the whole graph, by the name in
+        `numbers`.
+        """
         number: int = self.parameters.get(PREFIX + name, self.numbers[name])
         return number
 
     def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
-        """Return a record of the vertices `ids`. Fields are copied when first read, or at once with `now`."""
+        """Return a record of the vertices `ids`. Their fields are copied when they are first read, or at once with
+        `now`.
+        """
         makers = makers_of(self.vertex, ids)
         if now:
             held = {name: make() for name, make in makers.items()}
@@ -86,9 +93,10 @@ class Functions:
         return Record("vertex", Lazy(renamed(makers | known, OF_VERTEX)))
 
     def link(self, what: str, ids: np.ndarray, known: Mapping[str, Callable[[], Any]]) -> Record:
-        """Return the record that a program gets for some edges, with `known` values added.
+        """Return a record of some edges, as a program's functions get it. `known` has functions that compute further
+        attributes.
 
-        `ids` are the positions of the edges in the arrays of fields.
+        `ids` are the positions of the edges in the arrays of edge fields.
         """
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
@@ -96,27 +104,34 @@ class Functions:
     # --- deciding which vertices are active: buckets, wake, idle -----------------------------------------------------
 
     def has(self, function: str) -> bool:
-        """Return whether the program has a function whose results matter."""
+        """Return whether the program has a function of this name whose results are used."""
         return function in self.traced.functions and getattr(self.program, function, None) is not None
 
     def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
-        """Return the results of a test for each vertex or edge, all True if the program lacks the function."""
+        """Return the Boolean results of a function for `count` vertices or edges, or all True if the program lacks
+        it.
+        """
         if not self.has(function):
             return np.ones(count, bool)
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
 
     def idle(self) -> dict[str, Any]:
-        """Call `idle` if the program has it, and return the parameters that it changes, by the names in the program."""
+        """Call the program's `idle` if it has one. Return the parameters that it changes, by their names in the
+        program.
+        """
         changed = self.call("idle") if self.has("idle") else {}
         return {name: spread(x, self.traced.parameter_types[inner(name)], 1)[0] for name, x in changed.items()}
 
     def woken(self, count: int) -> np.ndarray:
-        """Return the vertices that `wake` makes active, among the first `count`."""
+        """Return the ids of the vertices that the program's `wake` makes active, among the first `count` vertices."""
         everyone = np.arange(count)
         return everyone[self.admitted("wake", count, self.vertices(everyone))]
 
     def open(self, ids: np.ndarray, waiting: np.ndarray) -> np.ndarray:
-        """Return the vertices in `ids` whose bucket is open. Vertices with a later bucket are marked as `waiting`."""
+        """Return the vertices in `ids` whose bucket is the open one or an earlier one.
+
+        Set `waiting` for vertices whose bucket comes later.
+        """
         if not self.has("bucket"):
             return ids
         buckets, opened = self._buckets(ids), self.numbers["bucket"]
@@ -124,25 +139,27 @@ class Functions:
         return ids[(buckets >= 0) & (buckets <= opened)]
 
     def ask_again(self, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the waiting vertices and their buckets. Vertices with a bucket below 0 stop waiting."""
+        """Return the waiting vertices and their current buckets. A vertex whose bucket is negative stops waiting."""
         ids = np.flatnonzero(waiting)
         buckets = self._buckets(ids)
         waiting[ids[buckets < 0]] = False
         return ids[buckets >= 0], buckets[buckets >= 0]
 
     def _buckets(self, ids: np.ndarray) -> np.ndarray:
-        """Return the buckets of the vertices `ids`."""
+        """Return the results of the program's function `bucket` for the vertices `ids`."""
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
     # --- reading fields of any vertex by its id ----------------------------------------------------------------------
 
     def places(self, index: Any) -> np.ndarray:
-        """Return the local vertex of each id, or -1 for an id out of range."""
+        """Return the local number of each vertex, given by its global id, or -1 for an id out of range."""
         vertices: np.ndarray = local_vertex(np.asarray(index), *self.range, self.number("n"))
         return vertices
 
     def other(self, index: Any) -> Record:
-        """Return the record of `self.at(index)`, with `missing` for indices out of range."""
+        """Return the record that `self.at(index)` gives in a program. Where an index is out of range, fields have
+        `missing`.
+        """
         index = np.atleast_1d(np.asarray(index))
         places = self.places(index)
         is_there, ids = places >= 0, np.maximum(places, 0)
@@ -158,7 +175,7 @@ class Functions:
                 if len(array):
                     is_it = is_there.reshape(index.shape + (1,) * (array.ndim - 1))
                     array_values = np.where(is_it, taken(array, ids), array_values)
-                return as_values(array_values.astype(dtype, copy=False).T)  # no effect but on vectors
+                return as_values(array_values.astype(dtype, copy=False).T)  # has an effect on vectors only
 
             return read
 
@@ -169,36 +186,39 @@ class Functions:
 
 
 def taken(array: Any, ids: np.ndarray) -> np.ndarray:
-    """Return the entries `ids` of an array on either device, in the host's memory."""
+    """Return the entries `ids` of an array on the CPU or the GPU, as an array on the CPU."""
     entries: np.ndarray = moved(array[moved(ids, device_of(array))], "cpu")
     return entries
 
 
 def makers_of(fields: Mapping[str, Any], ids: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Return a function for each field that reads its entries `ids`, by the names in the program.
+    """Return a function for each field that reads its entries `ids`. The keys are the names in the program.
 
-    Vectors have their items along the first axis.
+    Values that are vectors have their items along the first axis.
     """
 
     def reading(array: Any) -> Callable[[], np.ndarray]:
         dtype: Any = computed(array.dtype)
-        return lambda: as_values(taken(array, ids).astype(dtype, copy=False).T)  # no effect but on vectors
+        return lambda: as_values(taken(array, ids).astype(dtype, copy=False).T)  # has an effect on vectors only
 
     return {given_name(name): reading(array) for name, array in fields.items()}
 
 
 def write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-    """Write the results of a function to the entries `ids` of fields."""
+    """Write the results of a program's function, `changes`, to the entries `ids` of fields, converted to the fields'
+    types.
+    """
     for name, value in changes.items():
         field = inner(name)
-        fields[field][ids] = spread(value, types[field], len(ids)).T  # no effect but on vectors
+        fields[field][ids] = spread(value, types[field], len(ids)).T  # has an effect on vectors only
 
 
 def spread(value: Any, kind: Any, count: int) -> np.ndarray:
-    """Return a function's result as `count` values of a type. Vectors have their items along the first axis.
+    """Return the result of a program's function as `count` values of a dtype. Vectors have their items along the first
+    axis.
 
     A function that reads no field returns a single value, or a constant vector, which is repeated.
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    with np.errstate(all="ignore"):  # overflow to infinity
+    with np.errstate(all="ignore"):  # overflow gives infinity without a warning
         return np.broadcast_to(np.asarray(column(value)), shape).astype(base)

@@ -1,4 +1,4 @@
-"""`gasla.engines.Runs` and `Running` for programs whose functions are called, not compiled."""
+"""The reference engine's `gasla.engines.Runs` and `Running`: a program's functions are called, not compiled."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from gasla.reference.steps import Steps
 
 
 class Interpreted:
-    """The runs of a program on a graph, which share its sorted edges."""
+    """The runs of a program on a graph, which share the sorted edges of the graph."""
 
     is_spare = False
 
@@ -28,13 +28,13 @@ class Interpreted:
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
         self._edges = Edges(graph.to("cpu"), program.direction)
         if self._plan.knows_partners:
-            _ = graph.to("cpu").reverse_edge_ids  # an error now if an edge has no partner
+            _ = graph.to("cpu").reverse_edge_ids  # raises an error now if an edge has no reverse edge
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Do nothing: there is nothing to compile."""
+        """Do nothing, as there is nothing to compile."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
-        """Return None: the caller lets phases take turns."""
+        """Return None, which tells the caller to run the programs' phases in turn itself."""
 
     def begin(
         self,
@@ -46,12 +46,12 @@ class Interpreted:
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> "Run":
-        """Return a run at its start. `delta` is ignored, as it does not change results."""
+        """Return a run of the program at its start. `delta` is ignored, as it does not change results."""
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 
 class Run(Synchronous, Binding):
-    """One run. For a graph on the GPU it works on copies, and copies its results to the GPU."""
+    """One run of a program. For a graph on the GPU it works on copies on the CPU, and copies its results to the GPU."""
 
     log_rows = 1024
     iteration, edges, ended, stopped = 0, 0, False, False
@@ -73,7 +73,7 @@ class Run(Synchronous, Binding):
         fields = self.by_inner_name(fields)
         self.check(fields)
         self._lent = self.check_out(out, fields) if out else {}
-        self.graph, self.xp = graph.to("cpu"), np  # from here on
+        self.graph, self.xp = graph.to("cpu"), np  # the run uses the graph on the CPU from here on
         self._is_elsewhere = self.graph is not graph
         given = {name: _here(value) for name, value in ({**self._lent, **fields}).items()}
         vertex = {name: self._field(name, given.get(name)) for name in self.traced.vertex_types}
@@ -89,18 +89,19 @@ class Run(Synchronous, Binding):
         self.ended = self._is_over()
 
     def _field(self, name: str, given: Any) -> np.ndarray:
-        """Return a vertex field at the start of the run: a new array, or its array of `out`."""
+        """Return the array of a vertex field at the start of the run: a new array, or the caller's array in `out`."""
         lent = self._lent.get(name)
         if lent is None or self._is_elsewhere:
             start = np.asarray(self._start_array(name, given))
-            return start.copy() if start is given else start  # all reads of an iteration come before its writes
+            # a copy suffices, as all reads of an iteration come before its writes
+            return start.copy() if start is given else start
         if given is not lent:
             lent[...] = self._start_array(name, given)
         array: np.ndarray = lent
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
-        """Return an edge field, in the order of the input."""
+        """Return the array of an edge field at the start of the run, in the order of the edges in the input."""
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
@@ -112,13 +113,13 @@ class Run(Synchronous, Binding):
         return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
     def _is_over(self) -> bool:
-        """Return whether the run has ended."""
+        """Return whether the run ends: at the end of its schedule, or if no vertex is active."""
         if self._steps.levels is not None:
             return self._steps.iteration >= self._depth
         return self.plan.is_over(len(self._steps.active), self.graph.n)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run until the iteration `until`, or the program's end."""
+        """Run up to iteration `until`, or to the program's end if that is earlier."""
         steps, shown = self._steps, time.perf_counter()
         self._log: list[tuple[int, int, int]] = []
         follow(lambda: (steps.iteration, 0), "iterations")
@@ -133,42 +134,42 @@ class Run(Synchronous, Binding):
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Replace the active vertices, and change parameters. See `gasla.engines.Part`."""
+        """Continue the run with other active vertices and changed parameters. See `gasla.engines.Part`."""
         steps, types = self._steps, self.traced.parameter_types
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
         self.ended = False
 
     def close(self) -> None:
-        """Do nothing: a run holds no resources."""
+        """Do nothing, as a run holds no resources."""
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace: active vertices, edges, direction."""
+        """Return the first rows of the trace: the number of active vertices, the number of edges, and the direction."""
         return np.array(self._log[:rows], np.int64).reshape(-1, 3)
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reason for each direction: every iteration pulls."""
+        """Return the reason for choosing each direction: every iteration pulls because of ``compile=False``."""
         return {PULL: "compile=False", PUSH: ""}
 
     def outcome(self) -> Outcome:
-        """Return the current state of the run, as in `Result`."""
+        """Return the current state of the run: the values that a `Result` has."""
         aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current values of fields, on the graph's device."""
+        """Return the current values of all fields, by their names in the program, on the graph's device."""
         edge = {name: self._steps.edge[name] for name in self.plan.edge_states}
         return self.by_given_name(
             {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
         )
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters that `idle` changes."""
+        """Return the current values of the parameters that the program's `idle` changes."""
         given = self.by_given_name(dict.fromkeys(self.plan.changes))
         return {name: self._steps.parameters[name] for name in given}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
-        """Return a field's array on the graph's device: its array of `out`, if one was given."""
+        """Return a field's array on the graph's device: the caller's array in `out`, if one was given."""
         lent = self._lent.get(name)
         if lent is None or lent is array:
             return moved(array, self._device)
@@ -176,7 +177,7 @@ class Run(Synchronous, Binding):
         return lent
 
     def _frontier(self) -> Frontier:
-        """Return the currently active vertices."""
+        """Return the vertices that are active now, as a `Frontier`."""
         n = self.graph.n
         if self._is_over():
             return Frontier.none(n)
@@ -186,12 +187,12 @@ class Run(Synchronous, Binding):
 
 
 def _here(given: Any) -> Any:
-    """Start values as NumPy arrays."""
+    """Return start values as arrays on the CPU: an array, or a dict of values for few vertices."""
     return {v: moved(x, "cpu") for v, x in given.items()} if isinstance(given, FEW) else moved(given, "cpu")
 
 
 def _iterations(schedule: Schedule) -> np.ndarray:
-    """Return the iteration in which each vertex receives, or -1 for never."""
+    """Return the iteration in which each vertex receives by a schedule, or -1 if it never does."""
     levels = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
     levels = np.where((levels >= 0) & (levels < schedule.depth), levels, -1)
     return np.where(levels >= 0, schedule.depth - 1 - levels, -1) if schedule.is_reversed else levels

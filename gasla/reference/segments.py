@@ -1,4 +1,4 @@
-"""Segmented reduction by any monoid, in the order of the values."""
+"""Reduces segments of an array by any monoid, in the order of the values."""
 
 from typing import Any
 
@@ -7,13 +7,15 @@ import numpy as np
 from gasla.program.binding import layout
 from semirings import Monoid, TupleType
 
-Parts = tuple[np.ndarray, ...]  # one array per item of a tuple, or a single array; vectors with their items first
+# An array for each item of a tuple, or a tuple of one array. Arrays of vectors have the vectors' items along the first
+# axis.
+Parts = tuple[np.ndarray, ...]
 
 
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
-    """Reduce the values of each of `count` rows. A row without values gives the identity.
+    """Reduce the values of each of `count` rows by a monoid. A row without values gives the identity.
 
-    `rows` is the row of each value, ascending. Adjacent values are combined pairwise, in rounds: this keeps the order,
+    `rows` has the row of each value, ascending. Adjacent values are combined pairwise, in rounds. This keeps the order,
     and a row of k values takes log2(k) rounds.
     """
     single = not isinstance(kind, TupleType)
@@ -36,7 +38,7 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:
-    """Return the results of `count` reductions of no values."""
+    """Return the identity of a monoid `count` times: the results of reducing no values."""
     kinds = kind.items if isinstance(kind, TupleType) else (kind,)
     identity = monoid.identity(kind)
     arrays = []

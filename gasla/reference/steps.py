@@ -1,7 +1,7 @@
-"""The numbered steps in the documentation of `VertexProgram`, one after another on whole arrays.
+"""Runs the numbered steps in the documentation of `VertexProgram`, one after another, on whole arrays.
 
-Each step computes all values before it writes any, so functions read the state before it. In place, receivers are
-processed in parts, and each part reads what earlier parts have applied.
+Each step computes all values before it writes any, so functions read the state before the step. In a program that works
+in place, the receiving vertices are processed in 16 parts, and each part reads what earlier parts have written.
 """
 
 import functools
@@ -22,15 +22,13 @@ from gasla.reference.edge_order import Edges
 from gasla.reference.on_arrays import Functions, spread, write
 from gasla.reference.segments import reduce_segments
 
-PARTS = 16  # parts of the receivers in an iteration in place
+PARTS = 16  # number of parts in which an iteration in place processes the receiving vertices
 
 
 class Steps(Functions):
-    """The state of a run, and the steps of an iteration.
+    """The state of a run (fields by inner names, active vertices and aggregates), and the steps of an iteration.
 
-    The state has fields by inner names, active vertices and aggregates.
-
-    `levels` is the iteration in which each vertex receives, for runs along a schedule.
+    For a run along a schedule, `levels` has the iteration in which each vertex receives. It is None for all other runs.
     """
 
     def __init__(
@@ -67,11 +65,13 @@ class Steps(Functions):
 
     @property
     def iteration(self) -> int:
-        """The number of iterations."""
+        """The number of iterations so far."""
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """Return the records of the sources, the receivers and the edges at some positions."""
+        """Return three records for the entries at some positions of the sorted edges: sources, receiving vertices and
+        edges.
+        """
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))
         partner = functools.partial(self._partners, ids)
@@ -79,11 +79,13 @@ class Steps(Functions):
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def _partners(self, ids: np.ndarray) -> Record:
-        """Return the record of the partners of some edges."""
+        """Return a record of the reverse edges of some edges."""
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """Open the next bucket if no vertex is active, or call `idle` and `wake`."""
+        """If no vertex is active, open the next bucket, or else call the program's `idle` and `wake` to find active
+        vertices.
+        """
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
         if self.has("bucket") and self.open_next():
@@ -97,7 +99,7 @@ class Steps(Functions):
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Open the lowest bucket with a waiting vertex. Return False if there is none."""
+        """Make the waiting vertices of the lowest bucket active. Return False if no vertex waits."""
         ids, buckets = self.ask_again(self.waiting)
         if not len(ids):
             return False
@@ -109,7 +111,9 @@ class Steps(Functions):
     # --- the steps of one iteration ----------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
-        """Run one iteration. Return the number of active vertices before it, and of edges visited."""
+        """Run one iteration. Return the number of vertices that were active before it, and the number of edges that it
+        visited.
+        """
         active = len(self.active)
         copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
         self.seen_by_others = {**self.vertex, **copies}
@@ -125,7 +129,7 @@ class Steps(Functions):
         return active, looked if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions of the out-edges of active vertices, if they are needed, and the receivers."""
+        """Return the positions of active vertices' out-edges, if they are needed, and the vertices that receive."""
         receivers, from_active = np.arange(self.own), np.zeros(0, np.int64)
         if self.levels is not None:
             return from_active, np.flatnonzero(self.levels == self.iteration)
@@ -136,7 +140,7 @@ class Steps(Functions):
         return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
     def gathered_over(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
-        """Return positions of the edges that some receivers gather over."""
+        """Return the positions of the edges along which some receiving vertices gather."""
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
         takes = np.zeros(self.graph.n, bool)
@@ -144,11 +148,14 @@ class Steps(Functions):
         return from_active[takes[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """Return the edges that `edge_mask` admits."""
+        """Return those positions of edges that the program's `edge_mask` admits, or all if it has none."""
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
-        """Return the reduced values of each receiver, in the order of the input."""
+        """Call the program's `gather` on some edges, and return the values reduced for each receiving vertex.
+
+        Values are reduced in the order of the edges in the input. The result is None if the program does not gather.
+        """
         if not self.plan.gathers:
             return None
         traced: Any = self.plan.traced
@@ -172,7 +179,9 @@ class Steps(Functions):
         return given._make(gathered) if hasattr(given, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """Return the key that each receiver chooses, with its total and score, as the record `gathered`."""
+        """Return the record `gathered` of a program that gathers by key: each receiving vertex's best key, total and
+        scores.
+        """
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
         place = np.empty(self.graph.n, np.int64)
@@ -196,7 +205,7 @@ class Steps(Functions):
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
-        """Run steps 2 to 6 for the receivers. Return the number of edges visited."""
+        """Run the steps 2 to 6 of an iteration for the receiving vertices. Return the number of edges visited."""
         before, looked, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
             places = self.gathered_over(part, from_active)
@@ -218,11 +227,14 @@ class Steps(Functions):
         return looked
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-        """Write fields of some vertices."""
+        """Write the results of a program's function, `changes`, to the fields of some vertices."""
         write(self.vertex, self.plan.traced.vertex_types, ids, changes)
 
     def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
-        """Return a mask of the receivers that are active next: by `activate`, or if a field changed. NaN equals NaN."""
+        """Return a mask of the receiving vertices that are active in the next iteration.
+
+        The program's `activate` decides, or else a vertex is active if one of its fields has changed. NaN equals NaN.
+        """
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
         moved = np.zeros(count, bool)
@@ -233,7 +245,9 @@ class Steps(Functions):
         return moved
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
-        """Return the aggregates over some vertices."""
+        """Return the program's aggregates: values of some vertices, from their records before and after, reduced to a
+        number each.
+        """
         totals = {}
         for name, declared in self.plan.traced.aggregates.items():
             kind = self.plan.traced.aggregate_types[name]
@@ -243,7 +257,9 @@ class Steps(Functions):
         return totals
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """Return the aggregates at vertices, an array each."""
+        """Return the program's aggregates at vertices: an array each, with the values that were sent to each vertex,
+        reduced.
+        """
         totals, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None
@@ -258,7 +274,9 @@ class Steps(Functions):
         return totals
 
     def scatter(self) -> None:
-        """Run scatter on the out-edges of active vertices."""
+        """Call the program's `scatter` on the out-edges of active vertices, and write the edge fields that it
+        returns.
+        """
         places = self.edges.out_of(self.active)
         places = places[self.edges.leaves[places]]
         changes = self.call("scatter", *self.ends(places))

@@ -1,11 +1,11 @@
-"""Compile the kernels of the library's own functions ahead of time, when a wheel is built, and store them in the wheel.
+"""Compile the kernels of the library's own functions when a wheel is built, and store them in the wheel.
 
 python -m gasla.shipping FOLDER [PROCESSOR]
 
-The kernels are found by calling every function on small graphs of all kinds that the engine distinguishes, and by
+The kernels are found by calling every function on small graphs of all sorts that the engine distinguishes, and by
 running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores it, and
 `gasla.cache` looks for it there. For another PROCESSOR (aarch64), kernels are compiled twice: for this machine, which
-calls them to find out what is needed, and for that one.
+calls them to find out which kernels are needed, and for the other processor.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
     "fiedler", "spectral", "eccentricity", "complement", "line_graph",
 )  # fmt: skip
-"""Parts of names of functions that take long on the largest graphs, and compile nothing there but on the flights."""
+"""Parts of names of functions that take long on the largest graphs, which compile nothing more than the flights do."""
 
 
 def main() -> None:
-    """Compile into a folder, unless it already holds code compiled from the same text for the same processor."""
+    """Compile all kernels into a folder, unless it already has those of the same source code for the same processor."""
     folder, processor = Path(sys.argv[1]).absolute(), (sys.argv[2:] or [platform.machine()])[0]
     is_here = processor == platform.machine()
     if sys.platform != "linux" or (is_here and not can_ship()):
@@ -45,7 +45,8 @@ def main() -> None:
     from gasla.shipping import calls
 
     began = time.perf_counter()
-    for name in ("kernels", "parts", "programs") if stamp.is_file() else ():  # what was compiled of another text
+    # remove what was compiled from other source code
+    for name in ("kernels", "parts", "programs") if stamp.is_file() else ():
         shutil.rmtree(folder / name, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {"GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}
@@ -66,7 +67,7 @@ def main() -> None:
 
 
 def also_for(processor: str, folder: Path) -> None:
-    """Compile each kernel that this process needs for another processor, too, and store it in a folder."""
+    """Make this process compile each kernel that it needs also for another processor, and store it in a folder."""
     if processor == platform.machine():
         return
     from gasla import cache
@@ -75,7 +76,7 @@ def also_for(processor: str, folder: Path) -> None:
     from gasla.cpu.runtime import vector_math
 
     target = target_of(processor)
-    vector_math.FORMS = ()  # vector functions of this processor, which the other one lacks
+    vector_math.FORMS = ()  # the other processor lacks the vector functions of this one
 
     def follow(function: Compiled, takes: tuple[Any, ...]) -> None:
         with cache.in_folder(folder):
@@ -85,10 +86,10 @@ def also_for(processor: str, folder: Path) -> None:
 
 
 def platforms(folder: Path) -> list[str]:
-    """Return the tags of the platforms on which a folder's objects run, as wheels have them.
+    """Return the platform tags of a wheel with the compiled code of a folder.
 
-    They are the objects' own system, and every Linux whose C library has what they call, if the table of functions says
-    which that is (`gasla.compiler.system`).
+    The code runs on the system that it was compiled on. It also runs on every Linux whose C library is recent enough,
+    if that library has all functions that the code calls, by the table in `gasla.compiler.system`.
     """
     from gasla.cache import read
     from gasla.compiler.function import parts_of
@@ -103,14 +104,16 @@ def platforms(folder: Path) -> list[str]:
 
 
 def can_ship() -> bool:
-    """Return whether code compiled here runs on most machines of this kind."""
+    """Return whether code compiled on this machine runs on most machines with such a processor."""
     from gasla.compiler.objects import common, host
 
     return sys.platform == "linux" and common() != host()
 
 
 def made_of() -> str:
-    """Return a hash of the text of both packages, which determines everything that is compiled."""
+    """Return a hash of the source code of the packages gasla and semirings, which determines everything that is
+    compiled.
+    """
     import hashlib
 
     package = Path(__file__).parents[1]
@@ -119,7 +122,9 @@ def made_of() -> str:
 
 
 def call(name: str) -> None:
-    """Make the calls of one of `calls.names` on every graph. Its function may refuse some of them."""
+    """Make all calls of one name in `calls.names`, on every graph. Errors are ignored, as a function may refuse some
+    graphs.
+    """
     from gasla.cpu.runtime import threads
     from gasla.shipping import calls
 
@@ -132,7 +137,7 @@ def call(name: str) -> None:
 
 
 def show(name: str) -> None:
-    """Run the examples in a public name's docstring."""
+    """Run the examples in the docstring of a public name, so that the kernels which they use are compiled."""
     import gasla
 
     warnings.simplefilter("ignore")

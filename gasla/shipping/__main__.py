@@ -1,4 +1,4 @@
-"""python -m gasla.shipping FOLDER."""
+"""Runs `python -m gasla.shipping FOLDER [PROCESSOR]`, which compiles the kernels of a wheel."""
 
 from gasla.shipping import main
 

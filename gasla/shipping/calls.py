@@ -1,7 +1,7 @@
-"""Calls of every public function, and the graphs for these calls: the code that they compile is shipped.
+"""Calls of every public function, and graphs for these calls. The code that they compile is shipped in wheels.
 
-The list serves the CPU's code and the GPU's. A function that takes a graph is called with its defaults, and with each
-option of its signature alone; `MORE` has calls that do not follow from a signature.
+The list is used for the CPU and the GPU. A function that takes a graph is called with its defaults, and once for each
+option of its signature. `MORE` has calls that do not follow from a signature.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ ON_ONE_THREAD = {
     "minimum_spanning_forest",
     "strongly_connected_components",
     "condensation",
-}  # where graphs are small: these are called with vertex programs, too
-MUST_CONVERGE = {"spectral_clustering", "spectral_embedding", "fiedler_vector"}  # or they raise; the others warn
+}  # on small graphs these run without a vertex program, so they are called with vertex programs, too
+# these raise an error if they do not converge, other functions warn
+MUST_CONVERGE = {"spectral_clustering", "spectral_embedding", "fiedler_vector"}
 SCORE_TYPES = None, np.float32, np.float64
-# Of a graph g of n vertices; np is the module of its arrays.
+# Calls of functions of gasla, for a graph g of n vertices. np is NumPy, or CuPy for a graph on the GPU.
 MORE = [
     "negative_edges(g, 0)",
     "negative_edges(g, 0, by='degree')",
@@ -71,24 +72,27 @@ MORE = [
 
 
 def names() -> list[str]:
-    """Return the public functions that take a graph, those that take longest to compile first, and then `MORE`."""
+    """Return the names of public functions that take a graph, the slowest to compile first, and then the calls in
+    `MORE`.
+    """
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
 
 def _takes_graph(function: Any) -> bool:
-    """Return whether a function computes on a graph, and can be called with it and with what `arguments` has."""
+    """Return whether a function takes a graph, and can be called with it and with some of the values of `arguments`."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
     if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
-        return False  # compile nothing of their own and need more packages; or an edge attribute: `MORE`
+        # these compile nothing of their own and need more packages, or take an edge attribute, as in `MORE`
+        return False
     return wanted(function) <= arguments(Graph.from_edges([0], [1])).keys()
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
-    """Yield the calls of one of the `names` on a graph, on its device.
+    """Yield functions without parameters that make the calls of one of the `names` on a graph, on its device.
 
-    Without `options`, only the call with defaults.
+    Without `options`, yield only the call with default arguments.
     """
     if name in MORE:
         xp: Any = module_of(graph.device)
@@ -106,35 +110,37 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
 
 
 def _by_programs(function: Callable[..., Any], graph: Graph, **given: Any) -> Any:
-    """Call a function as it is called on larger graphs and on a GPU."""
+    """Call a function so that it runs vertex programs, as it does on larger graphs and on a GPU."""
     with engines.programs_only():
         return function(graph, **given)
 
 
 def wanted(function: Callable[..., Any]) -> set[str]:
-    """Return the arguments besides the graph that have no default."""
+    """Return the names of a function's parameters without a default, except for the graph."""
     parameters = [*inspect.signature(function).parameters.values()]
     return {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - {"graph"}
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """Return arguments for calls of a function, besides the graph: the required ones, then each option alone."""
+    """Yield the keyword arguments for each call of a function on a graph: the required ones, then each option in
+    turn.
+    """
     known, hints = arguments(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in wanted(function)}
     needed |= {
         name: known[name] for name in ("side",) if name in inspect.signature(function).parameters
-    }  # arguments that depend on no graph
+    }  # passed always, since these graphs know no sides of their own
     if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
-        needed["max_iter"] = 3  # enough to compile
+        needed["max_iter"] = 3  # three iterations compile everything
     yield needed
     few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:
         values: tuple[Any, ...] = ()
-        if type(parameter.default) is bool and parameter.name != "check_bound":  # needs a bound
+        if type(parameter.default) is bool and parameter.name != "check_bound":  # this option needs `bound` as well
             values = (not parameter.default,)
         elif typing.get_origin(hints[parameter.name]) is Literal:
-            values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")  # needs a bound
+            values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")  # A* needs `bound` as well
         elif parameter.name == "dtype":
             values = SCORE_TYPES
         elif parameter.default is None and parameter.name in known:
@@ -145,7 +151,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
 
 
 def arguments(graph: Graph) -> dict[str, Any]:
-    """Return arguments by name."""
+    """Return a value for each name of a parameter that functions of gasla have, suitable for a graph."""
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
     return {
@@ -173,7 +179,8 @@ def arguments(graph: Graph) -> dict[str, Any]:
 
 
 class Kind(NamedTuple):
-    """A matrix, the type of its values (none if it has no values), and whether options are tried on it.
+    """A matrix from which a graph is made, the dtype of its values (empty if none), and whether options are tried on
+    it.
 
     Ids have 32 bits, as SciPy and `Graph.from_edges` choose them for all graphs but the largest.
     """
@@ -183,7 +190,7 @@ class Kind(NamedTuple):
     options: bool
 
     def graph(self) -> Graph:
-        """Return a new graph: a graph keeps what was derived from it."""
+        """Return a new graph of the matrix. It is new each time because a graph caches what was derived from it."""
         matrix = self.matrix.copy()
         matrix.data = (10 * self.matrix.data + 1).astype(self.values or float)
         if matrix.format == "coo":
@@ -196,19 +203,21 @@ class Kind(NamedTuple):
 
 @cache
 def small() -> list[Kind]:
-    """Return small graphs.
+    """Return the small graphs on which functions are called.
 
-    All kinds have float64 or no values, and options are tried for them. Four kinds have other types.
+    All matrices occur with float64 values and with none, and options are tried on these. The first four also occur with
+    float32 and int64 values.
     """
     made = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
     return made + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
 
 
 def _matrices() -> list[Any]:
-    """Return small matrices. Functions are called with more types of values on the first four.
+    """Return eight small sparse matrices that differ in structure and format.
 
-    These are a symmetric graph, an acyclic graph, one with loops, and one with parallel edges and several strong
-    components. A matrix in CSC format, a directed path, an undirected path and a bipartite graph follow.
+    They are: a symmetric graph, an acyclic graph, a graph with loops, one with parallel edges and several strong
+    components, a matrix in CSC format, a directed path, an undirected path and a bipartite graph. Functions are called
+    with more types of values on the first four.
     """
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
@@ -222,14 +231,20 @@ def _matrices() -> list[Any]:
 
 
 def kinds(values: str, is_slow: bool = False) -> list[Kind]:
-    """Return the graphs for a function with one type of values (none if it is empty), without options."""
+    """Return all graphs on which a function is called, with one dtype of values (none if it is empty), without
+    options.
+    """
     made = [Kind(matrix, values, False) for matrix in _matrices()]
     return made + [kind._replace(values=values) for kind in large(is_slow)]
 
 
 @cache
 def large(is_slow: bool = False) -> list[Kind]:
-    """Return large graphs: flights, and a matrix for several threads unless `is_slow`. Each is also symmetric."""
+    """Return large graphs: a network of flights, and, unless `is_slow`, a matrix that is large enough for several
+    threads.
+
+    Each graph occurs as it is and made symmetric.
+    """
     from gasla import datasets
 
     flights = datasets.openflights().matrix

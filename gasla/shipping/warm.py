@@ -1,4 +1,4 @@
-"""`warm`: compile what a service uses, by calling it on small graphs before the first request."""
+"""Provides `warm`, which compiles the functions that a service uses before its first request, by calling them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = ["warm"]
 Call = Callable[[Graph], Any]
 COMPILATIONS: dict[Device, Callable[[], int]] = {"cpu": compilations, "gpu": compilations_for_gpus}
 BEGIN: dict[Device, Callable[[], None]] = {"cpu": threads.compile_ahead, "gpu": lambda: None}
-FIRST = 1000  # answers that are taken from an iterator
-ITERATIONS = 3  # iterations of a vertex program or a function with `max_iter`: enough to compile all of it
+FIRST = 1000  # number of results that are taken from a function that returns an iterator
+ITERATIONS = 3  # iterations of a vertex program, or of a function with `max_iter`, which suffice to compile all of it
 
 
 def warm(
@@ -84,7 +84,7 @@ def warm(
     >>> gasla.warm(gasla.bfs, values=["float32"])
     0
     """
-    module_of(check_device(device))  # raises an error without a GPU, if one is asked for
+    module_of(check_device(device))  # raises an error if a GPU is asked for and there is none
     types = ["" if value is None else np.dtype(value).str for value in values]
     tasks, compiled = [_task_of(each) for each in used], COMPILATIONS[device]
     before = compiled()
@@ -96,12 +96,15 @@ def warm(
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
-    """Return a function of a graph that calls what is given, and whether it is one of the slow ones."""
+    """Return a function of a graph that makes the calls to be compiled, and whether it is slow on large graphs.
+
+    `used` is an argument of `warm`: a function, a `functools.partial`, or a vertex program.
+    """
     if isinstance(used, VertexProgram) or (isinstance(used, type) and issubclass(used, VertexProgram)):
         return partial(run, used, max_iterations=ITERATIONS), False
     if not callable(used):
         raise TypeError(f"warm got {used!r}; expected functions of a graph and vertex programs")
-    plain: Any = getattr(used, "func", used)  # the function of a `functools.partial`
+    plain: Any = getattr(used, "func", used)  # the function that a `functools.partial` calls
     name = getattr(plain, "__name__", "")
     if name not in gasla.__all__ or getattr(gasla, name) is not plain:
         return used, False
@@ -129,9 +132,9 @@ def _task_of(used: Any) -> tuple[Call, bool]:
 
 
 def _call_on_all(call: Call, kinds: list[calls.Kind], device: Device) -> None:
-    """Call a function on all graphs.
+    """Call a function on all graphs, and ignore errors on some, such as on graphs with a cycle.
 
-    It may refuse some, such as those with a cycle. Raise an error if it refuses all.
+    Raise the first error if the function fails on every graph.
     """
     errors = []
     for kind in kinds:

@@ -1,1 +1,1 @@
-"""Products over semirings on the CPU: a kernel a semiring."""
+"""Products of matrices and vectors over semirings on the CPU, with a kernel compiled for each semiring."""

@@ -1,4 +1,4 @@
-"""Products of a sparse matrix and a dense one, run on all threads."""
+"""Products of a sparse matrix and a dense matrix, run on all threads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.blocks import threads_for
 from gasla.program.terms import Lists, Multiply, Terms, parts
 
-GRAIN = 1 << 15  # products that a thread takes at once
+GRAIN = 1 << 15  # products of two numbers that a thread computes before it takes more rows
 
 
 def ready_wide(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Compile a product of a sparse with a dense matrix, as `gasla.engines.Products` says."""
+    """Return a function that multiplies a sparse matrix by dense matrices, as `gasla.engines.Products` says."""
     return functools.partial(multiply, Lists(lists.indptr, lists.indices, lists.values, lists.width), terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Any, mask: Any, complement: bool, results: tuple[Any, ...]) -> bool:
-    """Fill `results`, which have a column for each of `x`."""
+    """Multiply a sparse matrix by the dense matrix `x`, and write the product to `results`.
+
+    Returns False if the sparse matrix has an index or offset out of range.
+    """
     rows, columns = len(lists.indptr) - 1, x.shape[1]
     steps = (rows + len(lists.indices)) * max(columns, 1)
     team, plan = threads_for(steps), dense_plan(terms, mask is not None)

@@ -1,8 +1,9 @@
-"""Products over semirings: chooses the kernel for the types, loads it, and runs it on all threads.
+"""Products of a matrix and a vector over semirings: choose the kernel for the types, load it, and run it on all
+threads.
 
 A thread takes rows with some thousand entries at a time. Each row is reduced by one thread, in an order that depends
 only on its length and position, so the result has the same bits for any number of threads. Kernels check offsets and
-indices as they read them, which costs less than a pass of its own, so a matrix is not validated before each product.
+indices as they read them. This costs less than a pass of its own, so no matrix is validated before a product.
 """
 
 import dataclasses
@@ -25,33 +26,37 @@ from semirings.expr import in_order, rebuilt
 
 __all__ = ["at_entries", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
-GRAIN, GRAIN_OF_BATCHES = 4096, 16384  # entries that a thread takes at once: its last batch is seldom full
-OFTEN = 8  # mean entries per row from which a pass over x beforehand pays off
+# entries that a thread takes at once; more in batches, since a thread's last batch is seldom full
+GRAIN, GRAIN_OF_BATCHES = 4096, 16384
+OFTEN = 8  # if rows have more entries on average, it pays to convert x to truth values beforehand
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Compile a product of a matrix with a vector.
+    """Return a function that multiplies a matrix by vectors.
 
-    This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
+    `gasla.engines.Products` documents this function, `in_format` and `lists_of`.
     """
     return Product(lists, terms, masked).multiply
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return the lists of a matrix. They are not cached, as they are SciPy's own arrays, and kernels check them."""
+    """Return the CSR or CSC arrays of a matrix. They are not cached, as they are SciPy's own arrays, and kernels check
+    them.
+    """
     return make()
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """Convert a matrix. Unlike SciPy's conversion, this keeps parallel entries."""
+    """Convert a matrix to another sparse format. Unlike SciPy's conversion, this keeps parallel entries apart."""
     if A.format == wanted:
         return A
     if A.format == "coo":
         from scipy.sparse import coo_array
 
-        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # checks that all entries are inside
-        A.has_canonical_format = True  # keeps SciPy from summing parallel entries
-    elif A.format in ("csr", "csc"):  # SciPy would read out of bounds at a bad index
+        # this also checks that all entries are inside the shape
+        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)
+        A.has_canonical_format = True  # a false claim that keeps SciPy from summing parallel entries
+    elif A.format in ("csr", "csc"):  # a bad index would make SciPy read out of bounds, so check first
         require_compressed(A)
     else:
         A = as_csr(A)
@@ -59,7 +64,7 @@ def in_format(A: Any, wanted: Format) -> Any:
 
 
 class Product:
-    """A product of a matrix: its kernel and the arguments that do not depend on x."""
+    """A product of a matrix with any vector: its kernel, and the arguments that do not depend on the vector."""
 
     def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
         rows, stored, values = len(lists.indptr) - 1, len(lists.indices), lists.values
@@ -76,12 +81,17 @@ class Product:
             self.arrays += (values,)
 
     def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
-        """Fill `outs`."""
+        """Multiply the matrix by vector `x`, and write the product to the arrays `outs`.
+
+        Returns False if the matrix has an index or offset out of range.
+        """
         share = self.share
         team = threads_for(share.work)
         args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
-            # Compares once per element, not per entry; and lookups read a quarter of the bytes or less.
+            # This compares with 0 once for each element of x instead of each entry of the matrix. Lookups then read at
+            # most a quarter
+            # of the bytes.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if isinstance(self.plan, BatchedPlan):
@@ -90,19 +100,19 @@ class Product:
 
 
 class Share:
-    """How rows are distributed among threads."""
+    """The division of a matrix's rows among threads."""
 
     def __init__(self, rows: int, stored: int, grain: int) -> None:
         self.rows, self.work = rows, rows + stored
-        self.least = rows * grain // max(stored, 1)  # rows with about `grain` entries
+        self.least = rows * grain // max(stored, 1)  # number of rows with about `grain` entries
         self.is_short = self.work <= threads.SHORT
 
     def chunk(self, team: int) -> int:
-        """Return rows that a thread takes at once."""
+        """Return the number of rows that a thread of a team takes at once."""
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
-        """Run a kernel. Return False if the matrix points outside itself."""
+        """Run a kernel on a team of threads. Return False if the matrix has an index or offset out of range."""
         control = threads.new_control()
         threads.run_parallel(kernel, control, args, team, short=self.is_short, loose=True)
         return control.item(threads.STOP) == 0
@@ -110,14 +120,14 @@ class Share:
 
 @functools.lru_cache(maxsize=1024)
 def asks_truth(terms: Terms) -> bool:
-    """Return whether the product depends only on whether x is zero."""
+    """Return whether the product of an entry depends on the element of x only by whether it is zero."""
     users = [e for e in in_order([terms.product]) if any(map(_is_x, e.args))]
     return bool(users) and all(e.op == "cast" and e.type == np.dtype(bool) for e in users)
 
 
 @functools.lru_cache(maxsize=1024)
 def with_truth(terms: Terms) -> Terms:
-    """Return terms that read ``x != 0`` in place of x."""
+    """Return the terms of a product with a Boolean x, which stands for ``x != 0`` of the given product."""
 
     def answer(e: Expr, _: list[Expr]) -> Expr | None:
         return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None

@@ -1,6 +1,7 @@
-"""Prints expressions for vectors of four values, and replaces operations that take long on vectors.
+"""Prints expressions as code for vectors of four values, and replaces operations that take long on vectors.
 
-LLVM has no instruction for a minimum that passes NaN on, so it is a choice between two values.
+LLVM has no vector instruction for a minimum that propagates NaN, so a minimum is printed as a choice between two
+values.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 
 def are_for(expr: Expr) -> bool:
-    """Return whether vectors have all operations of an expression."""
+    """Return whether all operations of an expression exist for vectors of four values."""
     return all(_is_there(e) for e in in_order(expr))
 
 
@@ -35,7 +36,7 @@ def _is_there(expr: Expr) -> bool:
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node as text."""
+    """Return one node of an expression as source code for vectors, whose arguments `args` are code already."""
     if expr.op == "constant":
         return f"simd4.spread({printer.literal(expr.payload, expr.type)})"
     if expr.op == "where":
@@ -44,7 +45,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def as_choices(expr: Expr) -> Expr:
-    """Return the expression with minima and maxima as choices between two values."""
+    """Return an equal expression in which each minimum and maximum is a choice between its two arguments."""
 
     def choose(e: Expr, args: list[Expr]) -> Expr | None:
         if e.op not in EXTREMA:

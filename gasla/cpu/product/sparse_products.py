@@ -1,4 +1,4 @@
-"""Products of sparse matrices on all threads: checks, the sizes of rows, and the kernels that fill them in."""
+"""Products of sparse matrices on all threads: check the matrices, count the entries of each row, and fill the rows."""
 
 from __future__ import annotations
 
@@ -15,25 +15,32 @@ from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.program.terms import Array, Lists, Terms, counts_below, parts
 from gasla.progress import follow
 
-GRAIN = 1 << 14  # products that a thread takes at once
+GRAIN = 1 << 14  # products of two numbers that a thread computes before it takes the next part
 
 
 class Rows:
-    """Checked matrices, and their rows divided into parts of about equal work. Both kinds of products use them."""
+    """Two checked matrices, with the rows of their product divided into parts of about equal work.
+
+    Unmasked and masked products use this class.
+    """
 
     def __init__(self, A: Lists, B: Lists, mask: Lists | None, only_masked: bool) -> None:
         self.A, self.B, self.mask, self.only_masked = A, B, mask, only_masked
         self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
 
     def divide(self) -> bool:
-        """Check all matrices, and divide the rows. Return False if a matrix points outside itself."""
+        """Check all matrices, and divide the rows into parts. Return False if a matrix has an index or offset out of
+        range.
+        """
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # summed in place, as touching new memory takes longer
+        # summed in place, because touching new memory takes longer
+        self.ends = ends = np.zeros(self.rows + 1, np.int64)
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
-        self.most = int(ends.max())  # the largest number of products of a row, a bound for its number of columns
+        # the largest number of products of two entries for one row, an upper bound of the entries of the resulting row
+        self.most = int(ends.max())
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = memory.threads_with_room(threads_for(self.steps + self.rows), 0, self.bytes_of_a_thread())
         by_work, by_rows = np.flatnonzero(np.diff(ends[:-1] // GRAIN)) + 1, np.arange(0, self.rows, GRAIN)
@@ -41,15 +48,19 @@ class Rows:
         return True
 
     def bytes_of_a_thread(self) -> int:
-        """Return the size of a thread's scratch arrays, roughly: two words for each column, and a value of two."""
+        """Return the approximate number of bytes in a thread's scratch arrays, which are as long as the result has
+        columns.
+        """
         return 33 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
-        """Return whether B has rows that are long enough to search, and all rows ascend."""
+        """Return whether rows of B can be searched by bisection: some are long enough, and in all rows the columns
+        ascend.
+        """
         return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
 
     def _ascends(self) -> bool:
-        """Return whether the columns of each row of B strictly ascend."""
+        """Return whether the columns in each row of B strictly ascend."""
         return self._run(counting.ascend, self.B, *self.inputs[2:], self._grain(self.B))
 
     def _grain(self, lists: Lists) -> Any:
@@ -59,18 +70,18 @@ class Rows:
         return threads_for(len(lists.indptr) + len(lists.indices))
 
     def _run(self, kernel: Any, lists: Lists, *args: Any) -> bool:
-        """Run a kernel over the rows of one matrix."""
+        """Run a kernel over the rows of one matrix. Return False if it found an index or offset out of range."""
         return launch(kernel, args, self._threads(lists), len(lists.indptr) + len(lists.indices))
 
     def run(self, kernel: Any, *args: Any) -> bool:
-        """Run a kernel over all parts."""
+        """Run a kernel over all parts of the product. Return False if it set the stop flag."""
         return launch(kernel, (self.bounds, *args), self.team, self.steps + self.rows, len(self.bounds) - 1)
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel. Return False if it sets the stop flag.
+    """Run a kernel on a team of threads. Return False if it set the stop flag.
 
-    A progress bar shows how many of the parts have been taken by threads.
+    A progress bar shows how many of the parts threads have taken.
     """
     control = threads.new_control()
     if parts:
@@ -80,7 +91,9 @@ def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int 
 
 
 class Product(Rows):
-    """A product that is counted before it is filled in. `gasla.engines.MatrixProduct` describes it."""
+    """A product of sparse matrices whose entries are counted before they are computed, as `gasla.engines.MatrixProduct`
+    says.
+    """
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         super().__init__(A, B, left_out, only_masked=False)
@@ -88,7 +101,7 @@ class Product(Rows):
         self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
 
     def count(self, most: int) -> Array | None:
-        """Count the entries of each row, as `gasla.engines.MatrixProduct.count` says."""
+        """Return the number of entries of each row of the product, as `gasla.engines.MatrixProduct.count` says."""
         if not self.divide():
             return None
         if self.steps > most and self._ascends():
@@ -100,11 +113,11 @@ class Product(Rows):
         return counts
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Compute columns and values."""
+        """Compute the columns and the values of the product's entries, and write them to `indices` and `outs`."""
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        most = min(width, self.most) + simd4.SIZE  # up to SIZE further entries are read and written, but not used
+        most = min(width, self.most) + simd4.SIZE  # up to SIZE entries more are read and written, but not used
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
         own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
@@ -128,9 +141,9 @@ class Product(Rows):
 
 
 def of_matrices(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Product:
-    """Prepare a product of two sparse matrices by rows.
+    """Return a product of two sparse matrices, which is to be counted and then filled.
 
-    This function and `at_entries` are documented in `gasla.engines.Products`.
+    `gasla.engines.Products` documents this function and `at_entries`.
     """
     return Product(A, B, terms, left_out)
 
@@ -149,5 +162,5 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
 
 
 def _values(terms: Terms, A: Lists, B: Lists) -> list[Any]:
-    """Return the values that the product reads."""
+    """Return the arrays of the matrices' values that the product of two entries reads."""
     return [lists.values for name, lists in (("value", A), ("x", B)) if terms.reads(name)]

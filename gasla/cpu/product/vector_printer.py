@@ -1,4 +1,6 @@
-"""Prints expressions for loops that LLVM vectorises: choices without a branch, and calls of vector functions."""
+"""Prints expressions as code for loops that LLVM vectorizes: choices without a branch, and calls of vector
+functions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from semirings.printers import python as printer
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node as text."""
+    """Return one node of an expression as source code, whose arguments `args` are code already."""
     if expr.op == "where":
         return f"select({', '.join(args)})"
     if vector_math.is_vectorised(expr.op, expr.type):
@@ -22,29 +24,30 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def _name(expr: Expr) -> str:
-    """Return the vector function for a call.
+    """Return the name of the vector function for a call in an expression.
 
-    For exp it takes equal time for all values, unless `sheltered` ensures that.
+    For exp, it is the function that takes equal time for all values, unless `sheltered` has already replaced slow
+    values.
     """
     even = "even_" if expr.op == "exp" and expr.args[0].op != "where" else ""
     return f"{even}{expr.op}_{expr.type}"
 
 
 def imports(exprs: Iterable[Expr]) -> dict[str, str]:
-    """Return the names that a module needs for the vector functions in some expressions, and their modules."""
+    """Return the names of the vector functions that some expressions call, with the module that defines them."""
     called = [_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
     return dict.fromkeys(["NATIVE", *called] if called else [], "gasla.cpu.runtime.vector_math")
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:
-    """Return the calls of functions that take many instructions, such as exp."""
+    """Return those calls in some expressions that take many instructions, such as exp."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 
 def sheltered(expr: Expr) -> Expr:
-    """Return the expression with functions called on 1 where a `where` takes the other value.
+    """Return an equal expression in which functions are called on 1 where a `where` does not take their result.
 
-    Libraries compute unusual values one by one, which takes long, and the `where` may be there to exclude them.
+    Libraries compute unusual values one by one, which takes long, and the `where` may be there to exclude such values.
     """
     uses = Counter(arg for e in in_order([expr]) for arg in e.args)
 
