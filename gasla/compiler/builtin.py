@@ -25,8 +25,8 @@ def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _add(name: str, function: Callable[..., Any], /, **more: Any) -> None:
-    BUILTINS[name] = Builtin(name, partial(function, **more) if more else function)
+def _add(name: str, function: Callable[..., Any], /, **options: Any) -> None:
+    BUILTINS[name] = Builtin(name, partial(function, **options) if options else function)
 
 
 # --- checking the types of arguments ----------------------------------------------------------------------------------

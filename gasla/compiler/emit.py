@@ -118,9 +118,11 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
         names = {**names, **dict(zip(code.co_freevars, cells, strict=True))}
     kinds = {arg.arg: names.get(ast.unparse(arg.annotation)) for arg in node.args.args if arg.annotation}
     records = {name: kind for name, kind in kinds.items() if _is_record(kind)}
-    rest = [arg.arg for arg in node.args.args if arg.arg not in records], records
+    parameters_and_records = [arg.arg for arg in node.args.args if arg.arg not in records], records
     constants = frozenset(name for name, kind in kinds.items() if kind is Constant)
-    return Function(node, code.co_filename, lines, marks, names, inspect.signature(plain), *rest, constants)
+    return Function(
+        node, code.co_filename, lines, marks, names, inspect.signature(plain), *parameters_and_records, constants
+    )
 
 
 @functools.cache
@@ -311,7 +313,7 @@ class Emitter:
         # For each such assignment whose variable was used, by number: its stack slots, instructions and source.
         self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}
         # Stack slots of arguments that became variables, and the instructions that store them.
-        self.given: list[str] = []
+        self.argument_lines: list[str] = []
         # Variables that are set at the beginning of the function, and so can be read anywhere.
         self.always: set[Variable] = set()
         self.shown = Shown(function.is_template and unit.shown is not None)
@@ -328,13 +330,13 @@ class Emitter:
 
     # --- emitting a function, and binding its parameters --------------------------------------------------------------
 
-    def function(self, given: list[Type | Known], symbol: str) -> Instance:
+    def function(self, argument_types: list[Type | Known], symbol: str) -> Instance:
         """Emit the LLVM IR of the function under a symbol, and return the compiled `Instance`.
 
-        `given` has a type for each parameter, or its value if that is a constant.
+        `argument_types` has a type for each parameter, or its value if that is a constant.
         """
         compiled = self.root.function
-        takes = self.bind_all(self.parameters(), given)
+        takes = self.bind_all(self.parameters(), argument_types)
         self.block(compiled.node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
@@ -352,10 +354,10 @@ class Emitter:
         if self.shown.is_wanted and self.unit.shown is not None:
             mark = "compiled" if self.outer is None else ast.unparse(compiled.node.decorator_list[0])
             names = [*(name for name in self.parameters() if name not in self.root.bound), *taken]
-            above = [f"@{mark}", f"def {_shown_name(compiled, given)}({', '.join(names)}):"]
+            above = [f"@{mark}", f"def {_shown_name(compiled, argument_types)}({', '.join(names)}):"]
             above.append(f'    """{ast.get_docstring(compiled.node, clean=False)}"""')
             self.unit.shown.append("\n".join([*above, *early_text[2], *self.shown.lines]))
-        slots, lines = [*self.given, *early_text[0], *self.slots], [*early_text[1], *self.lines]
+        slots, lines = [*self.argument_lines, *early_text[0], *self.slots], [*early_text[1], *self.lines]
         self.unit.text.append("\n".join([head, *slots, *lines, "}"]))
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
@@ -363,25 +365,25 @@ class Emitter:
         """Return the names of the function's parameters, and of the parameters that the plan adds if it is a
         template.
         """
-        of, a = self.root.function, self.root.function.node.args
-        if of.is_template:
-            more = getattr(self.unit.plan, a.vararg.arg) if a.vararg else []
-            return [*of.parameters, *more] or ([] if self.outer else self.unit.plan.arguments)
-        if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
-            self.fail(of.node, f"{of.name} has special parameters; expected plain ones, without defaults")
-        return of.parameters
+        function, signature = self.root.function, self.root.function.node.args
+        if function.is_template:
+            plan_parameters = getattr(self.unit.plan, signature.vararg.arg) if signature.vararg else []
+            return [*function.parameters, *plan_parameters] or ([] if self.outer else self.unit.plan.arguments)
+        if signature.posonlyargs or signature.kwonlyargs or signature.vararg or signature.kwarg or signature.defaults:
+            self.fail(function.node, f"{function.name} has special parameters; expected plain ones, without defaults")
+        return function.parameters
 
-    def bind_all(self, names: list[str], given: list[Type | Known]) -> list[Value]:
+    def bind_all(self, names: list[str], argument_types: list[Type | Known]) -> list[Value]:
         """Bind all parameters of the function to arguments or constants. Return the values of the arguments."""
-        of, takes = self.root.function, []
-        self.root.bound |= {name: Known(kind) for name, kind in of.records.items()}
-        for name, kind in zip(names, given, strict=True):
+        function, takes = self.root.function, []
+        self.root.bound |= {name: Known(kind) for name, kind in function.records.items()}
+        for name, kind in zip(names, argument_types, strict=True):
             self.unit.order.setdefault(name, len(self.unit.order))
             if isinstance(kind, Type):
                 takes.append(_argument(name, kind))
                 # Other functions may set the argument as a shared variable, so it becomes a variable when it is first
                 # used.
-                if of.is_template:
+                if function.is_template:
                     self.arguments[name] = takes[-1]
                     continue
             self.bind(name, takes[-1] if isinstance(kind, Type) else kind)
@@ -400,10 +402,10 @@ class Emitter:
 
     def fail(self, node: Any, message: str) -> NoReturn:
         """Raise a CompileError with a message and the source line of a node of the syntax tree."""
-        of = self.frame.function
-        number = getattr(node, "lineno", of.node.lineno)
-        text = of.lines[number - 1].strip() if number <= len(of.lines) else ""
-        raise CompileError(f"{of.file}:{number}: {message}\n    {text}")
+        function = self.frame.function
+        number = getattr(node, "lineno", function.node.lineno)
+        text = function.lines[number - 1].strip() if number <= len(function.lines) else ""
+        raise CompileError(f"{function.file}:{number}: {message}\n    {text}")
 
     # --- writing instructions, calls, labels and jumps ----------------------------------------------------------------
 
@@ -426,13 +428,13 @@ class Emitter:
         """Return `a` if a condition is true, else `b`, by a `select` instruction, for which both are computed."""
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
-    def compare(self, what: str, a: Value, b: Value) -> Value:
+    def compare(self, relation: str, a: Value, b: Value) -> Value:
         """Compare two values of one type by "lt", "eq" and so on, and return the bool. NaN is unequal to everything."""
         if a.type.scalar.kind == "f":
-            name = f"fcmp {'une' if what == 'ne' else 'o' + what}"
+            name = f"fcmp {'une' if relation == 'ne' else 'o' + relation}"
         else:
-            sign = "" if what in ("eq", "ne") else "s" if a.type.scalar.kind == "i" else "u"
-            name = f"icmp {sign}{what}"
+            sign = "" if relation in ("eq", "ne") else "s" if a.type.scalar.kind == "i" else "u"
+            name = f"icmp {sign}{relation}"
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
     def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
@@ -532,14 +534,18 @@ class Emitter:
         """
         if name in self.arguments:
             value = self.arguments.pop(name)
-            slots, self.slots = self.slots, self.given
+            slots, self.slots = self.slots, self.argument_lines
             variable = self.root.variables[name] = self.variable(f"var.{name}", value.type)
             self.slots = slots
-            self.given += [f"  store {part.typed}, ptr {slot}" for part, slot in zip(parts(value), variable.slots)]
+            self.argument_lines += [
+                f"  store {part.typed}, ptr {slot}" for part, slot in zip(parts(value), variable.slots)
+            ]
             self.always.add(variable)
         elif name in self.later:
             number, node, frame = self.later[name]
-            self.later = {each: other for each, other in self.later.items() if other[0] != number}
+            self.later = {
+                variable_name: assignment for variable_name, assignment in self.later.items() if assignment[0] != number
+            }
             saved_state = self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown
             self.frame, self.lines, self.dead, self.slots = frame, [], False, []
             self.shown = Shown(self.shown.is_wanted)
@@ -723,20 +729,20 @@ class Emitter:
             if b == BOOL and a.kind in "iuf":
                 return self.compare("ne", value, self.constant(node, 0, source_type))
             if a.kind == "f" and b.kind in "iu":
-                how = "fptosi" if b.kind == "i" else "fptoui"
-                return self.intrinsic(kind, f"llvm.{how}.sat.{kind.mangled}.{source_type.mangled}", value)
+                instruction = "fptosi" if b.kind == "i" else "fptoui"
+                return self.intrinsic(kind, f"llvm.{instruction}.sat.{kind.mangled}.{source_type.mangled}", value)
             if a.is_integer and b.is_integer and a.bits == b.bits:
                 return Value(kind, value.text)
             if a.kind + b.kind in CASTS:
-                how = CASTS[a.kind + b.kind][a.bits < b.bits]
-                return self.make(kind, f"{how} {value.typed} to {kind.ir}")
+                instruction = CASTS[a.kind + b.kind][a.bits < b.bits]
+                return self.make(kind, f"{instruction} {value.typed} to {kind.ir}")
         self.fail(node, f"there is no conversion from {source_type} to {kind}; expected a number")
 
     def spread(self, value: Value, lanes: int) -> Value:
         """Return a vector that has a scalar value in all of its lanes."""
         kind = vector_of(value.type, lanes)
-        one = self.make(kind, f"insertelement {kind.ir} poison, {value.typed}, i32 0")
-        return self.make(kind, f"shufflevector {one.typed}, {kind.ir} poison, <{lanes} x i32> zeroinitializer")
+        first_lane = self.make(kind, f"insertelement {kind.ir} poison, {value.typed}, i32 0")
+        return self.make(kind, f"shufflevector {first_lane.typed}, {kind.ir} poison, <{lanes} x i32> zeroinitializer")
 
     # --- expressions: one method `_e_X` for each class X of Python's syntax tree --------------------------------------
 
@@ -867,14 +873,14 @@ class Emitter:
             self.fail(node, f"{sequence.type} has no items that are known while compiling; expected a tuple")
         return [item(sequence, k) for k in range(len(sequence.type.of))]
 
-    def _bind_item(self, target: Any, each: Operand) -> bool:
+    def _bind_item(self, target: Any, item_value: Operand) -> bool:
         """Bind the target of an unrolled loop to the item of the current iteration."""
         if isinstance(target, ast.Name):
-            self.frame.bound[target.id] = each
+            self.frame.bound[target.id] = item_value
         else:
-            assert isinstance(each, Known)
-            for one, value in zip(target.elts, each.value, strict=True):
-                self._bind_item(one, self.meaning(target, value))
+            assert isinstance(item_value, Known)
+            for name_node, value in zip(target.elts, item_value.value, strict=True):
+                self._bind_item(name_node, self.meaning(target, value))
         return True
 
     def _e_List(self, node: Any) -> Operand:
@@ -917,13 +923,13 @@ class Emitter:
             return a
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
-    def _evaluate(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
+    def _evaluate(self, node: Any, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call a Python function with constants while compiling, and return its result.
 
         If the function raises an error, raise a CompileError that names the line of the kernel.
         """
         try:
-            return function(*given, **words)
+            return function(*arguments, **keywords)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             self.fail(node, f"{ast.unparse(node)} can't be computed while compiling: {error}")
 
@@ -934,36 +940,41 @@ class Emitter:
         """Emit an operation such as `a + b` on two operands, and return its value. `node.op` is the operator."""
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
-        what, plain, instructions = OPERATORS[type(node.op)]
+        operation, python_operator, instructions = OPERATORS[type(node.op)]
         if isinstance(a, Known) and isinstance(b, Known):
-            if what in ("shl", "pow") and abs(b.value) >= 64:
+            if operation in ("shl", "pow") and abs(b.value) >= 64:
                 self.fail(
                     node, f"{ast.unparse(node)} has more than 64 bits; expected a number that int64 or uint64 holds"
                 )
-            return Known(self._evaluate(node, plain, a.value, b.value))
-        if what in ("shl", "shr") and isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
+            return Known(self._evaluate(node, python_operator, a.value, b.value))
+        if (
+            operation in ("shl", "shr")
+            and isinstance(a, Value)
+            and isinstance(b, Value)
+            and {a.type, b.type} == {I64, U64}
+        ):
             b = self.cast(nodes[1], b, a.type)  # a shift's result has the type of `a`, so `b` is converted to it
         a, b = self.same(nodes, a, b)
-        if what == "div" and a.type.kind in "iu":
+        if operation == "div" and a.type.kind in "iu":
             a, b = self.cast(node, a, F64), self.cast(node, b, F64)
         kind = a.type.scalar.kind
         for kinds, instruction in instructions.items():
             if kind in kinds:
                 return self.op(f"{instruction} {self.flags}" if kind == "f" else instruction, a, b)
-        if kind in "iu" and what in ("shl", "shr"):
-            return self._shift(a, b, what)
-        if a.type.kind in "iu" and what in ("quotient", "remainder"):
-            return self._divide(a, b, what)
+        if kind in "iu" and operation in ("shl", "shr"):
+            return self._shift(a, b, operation)
+        if a.type.kind in "iu" and operation in ("quotient", "remainder"):
+            return self._divide(a, b, operation)
         hint = "write i64(...)" if a.type == BOOL else "of integers, convert to f64 before a division"
-        self.fail(node, f"{a.type} has no operator {what}; {hint}")
+        self.fail(node, f"{a.type} has no operator {operation}; {hint}")
 
-    def _shift(self, a: Value, b: Value, what: str) -> Value:
+    def _shift(self, a: Value, b: Value, operation: str) -> Value:
         """Shift `a` by `b` bits.
 
         As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative `a`.
         """
         kind, bits = a.type, a.type.scalar.bits
-        name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
+        name = "shl" if operation == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
         if b.text.isdigit() and int(b.text) < bits:
             return self.op(name, a, b)
         last = self.constant(None, bits - 1, kind)
@@ -971,32 +982,32 @@ class Emitter:
         shifted = self.op(name, a, self.choose(is_less, b, last))
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
-    def _divide(self, a: Value, b: Value, what: str) -> Value:
+    def _divide(self, a: Value, b: Value, operation: str) -> Value:
         """Divide integers and round down, as Python does. A quotient or remainder by 0 is 0.
 
         The one quotient that overflows, of the smallest integer by -1, wraps around.
         """
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
-            return self._floor_divide(a, b, what)
+            return self._floor_divide(a, b, operation)
         is_zero = is_unsafe = self.compare("eq", b, zero)
         # x86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead.
         if a.type.kind == "i":
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             is_unsafe = self.op("or", is_zero, is_minus)
-        quotient = self._floor_divide(a, self.choose(is_unsafe, one, b), what)
-        if a.type.kind == "i" and what == "quotient":
+        quotient = self._floor_divide(a, self.choose(is_unsafe, one, b), operation)
+        if a.type.kind == "i" and operation == "quotient":
             quotient = self.choose(is_minus, self.op("sub", zero, a), quotient)
         return self.choose(is_zero, zero, quotient)
 
-    def _floor_divide(self, a: Value, b: Value, what: str) -> Value:
+    def _floor_divide(self, a: Value, b: Value, operation: str) -> Value:
         zero = Value(a.type, "0")
         if a.type.kind == "u":
-            return self.op("udiv" if what == "quotient" else "urem", a, b)
+            return self.op("udiv" if operation == "quotient" else "urem", a, b)
         quotient, remainder = self.op("sdiv", a, b), self.op("srem", a, b)
         differ = self.compare("lt", self.op("xor", remainder, b), zero)
         is_off = self.op("and", differ, self.compare("ne", remainder, zero))
-        if what == "quotient":
+        if operation == "quotient":
             return self.op("add", quotient, self.make(a.type, f"sext {is_off.typed} to {a.type.ir}"))
         return self.op("add", remainder, self.choose(is_off, b, zero))
 
@@ -1015,15 +1026,15 @@ class Emitter:
             return Known((a.value in b.value) == isinstance(op, ast.In))
         if type(op) not in COMPARISONS:
             self.fail(node, f"{type(op).__name__} is not in the language; expected == != < <= > or >=")
-        what, plain = COMPARISONS[type(op)]
+        relation, python_operator = COMPARISONS[type(op)]
         if isinstance(a, Known) and isinstance(b, Known):
-            return Known(self._evaluate(node, plain, a.value, b.value))
+            return Known(self._evaluate(node, python_operator, a.value, b.value))
         if isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
             a, b = (self.cast(node, x, Type("i", 128)) for x in (a, b))
         a, b = self.same((node.left, side), a, b)
         if a.type.kind not in "iufbv":
             self.fail(node, f"{a.type} can't be compared; expected numbers")
-        return self.compare(what, a, b)
+        return self.compare(relation, a, b)
 
     def _split_chain(self, node: Any) -> ast.BoolOp:
         """Return the syntax tree of `a < b and b < c` for `a < b < c`.
@@ -1178,27 +1189,27 @@ class Emitter:
         return prefix.of(index.value)
 
     def _e_Attribute(self, node: Any) -> Operand:
-        of = self.expr(node.value)
-        if isinstance(of, Value) and of.type.kind == "a":
+        owner = self.expr(node.value)
+        if isinstance(owner, Value) and owner.type.kind == "a":
             if node.attr == "shape":
-                return joined_tuple(parts(of)[1:])
+                return joined_tuple(parts(owner)[1:])
             if node.attr == "dtype":
-                return Known(of.type.of)
-        if isinstance(of, Known):
-            if node.attr == "type" and isinstance(of.value, Type):
-                return of
-            if _is_record(of.value):
-                kind = _declared(of.value).get(node.attr) or self.fail(
+                return Known(owner.type.of)
+        if isinstance(owner, Known):
+            if node.attr == "type" and isinstance(owner.value, Type):
+                return owner
+            if _is_record(owner.value):
+                kind = _declared(owner.value).get(node.attr) or self.fail(
                     node,
                     f"{ast.unparse(node)}: the record does not declare this; expected a declaration there",
                 )
                 is_each = kind in ("Each", Each)
                 prefix = Prefix("" if node.attr == "local" else node.attr.rstrip("_"))
                 return Known(prefix) if is_each else self.shared(node, node.attr)
-            if isinstance(of.value, ModuleType) and hasattr(of.value, node.attr):
-                return self.meaning(node, getattr(of.value, node.attr))
+            if isinstance(owner.value, ModuleType) and hasattr(owner.value, node.attr):
+                return self.meaning(node, getattr(owner.value, node.attr))
             if self.frame.function.is_template:
-                return self.meaning(node, self._evaluate(node, getattr, of.value, node.attr))
+                return self.meaning(node, self._evaluate(node, getattr, owner.value, node.attr))
         self.fail(node, f"{ast.unparse(node)} is not in the language; expected a variable of a record, or a constant")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
@@ -1275,9 +1286,9 @@ class Emitter:
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
-        index, *rest = indices or [ast.Slice()]
+        index, *other_indices = indices or [ast.Slice()]
         if not isinstance(index, ast.Slice):
-            self.fill(node, source, self._step_in(index, start, lengths), lengths[1:], rest, value)
+            self.fill(node, source, self._step_in(index, start, lengths), lengths[1:], other_indices, value)
             return
         first, last = self._bounds(index, lengths[0])
         step = self.expr(index.step) if index.step else Known(1)
@@ -1290,7 +1301,7 @@ class Emitter:
                 source,
                 self.place(node, start, self._multiply_by_lengths(at, lengths[1:])),
                 lengths[1:],
-                rest,
+                other_indices,
                 value,
             )
 
@@ -1352,7 +1363,7 @@ class Emitter:
         self,
         node: Any,
         function: Function,
-        given: list[Operand],
+        operands: list[Operand],
         keywords: Mapping[Any, Operand],
         give: Any = None,
         target: Any = None,
@@ -1363,7 +1374,7 @@ class Emitter:
         generator.
         """
         try:
-            arguments = function.signature.bind(*given, **keywords)
+            arguments = function.signature.bind(*operands, **keywords)
         except TypeError as error:
             self.fail(node, f"{function.name}: {error}")
         arguments.apply_defaults()
@@ -1447,28 +1458,31 @@ class Emitter:
                 )
         return instances[key]
 
-    def _compile_apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
+    def _compile_apart(self, function: Function, argument_types: list[Type | Known], key: tuple[Any, ...]) -> Instance:
         """Compile a function for an object file of its own, and declare it in the current compilation unit.
 
         The function's symbol contains a hash of its IR, so all programs that call the function share one object file.
         """
-        key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _separate_functions
-        if key not in done:
+        key, compiled = (
+            (self.unit.machine, id(function.names), *key),
+            {} if function.is_template else _separate_functions,
+        )
+        if key not in compiled:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
             # Functions that are being compiled have no instance yet (None), so a call of one of them is a recursion.
             # The new unit has to know them, as it would compile them again otherwise.
-            unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}
-            made = Emitter(unit, of, self).function(given, of.name)
+            unit.instances = {key: None for key, instance in self.unit.instances.items() if instance is None}
+            instance = Emitter(unit, function, self).function(argument_types, function.name)
             text = unit.ir()
-            symbol = f"{of.name}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-            head = f" {made.returns.ir} @"
-            text = text.replace(f"define internal{head}{of.name}(", f"define{head}{symbol}(")
-            done[key] = of, made._replace(symbol=symbol), unit.parts | {symbol: text}
-        _, made, parts = done[key]
+            symbol = f"{function.name}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+            head = f" {instance.returns.ir} @"
+            text = text.replace(f"define internal{head}{function.name}(", f"define{head}{symbol}(")
+            compiled[key] = function, instance._replace(symbol=symbol), unit.parts | {symbol: text}
+        _, instance, parts = compiled[key]
         self.unit.parts |= parts
-        self.declare(made.symbol, made.returns, [leaf for kind in made.takes for leaf in kind.leaves])
-        return made
+        self.declare(instance.symbol, instance.returns, [leaf for kind in instance.takes for leaf in kind.leaves])
+        return instance
 
     # --- statements: one method `_s_X` for each class X of Python's syntax tree ---------------------------------------
 
@@ -1545,11 +1559,11 @@ class Emitter:
         """
         if not isinstance(target, ast.Attribute | ast.Subscript):
             return None
-        of, name = self.expr(target.value), None
-        if isinstance(target, ast.Attribute) and isinstance(of, Known) and _is_record(of.value):
+        owner, name = self.expr(target.value), None
+        if isinstance(target, ast.Attribute) and isinstance(owner, Known) and _is_record(owner.value):
             name = target.attr
-        if isinstance(target, ast.Subscript) and isinstance(of, Known) and isinstance(of.value, Prefix):
-            name = self._key(target, of.value)
+        if isinstance(target, ast.Subscript) and isinstance(owner, Known) and isinstance(owner.value, Prefix):
+            name = self._key(target, owner.value)
         if name is not None:
             self.shown.names(name)
             self.shown.note(target)
@@ -1579,8 +1593,8 @@ class Emitter:
                 self.set_variable(source, name, value, self.root)
                 return
             value = self.settled(source, value)
-            for k, one in enumerate(name):
-                self.set_variable(source, one, item(value, k), self.root)
+            for k, variable_name in enumerate(name):
+                self.set_variable(source, variable_name, item(value, k), self.root)
         elif isinstance(target, ast.Subscript):
             arrays = self.expr(target.value)
             if isinstance(arrays, Known) and isinstance(arrays.value, Arrays):
@@ -1856,10 +1870,10 @@ def _is_constant(value: Operand) -> bool:
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
 
-def _shown_name(of: Function, given: Iterable[Any]) -> str:
+def _shown_name(function: Function, arguments: Iterable[Any]) -> str:
     """Return the name under which a specialized function is shown: its own name, and the constants in its arguments."""
     return "_".join(
-        [of.name, *(str(x.value) for x in given if isinstance(x, Known) and isinstance(x.value, str | int))]
+        [function.name, *(str(x.value) for x in arguments if isinstance(x, Known) and isinstance(x.value, str | int))]
     )
 
 

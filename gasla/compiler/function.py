@@ -322,9 +322,9 @@ def _log_compilation(name: str, seconds: float) -> None:
         say(print, message, file=sys.stderr)
 
 
-def _cache_name(folder: str, made: Any) -> str:
+def _cache_name(folder: str, contents: Any) -> str:
     """Return the name of a file in the cache: a folder, and a hash of all that the file depends on."""
-    return f"{folder}/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+    return f"{folder}/{hashlib.sha256(repr(contents).encode()).hexdigest()[:32]}"
 
 
 def _load_code(key: str | None) -> bytes | None:
@@ -409,21 +409,23 @@ class Call:
         """
         if len(self.given) != len(arguments):
             self._allocate(arguments)
-        given, kernel = self.given, self.kernel
+        last_arguments, kernel = self.given, self.kernel
         changed: list[int] = []
         arrays: list[tuple[int, np.ndarray]] = []
-        for k in itertools.compress(kernel.numbers, map(operator.is_not, arguments, given)):
+        for k in itertools.compress(kernel.numbers, map(operator.is_not, arguments, last_arguments)):
             value, array, place, kind = arguments[k], kernel.arrays[k], kernel.places[k], kernel.takes[k]
             if array is not None:
                 if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
                     return self._allocate(arguments).set(arguments)
-                given[k] = _NOTHING  # invalid until all its words are written, as Ctrl-C or an error may interrupt this
+                last_arguments[k] = (
+                    _NOTHING  # invalid until all its words are written, as Ctrl-C or an error may interrupt this
+                )
                 changed.append(k)
                 arrays.append((place, value))
                 continue
             if (_kinds.get(type(value)) or kind_of(value)) != kind:
                 return self._allocate(arguments).set(arguments)
-            given[k] = _NOTHING
+            last_arguments[k] = _NOTHING
             if k == 0 and kernel.is_numbered:
                 self.number = int(value)
                 if not -(1 << 63) <= self.number < 1 << 63:
@@ -434,11 +436,11 @@ class Call:
                 self.floats[place] = value
             elif not isinstance(kind, Known):
                 self._write_value(place, value, kind)
-            given[k] = value
+            last_arguments[k] = value
         if changed:
             self._write_arrays(arrays)
             for k in changed:
-                given[k] = arguments[k]
+                last_arguments[k] = arguments[k]
         return self
 
     def _allocate(self, arguments: Sequence[Any]) -> Call:
@@ -458,10 +460,10 @@ class Call:
         """
         first = len(self.given) - len(known)
         if first >= 0:
-            given = self.given[first:]
-            for k in itertools.compress(range(len(given)), map(operator.is_not, given, known)):
-                given[k] = _NOTHING
-            self.given[first:] = given
+            arguments = self.given[first:]
+            for k in itertools.compress(range(len(arguments)), map(operator.is_not, arguments, known)):
+                arguments[k] = _NOTHING
+            self.given[first:] = arguments
 
     def _write_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
         """Write the address and the lengths of arrays to the buffer, each array from its index on."""
@@ -483,8 +485,8 @@ class Call:
     def _write_value(self, place: int, value: Any, kind: Type) -> int:
         """Write a value of some type to the buffer from index `place` on. Return the index after the value."""
         if kind.kind == "t":
-            for item, of in zip(value, kind.of, strict=True):
-                place = self._write_value(place, item, of)
+            for item, item_type in zip(value, kind.of, strict=True):
+                place = self._write_value(place, item, item_type)
             return place
         if kind.kind == "a":
             self._write_arrays([(place, value)])

@@ -159,17 +159,21 @@ class Module(CpuPlan):
             return "@compiled\n" + printer.function("nothing", [], as_expr(monoid.identity(kind)))
 
         def gather_into() -> str:
-            one = as_expr(monoid.combine(gathered, gather.result))
-            return "@compiled\n" + printer.function("gather_into", [gathered, *gather.symbols], one, into=vectors)
+            combined = as_expr(monoid.combine(gathered, gather.result))
+            return "@compiled\n" + printer.function("gather_into", [gathered, *gather.symbols], combined, into=vectors)
 
         def gather_few() -> str:
-            few: Any = gathered
+            all_combined: Any = gathered
             symbols: dict[Symbol, None] = {}
             for i in range(FEW):
-                own: dict[Expr, Symbol] = {s: Symbol(self.at_edge(s, i), s.type) for s in gather.symbols}
-                symbols |= dict.fromkeys(own.values())
-                few = monoid.combine(few, rebuilt(as_expr(gather.result), functools.partial(_replace, own)))
-            return "@compiled\n" + printer.function("gather_few", [gathered, *symbols], as_expr(few), into=vectors)
+                symbols_of_edge: dict[Expr, Symbol] = {s: Symbol(self.at_edge(s, i), s.type) for s in gather.symbols}
+                symbols |= dict.fromkeys(symbols_of_edge.values())
+                all_combined = monoid.combine(
+                    all_combined, rebuilt(as_expr(gather.result), functools.partial(_replace, symbols_of_edge))
+                )
+            return "@compiled\n" + printer.function(
+                "gather_few", [gathered, *symbols], as_expr(all_combined), into=vectors
+            )
 
         return {"nothing": nothing, "gather_into": gather_into, "gather_few": gather_few}
 

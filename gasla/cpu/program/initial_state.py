@@ -28,18 +28,24 @@ class Start:
     """
 
     def __init__(
-        self, name: str, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
+        self,
+        name: str,
+        place: int,
+        kind: Any,
+        value: np.ndarray | None,
+        field_layout: Layout,
+        values_layout: Layout | None,
     ) -> None:
         self.name, self.array = name, f"v_{name}"
         self.arguments = self.array, f"from_{name}", f"at_{name}"
         # Shape and type of an array of initial values, or None if the kernel does not fill the field.
-        self.wanted = wanted
+        self.values_layout = values_layout
         self.place = (
             # Index of the field among the kernel's arguments. The initial values, and the vertices that have them,
             # follow.
             place
         )
-        self.shape, self.type = own
+        self.shape, self.type = field_layout
         self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
         self.value = value  # an array of length 1, or None if the program declares no initial value for all vertices
         self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
@@ -50,31 +56,31 @@ class Start:
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-sys.float_info.max, sys.float_info.max)
 
-    def number(self, given: Any) -> tuple[Any, Any] | None:
+    def number(self, initial: Any) -> tuple[Any, Any] | None:
         """Return the arguments by which the kernel sets the field to a Python number at all vertices.
 
-        Return None if `given` is no such number, or may be out of range, so that the caller has to check it.
+        Return None if `initial` is no such number, or may be out of range, so that the caller has to check it.
         """
-        if not (self.wanted and type(given) in self._plain and self._bounds[0] <= given <= self._bounds[1]):
+        if not (self.values_layout and type(initial) in self._plain and self._bounds[0] <= initial <= self._bounds[1]):
             return None
-        if type(given) is int and not -(2**63) <= given < 2**64:  # no type of NumPy holds such an integer
+        if type(initial) is int and not -(2**63) <= initial < 2**64:  # no type of NumPy holds such an integer
             return None
-        self._one[...] = given
+        self._one[...] = initial
         return self._one, NOTHING
 
-    def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
+    def seed(self, initial: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
         """Return the arguments by which the kernel sets the field's default value, and other values at a few of the
         n vertices.
 
-        `given` maps ids of vertices to values. `check` raises an error for a wrong id or value.
+        `initial` maps ids of vertices to values. `check` raises an error for a wrong id or value.
         """
         values, ids = self._seeds
-        if len(values) != len(given) + 1:
+        if len(values) != len(initial) + 1:
             assert self.value is not None
-            values, ids = np.repeat(self.value, len(given) + 1, axis=0), np.empty(len(given), NOTHING.dtype)
+            values, ids = np.repeat(self.value, len(initial) + 1, axis=0), np.empty(len(initial), NOTHING.dtype)
             self._seeds = values, ids
         lowest, highest = self._bounds
-        for i, (v, x) in enumerate(given.items()):
+        for i, (v, x) in enumerate(initial.items()):
             if not (type(v) is int and 0 <= v < n and type(x) in self._plain and lowest <= x <= highest):
                 check(self.name, v, x)
             ids[i], values[i + 1] = v, x

@@ -302,7 +302,7 @@ class Prepared(Synchronous, Binding):
             filling = start.alike
         elif type(initial) is dict and start.value is not None:
             filling = start.seed(initial, self.graph.n, self._check_seed)
-        elif type(initial) is np.ndarray and start.wanted and self._is_ready(initial, start.wanted):
+        elif type(initial) is np.ndarray and start.values_layout and self._is_ready(initial, start.values_layout):
             filling = initial, NOTHING
         elif (number := start.number(initial)) is not None:
             filling = number
@@ -332,7 +332,7 @@ class Prepared(Synchronous, Binding):
             array[...] = self._start_array(start.name, initial)
         arguments, place = self._arguments, start.place
         arguments[place] = array.view(np.ndarray)
-        if start.wanted:
+        if start.values_layout:
             arguments[place + 1], arguments[place + 2] = filling
         return array
 
@@ -343,14 +343,14 @@ class Prepared(Synchronous, Binding):
         value = None
         if initial is not None:
             self.check({start.name: initial})
-            value = self._alike(start.name, initial) if start.wanted and not isinstance(initial, FEW) else None
+            value = self._alike(start.name, initial) if start.values_layout and not isinstance(initial, FEW) else None
         array = (
             self._vertex_array(start.name, initial)
             if value is None
             else self._new(self._where(start.name), start.shape, start.type)
         )
         self._put(start.array, array)
-        if start.wanted:
+        if start.values_layout:
             filling = start.nothing if value is None else (value, NOTHING)
             self._arguments[start.place + 1 : start.place + 3] = filling
         return array
@@ -375,8 +375,8 @@ class Prepared(Synchronous, Binding):
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
             value = self._alike(name, init) if is_filled else None
-            wanted = layout(kind, self.graph.n) if is_filled else None
-            starts.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], wanted))
+            values_layout = layout(kind, self.graph.n) if is_filled else None
+            starts.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], values_layout))
         return starts
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:

@@ -50,9 +50,13 @@ class WalkDecisions:
 
         Each is a tuple: the parameter's name, its role (such as a vertex or an edge), and its field.
         """
-        f, given = self.functions[function], self.traced.parameter_types
-        reads = [(s.name, *f.sources[s.name]) for s in f.symbols]
-        return [(name, role, of) for name, role, of in reads if role != "near" and not (role == "self" and of in given)]
+        function_read, parameter_types = self.functions[function], self.traced.parameter_types
+        reads = [(s.name, *function_read.sources[s.name]) for s in function_read.symbols]
+        return [
+            (name, role, field)
+            for name, role, field in reads
+            if role != "near" and not (role == "self" and field in parameter_types)
+        ]
 
     @property
     def answers(self) -> list[int]:
@@ -60,7 +64,7 @@ class WalkDecisions:
         `accept`.
         """
         f = self.functions["accept"]
-        return sorted(int(of) for role, of in (f.sources[s.name] for s in f.symbols) if role == "near")
+        return sorted(int(number) for role, number in (f.sources[s.name] for s in f.symbols) if role == "near")
 
     def symbols(self, function: str) -> list[str]:
         """Return the names of the parameters of one of the program's functions."""

@@ -94,7 +94,7 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 
 
 def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
-    return sum(math.prod(shape) * of.itemsize for shape, of in workspace_shapes(plan, graph, team).values())
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in workspace_shapes(plan, graph, team).values())
 
 
 def fitting_team(plan: Any, graph: Graph, team: int) -> int:
