@@ -1,6 +1,7 @@
-"""A compiler for kernels: a small, statically typed part of Python, to object code with a C interface.
+"""A compiler for kernels. It turns functions in a small, statically typed part of Python into code that C can call.
 
-`docs/compiler.md` has the language on one screen. `kernel_types.py` has its types, `emit.py` writes a function as LLVM
-IR, `builtin.py` has the functions that the language comes with, `unit.py` holds what is compiled together, `objects.py`
-makes, checks and loads object code, `function.py` compiles functions of modules when they are called, and stores that.
+`docs/compiler.md` describes the language on one page. `kernel_types.py` defines its types, and `builtin.py` its
+built-in functions. `emit.py` translates a function to LLVM IR, and `unit.py` collects what is compiled together.
+`objects.py` compiles the IR to object code, and loads it. `function.py` compiles functions when they are called, and
+stores the code.
 """

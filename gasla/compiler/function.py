@@ -94,19 +94,20 @@ class Kernel:
 
 
 class Compiled:
-    """A compiled function, which compiled functions call, or Python with NumPy's arrays and numbers.
+    """A compiled function, which other compiled functions can call, and Python with NumPy's arrays and numbers.
 
     Parameters
     ----------
     function
-        The Python function; only its text and the names of its module are used.
+        The Python function. Only its text and the names of its module are used.
     marks
-        "inline"; "apart": compiled into an object of its own, which all its callers share; or "reassociating": sums of
-        floats may be computed in any order.
+        A set of "inline", for a function that LLVM inlines; "apart", for one that is compiled into an object file of
+        its own, which all its callers share; and "reassociating", for one that may add floats in any order.
     packs
         Whether LLVM runs its SLP vectorizer.
     plan
-        What a template is compiled for; its `fingerprint` is a hash of all that the code depends on, or None.
+        The plan (an object with decisions) for which a template is compiled. Its `fingerprint` is a hash of all that
+        the code depends on, or None.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Types of the kernel language, and the error for kernels that do not compile."""
+"""The types of the kernel language, and the error that is raised for kernels that can't be compiled."""
 
 from __future__ import annotations
 

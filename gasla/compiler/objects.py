@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
-LEVEL = 2  # LLVM's level of optimization
+LEVEL = 2  # LLVM's optimization level, as of `-O2`
 # For each architecture, LLVM's names of a processor and of the features that nearly all machines have: those of x86-64
 # processors since 2013 (x86-64-v3), and those that ARM processors since 2018 (armv8.2-a) offer to programs. Code for
 # these features runs on all such machines, so it is what wheels contain.
@@ -117,9 +117,8 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
         raise CompileError(f"LLVM rejects the generated IR: {error}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization, options.slp_vectorization = True, packs
-    options.loop_unrolling = (
-        False  # saves a fifth of the compile time, and twenty algorithms, bound by memory, gained nothing from it
-    )
+    # Unrolling takes a fifth of the compile time, and twenty algorithms, all bound by memory, gain nothing from it.
+    options.loop_unrolling = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     code: bytes = machine.emit_object(module)
@@ -179,7 +178,7 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
                 for start, kind, _section, _more, _value in struct.iter_unpack(
                     "<IBBHQ", code[table : table + 16 * count]
                 ):
-                    if kind & 1:  # external
+                    if kind & 1:  # an external symbol, which other objects can refer to
                         yield _text(code, names_at + start).removeprefix("_"), kind & 0x0E != 0
             place += size
     elif code[:2] in (b"\x64\x86", b"\x64\xaa"):  # COFF for x86-64 and ARM

@@ -56,9 +56,9 @@ class Record:
 
 
 class Arrays(Each):
-    """The arrays that hold the parts of values, used like a single array: `plan.total[i]` is the value at index `i`.
+    """Several arrays that together hold values with several parts, and are used like one array.
 
-    The values of an array may begin at some offset in it, a number of items.
+    `plan.total[i]` is the value at index `i`. The values of an array may begin at an offset, a number of items.
     """
 
     def __init__(self, names: Sequence[str], is_tuple: bool, offsets: Sequence[int] = ()) -> None:

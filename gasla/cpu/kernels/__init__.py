@@ -1,1 +1,1 @@
-"""The CPU engine's code in the kernel language: the loop, its stages, and the functions that these call."""
+"""The CPU engine's kernels, written in the kernel language: the loop over iterations, its stages, and their helpers."""

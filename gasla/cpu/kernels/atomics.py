@@ -42,7 +42,7 @@ def accumulate(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def combined(run: Run, key: Constant, part, parts):
-    """Return the combination of an aggregate's partial results, in a fixed order."""
+    """Combine the partial results of an aggregate, in a fixed order, and return the result."""
     total = part[0]
     for i in range(1, parts):
         total = run.combine[key](total, part[8 * i])

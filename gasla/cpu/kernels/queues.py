@@ -62,14 +62,14 @@ CHUNK = 64  # number of vertices that a thread takes from a queue at a time
 # Number of vertices that a thread takes at a time in a loop over all vertices: a multiple of 64, so that no two threads
 # write to one word of a bitmap.
 DENSE_CHUNK = 1024
-# How many vertices of a queue ahead data is prefetched: fields of a vertex's neighbors, its adjacency list, and the
+# How many vertices ahead in a queue data is prefetched: fields of a vertex's neighbors, its adjacency list, and the
 # offset of that list.
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
 @compiled
 def has(bits, vertex):
-    """Return whether a bitmap has the bit of a vertex set."""
+    """Return whether the bit of a vertex is set in a bitmap."""
     return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
 
 
@@ -293,7 +293,10 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """Return the smallest of the priorities that threads have deferred, from an array with a row for each thread."""
+    """Return the smallest priority that any thread has deferred.
+
+    The array has one priority for each thread, 8 items apart.
+    """
     low = lows[0]
     for thread in range(1, threads):
         low = min(low, lows[8 * thread])
@@ -496,13 +499,21 @@ def leave_off(control, iteration, size, edges, remaining, form, done, work, trav
     Parameters
     ----------
     control :
-        words that the caller reads after the launch
-    iteration, size, edges :
-        number of the next iteration, of its active vertices, and of their out-edges
-    remaining, work, traversed :
-        edges of vertices that have not been active; edges of work so far; edges that this launch has read
-    form, done :
-        LIST or BITS, how the active vertices are stored; whether the program's `stop` has ended the run
+        (CONTROL_SIZE,) int64, words that the caller reads after the launch
+    iteration :
+        number of the next iteration
+    size, edges :
+        number of vertices that are active in the next iteration, and number of their out-edges
+    remaining :
+        number of edges of the vertices that the mask may still admit
+    form :
+        LIST if queues hold the active vertices, BITS if a bitmap does
+    done :
+        whether the program's `stop` has ended the run
+    work :
+        number of vertices and edges that the run has processed so far
+    traversed :
+        number of edges that this launch has read
     next_threads :
         number of threads that should go on, negative if the loop has ended
     """

@@ -1,1 +1,3 @@
-"""Products over semirings, in the kernel language: templates, compiled for each semiring, mask and types."""
+"""Kernels of matrix products over semirings: templates that are compiled for each semiring, mask and combination of
+types.
+"""
