@@ -15,7 +15,7 @@ def compile_ahead(graph: Graph, *runs: Any) -> None:
     """Begin to compile what a call is about to run on a graph: programs, and lists of phases.
 
     On a GPU all are compiled side by side, once for each graph. Elsewhere this does nothing: the CPU's compiler keeps
-    the interpreter's lock.
+    the interpreter's lock, so it could not work beside the caller.
     """
     if graph.engine != "gpu" or not compiles():
         return

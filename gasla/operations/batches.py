@@ -258,7 +258,7 @@ def _is_disjoint(options: Mapping[str, Any]) -> bool:
     return bool(options.get("disjoint", False)) or options.get("at") is not None
 
 
-def _ends_of_edges(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], first_target: int) -> Array:
+def _ends_of_edges(given: Any, graph: Graph, graphs_of_ends: tuple[OfVertices, OfVertices], first_target: int) -> Array:
     """Return the sources and targets of edges, each numbered within its type.
 
     Raise an error if they are invalid.
@@ -279,7 +279,7 @@ def _ends_of_edges(given: Any, graph: Graph, of: tuple[OfVertices, OfVertices], 
             f"edges have type {array.dtype} and shape {array.shape}; expected (2, k) sources and targets{hint}, or a "
             "one-dimensional array of numbers of edges, such as a set of gasla.split_edges"
         )
-    return np.stack([vertex_ids(each, f"edges[{i}]", array[i]) for i, each in enumerate(of)])
+    return np.stack([vertex_ids(each, f"edges[{i}]", array[i]) for i, each in enumerate(graphs_of_ends)])
 
 
 def _check_features(n: int, given: Any) -> dict[str, Array]:

@@ -227,21 +227,21 @@ class Negatives:
         The pairs are distinct. By degree they are drawn independently, and may repeat.
         """
         if self.time is None:
-            free = self.graph.kept(
+            free_pairs = self.graph.kept(
                 ("pairs before edges", self.pairs.kind), partial(_free_pairs_of_graph, pairs=self.pairs)
             )
         else:
-            free = self._known().free(self.pairs, last)
-        if count > (free.total if free.targets is None else NO_LIMIT if free.total else 0):
+            free_pairs = self._known().free(self.pairs, last)
+        if count > (free_pairs.total if free_pairs.targets is None else NO_LIMIT if free_pairs.total else 0):
             raise ValueError(
-                f"count is {count}; expected {free.total} at most, the number of pairs of vertices without an edge"
-                + (" whose target has one" if self.is_by_degree else "")
+                f"count is {count}; expected {free_pairs.total} at most, the number of pairs of vertices without an "
+                "edge" + (" whose target has one" if self.is_by_degree else "")
             )
         require_room("the result has", count, ENTRY, self.graph.device, "a smaller count")
-        xp: Any = array_module(free.before)
-        if free.targets is None:
-            return self.pairs.of(free.numbers(_draw_distinct(xp, count, free.total, word)))
-        return self.pairs.of(free.drawn(semirings.hash(word, xp.arange(count))))
+        xp: Any = array_module(free_pairs.before)
+        if free_pairs.targets is None:
+            return self.pairs.of(free_pairs.numbers(_draw_distinct(xp, count, free_pairs.total, word)))
+        return self.pairs.of(free_pairs.drawn(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
         """Return a random pair for each time in `last`, which was not an edge at this time or before.
@@ -455,9 +455,9 @@ def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _F
     starts = xp.arange(pairs.rows + 1) * pairs.width
     first_free = starts - xp.searchsorted(numbers, starts)
     degrees = reduce_by_key(rows, xp.ones(len(rows), np.int64), semirings.plus, pairs.rows)
-    free = first_free[1:] - first_free[:-1]
-    targets = _TargetWeights(degrees, first_free, running_sums(degrees * free))
-    return _FreePairs(before, int(free[degrees > 0].sum()), targets)
+    free_counts = first_free[1:] - first_free[:-1]
+    targets = _TargetWeights(degrees, first_free, running_sums(degrees * free_counts))
+    return _FreePairs(before, int(free_counts[degrees > 0].sum()), targets)
 
 
 def _ends_of_edges(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
@@ -632,18 +632,18 @@ def split_edges(
     >>> gasla.split_edges(calls, (0.5, 0.5), time="time"), gasla.split_edges(calls, at=[2, 5])
     ([array([0, 1, 2, 4]), array([3, 5, 6, 7])], [array([1, 2]), array([0, 3, 4, 5]), array([6, 7])])
     """
-    graph, word = whole_graph(graph), seed_word(seed)
+    graph, seed_bits = whole_graph(graph), seed_word(seed)
     if at is not None or time is not None:
         return _split_by_time(graph, fractions, "time" if time is None else time, at)
-    ends = _check_fractions(fractions)
+    set_ends = _check_fractions(fractions)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
     src, dst = graph.edges()
     xp: Any = array_module(src)
-    pair_hashes = _hash_pairs(word, src, dst, graph.is_symmetric)
+    pair_hashes = _hash_pairs(seed_bits, src, dst, graph.is_symmetric)
     # for each pair of vertices only one of its two edges
     order = distinct(pair_hashes[src <= dst] if graph.is_symmetric else pair_hashes)
-    cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in ends[:-1])]
+    cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in set_ends[:-1])]
     sets = []
     for first, last in pairwise([np.uint64(0), *cuts, None]):
         is_member = xp.zeros(len(pair_hashes), bool) if first is None else pair_hashes >= first
@@ -662,12 +662,12 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
         raise ValueError(f"fractions is {fractions!r} and at is {at!r}; expected one of the two")
     else:
         last = span_of(graph, time, at, None, None).last
-        if any_true(falls := last[1:] < last[:-1]):
-            raise ValueError(f"at falls after entry {int(falls.argmax())}; expected ascending times")
+        if any_true(is_descending := last[1:] < last[:-1]):
+            raise ValueError(f"at falls after entry {int(is_descending.argmax())}; expected ascending times")
         cuts = xp.searchsorted(order, last, side="right").tolist()
-    ranks = xp.searchsorted(order, times)  # the number of earlier edges
+    earlier_counts = xp.searchsorted(order, times)  # for each edge, the number of earlier edges
     return [
-        xp.flatnonzero((ranks >= first) & (ranks < end)).astype(np.int64, copy=False)
+        xp.flatnonzero((earlier_counts >= first) & (earlier_counts < end)).astype(np.int64, copy=False)
         for first, end in pairwise([0, *cuts, len(order)])
     ]
 

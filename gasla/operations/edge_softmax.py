@@ -141,7 +141,7 @@ def edge_softmax(graph: Any, scores: Any) -> Array:
 
 
 def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
-    """Compute the gradient by the scores of `gasla.edge_softmax`, from that by its result.
+    """Compute the gradient of a loss by the scores of `gasla.edge_softmax`, from the gradient by its result.
 
     Parameters
     ----------

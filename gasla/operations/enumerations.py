@@ -1,4 +1,7 @@
-"""Enumerations on the CPU, depth-first and in bounded memory. The public names are in `gasla.primitives`."""
+"""List or count paths and maximal cliques on the CPU, depth-first and in bounded memory.
+
+The public names are in `gasla.primitives`.
+"""
 
 from __future__ import annotations
 

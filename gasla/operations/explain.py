@@ -1,4 +1,4 @@
-"""Inspecting a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
+"""Inspect a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
 
 from collections.abc import Callable
 from inspect import isfunction

@@ -167,7 +167,7 @@ def loader(
     [[0 2 3 1]
      [1 3 1 0]] [1. 1. 0. 0.]
     """
-    word, size, count = (
+    seed_bits, size, ahead_count = (
         int(seed_word(seed)),
         whole_number("batch_size", batch_size),
         whole_number("ahead", ahead, 2**20),
@@ -184,18 +184,20 @@ def loader(
     negatives = whole_number("negatives", negatives)
     if edges is None and (labels is not None or negatives or by != "uniform"):
         raise ValueError("labels, negatives and by are of edges; expected edges=, too, or none of them")
-    known = {name for name, each in signature(sampler_of).parameters.items() if each.kind is each.KEYWORD_ONLY}
-    if unknown := options.keys() - known:
+    option_names = {name for name, each in signature(sampler_of).parameters.items() if each.kind is each.KEYWORD_ONLY}
+    if unknown := options.keys() - option_names:
         raise TypeError(f"loader has no {min(unknown)!r}; expected options of sample_neighbors")
     options = {"direction": "in", **options}
     source = (Typed if isinstance(graph, TypedGraph) else Plain)(graph, k, features)
     seeds: Vertices | Edges = (
         Vertices(source, ids, options) if edges is None else Edges(source, edges, options, labels, negatives, by)
     )
-    convert = {"numpy": lambda: _unchanged, "torch": _torch_converter, "pyg": lambda: _pyg_converter(seeds.relation)}[
-        as_
-    ]()
-    return Loader(seeds, size, (bool(shuffle), count, word, convert))
+    make_converter = {
+        "numpy": lambda: _unchanged,
+        "torch": _torch_converter,
+        "pyg": lambda: _pyg_converter(seeds.relation),
+    }[as_]()
+    return Loader(seeds, size, (bool(shuffle), ahead_count, seed_bits, make_converter))
 
 
 def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
@@ -219,7 +221,7 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
             results.put((None, error))
 
     thread = Thread(target=copy_context().run, args=(work,), name="gasla loader", daemon=True)
-    try:  # Ctrl-C may come between any two lines
+    try:  # Ctrl-C may come between any two lines, also while the thread starts
         thread.start()
         for _ in range(count):
             item, error = _next(results)

@@ -115,12 +115,12 @@ def mxm(
     _check_shapes(A, B, mask)
     left = _lists(A, "A", A, semiring)
     right = left if B is A else _lists(B, "B", A, semiring)
-    admitted = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
-    of_A, of_B = (None if lists.values is None else lists.values.dtype for lists in (left, right))
-    terms = trace(semiring, False, of_A, of_B, merging=None, wide=True)
-    if admitted is not None and not complement:
-        return _multiply_at_entries(left, right, terms, admitted)
-    return _multiply_by_rows(left, right, terms, admitted)
+    mask_lists = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
+    type_of_A, type_of_B = (None if lists.values is None else lists.values.dtype for lists in (left, right))
+    terms = trace(semiring, False, type_of_A, type_of_B, merging=None, wide=True)
+    if mask_lists is not None and not complement:
+        return _multiply_at_entries(left, right, terms, mask_lists)
+    return _multiply_by_rows(left, right, terms, mask_lists)
 
 
 def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:

@@ -183,25 +183,25 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
     return graph.symmetrized(largest) if symmetric else graph
 
 
-def _check_rows(name: str, given: Any, metric: Metric) -> None:
+def _check_rows(name: str, rows: Any, metric: Metric) -> None:
     """Raise an error if an array is not rows of numbers that the metric can compare."""
-    if given.ndim != 2 or given.shape[1] == 0 or given.dtype.kind not in "biuf":
-        raise TypeError(f"{name} is {given.dtype}{given.shape}; expected an (n, d) array of numbers, a row per point")
-    xp: Any = array_module(given)
-    if given.dtype.itemsize > 8:  # a longer float type, of which numbers out of the range of float64 become inf or 0
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "biuf":
+        raise TypeError(f"{name} is {rows.dtype}{rows.shape}; expected an (n, d) array of numbers, a row per point")
+    xp: Any = array_module(rows)
+    if rows.dtype.itemsize > 8:  # a longer float type, of which numbers out of the range of float64 become inf or 0
         with np.errstate(over="ignore", under="ignore"):
-            given = given.astype(np.float64)
-    wrong, expected = ~xp.isfinite(given).all(axis=1), "finite coordinates"
-    if metric == "cosine" and not any_true(wrong):
-        wrong, expected = ~given.any(axis=1), "a row with a direction, not all 0"
+            rows = rows.astype(np.float64)
+    is_wrong, expected = ~xp.isfinite(rows).all(axis=1), "finite coordinates"
+    if metric == "cosine" and not any_true(is_wrong):
+        is_wrong, expected = ~rows.any(axis=1), "a row with a direction, not all 0"
     elif metric == "haversine":
-        if given.shape[1] != 2:
-            raise ValueError(f"{name} has {given.shape[1]} columns; expected two, latitude and longitude in degrees")
-        wrong |= xp.abs(given[:, 0]) > 90
+        if rows.shape[1] != 2:
+            raise ValueError(f"{name} has {rows.shape[1]} columns; expected two, latitude and longitude in degrees")
+        is_wrong |= xp.abs(rows[:, 0]) > 90
         expected = "finite degrees, the latitude from -90 to 90"
-    if any_true(wrong):
-        row = int(wrong.argmax())
-        numbers = given[row].astype(np.float64).tolist()
+    if any_true(is_wrong):
+        row = int(is_wrong.argmax())
+        numbers = rows[row].astype(np.float64).tolist()
         raise ValueError(f"{name} has {numbers} in row {row}; expected {expected}")
 
 

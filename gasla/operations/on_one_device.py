@@ -25,11 +25,11 @@ DECORATED = dict[str, Gains]()  # for each decorated function, by name, what it 
 
 
 def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
-    """Let a function compute on the first GPU, if that has room for the whole of a graph over GPUs of this process.
+    """Make a function compute on the first GPU if a graph is spread over several GPUs, and fits into the first.
 
-    Functions that run several programs, with arrays in between, take longer over several GPUs. So such a function is
-    called with a copy of the whole graph on the first GPU. Its results stay there, as arrays in blocks. A graph of any
-    other kind is passed on unchanged.
+    Functions that run several programs, with arrays in between, take longer on several GPUs. So such a function is
+    called with a copy of the whole graph on the first GPU of this process, if it has room. Its results stay there, as
+    arrays in blocks. A graph of any other kind is passed on unchanged.
 
     Parameters
     ----------

@@ -142,8 +142,10 @@ def require_same_device(name: str, x: Any, xp: Any) -> None:
     """Raise TypeError if an array or matrix is on another device than the matrix that it is multiplied with."""
     module = array_module(x)
     if module is not xp:
-        given, expected = library_of(module), library_of(xp)
-        raise TypeError(f"{name} is a {given} array and the matrix is {expected}'s; expected both on one device")
+        library, matrix_library = library_of(module), library_of(xp)
+        raise TypeError(
+            f"{name} is a {library} array and the matrix is {matrix_library}'s; expected both on one device"
+        )
 
 
 def contiguous(array: Array) -> Array:

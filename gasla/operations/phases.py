@@ -180,12 +180,14 @@ class _BoundPhase(Binding):
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """Yield the names and arrays of the program's fields at the start of the run, except those in `known`."""
-        own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
-        self.check(own)
+        start_values = self.by_inner_name(
+            {n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters}
+        )
+        self.check(start_values)
         for name in self.traced.vertex_types.keys() - set(map(inner, known)):
-            yield given_name(name), self._start_array(name, own.get(name))
+            yield given_name(name), self._start_array(name, start_values.get(name))
         for name in set(self.plan.edge_states) - set(map(inner, known)):
-            yield given_name(name), self._edge_array(name, own)
+            yield given_name(name), self._edge_array(name, start_values)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
         """Return the active vertices of the phase in a new turn: those for which the program's `start` is true."""
@@ -312,8 +314,8 @@ class _Shared:
 
         They are its own values, the number of finished turns, and the latest aggregates of other phases.
         """
-        own = {TURN: turns} | self.aggregates
-        return {n: own.get(n, self.parameters[n]) for n in bound.program.parameters}
+        values_by_name = {TURN: turns} | self.aggregates
+        return {n: values_by_name.get(n, self.parameters[n]) for n in bound.program.parameters}
 
     def _begin(self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None) -> Running:
         """Begin a run of a phase in its turn, with the shared fields and parameters."""

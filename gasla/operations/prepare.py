@@ -133,7 +133,7 @@ def prepare(
 class Prepared:
     """A program bound to a graph, ready to be run. It is made by `gasla.prepare`.
 
-    Each run returns new arrays, except those given as `out`. Calls don't overlap: prepare one for each thread.
+    Each run returns new arrays, except those given as `out`. Calls must not overlap: prepare one for each thread.
     """
 
     def __init__(
@@ -246,9 +246,9 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
                 runs.turn = turn
                 return runs
     if variant.scheduled:
-        *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
-        if any(getattr(program, name, None) for name in (*some, last)):
-            raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
+        *hook_names, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
+        if any(getattr(program, name, None) for name in (*hook_names, last)):
+            raise ValueError(f"the program of a scheduled run has no {', '.join(hook_names)} and {last}; remove them")
     direction, deterministic, scheduled, compiled = variant
     runs = runner(graph.engine, compiled).prepare(program, graph, direction, deterministic, scheduled)
     runs.turn = turn

@@ -329,7 +329,7 @@ def label_components(graph: Any) -> tuple[Any, Array]:
 
 
 def peel(graph: Any) -> Array:
-    """Find core numbers by removing vertices of least degree, one degree after another.
+    """Find core numbers by removing vertices of smallest degree, one degree after another.
 
     A whole algorithm, and a built-in kernel of both engines. `gasla.core_number` calls it for graphs without hubs, and
     on the CPU for small ones.

@@ -98,10 +98,10 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
     right = xp.bincount(pairs // max(test.n, 1), minlength=test.n)[ids]
     is_right = test.edge_ids(xp.repeat(ids, k), xp.maximum(rows, 0).ravel()).reshape(count, k) >= 0
     is_right &= rows >= 0
-    asked = right > 0
-    if not any_true(asked):
+    source_ids = right > 0
+    if not any_true(source_ids):
         raise ValueError("no source has an out-neighbor in test; expected the edges of a test set")
-    right, is_right = right[asked], is_right[asked]
+    right, is_right = right[source_ids], is_right[source_ids]
     gains = 1 / xp.log2(xp.arange(k) + 2.0)
     hits, best = is_right.sum(axis=1), xp.cumsum(gains)[xp.minimum(right, k) - 1]
     means = (

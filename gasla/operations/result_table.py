@@ -1,4 +1,4 @@
-"""`table`: results as a table with one row per vertex and the names of vertices."""
+"""`table`: put results into a table with one row per vertex, and with the names of vertices."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def run(
     start: Result | Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result:
-    """Run a vertex program on a graph until it ends.
+    """Run a vertex program on a graph until the program ends.
 
     Parameters
     ----------

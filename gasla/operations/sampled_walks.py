@@ -98,33 +98,35 @@ def temporal_walks(
     >>> gasla.temporal_walks(calls, [0], 3, at=0, window=2)  # the edge 1 -> 3 is 3 after 0 -> 1
     array([[ 0,  1, -1, -1]], dtype=int32)
     """
-    graph, length, word = whole_graph(graph), whole_number("length", length, NO_LIMIT), seed_word(seed)
+    graph, length, seed_bits = whole_graph(graph), whole_number("length", length, NO_LIMIT), seed_word(seed)
     check_flags(weighted=weighted)
     starts = vertex_ids(graph, "starts", starts)
     count, times = len(starts), times_of_edges(graph, time)
     require_room("the walks have", count * (length + 1), starts.itemsize, graph.device, "fewer steps, or fewer starts")
     xp: Any = array_module(starts)
-    least, most = (-np.inf, np.inf) if times.dtype.kind == "f" else (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    earliest, latest = (
+        (-np.inf, np.inf) if times.dtype.kind == "f" else (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    )
     if at is None:
-        since = xp.full(count, least, times.dtype)
+        from_time = xp.full(count, earliest, times.dtype)
     else:  # with a window of length 0, the first time of the span is `at` itself, converted
         none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
-        since = cast(Array, span_of(graph, time, at, none, count).first)
+        from_time = cast(Array, span_of(graph, time, at, none, count).first)
     width = None if window is None else _window_length(graph, time, window)
-    walks, until = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, most, times.dtype)
-    sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(since, until), False)
+    walks, to_time = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, latest, times.dtype)
+    sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(from_time, to_time), False)
     walks[:, 0] = starts
     for step in range(length):
         current = walks[:, step]
         # a walker that has ended gets an empty span of time, so that it finds no edge
-        until = xp.where(current < 0, least, until)
-        sampler.span, sampler.draws = Span(since, until), sampler.draws._replace(key=_step_key(word, step))
+        to_time = xp.where(current < 0, earliest, to_time)
+        sampler.span, sampler.draws = Span(from_time, to_time), sampler.draws._replace(key=_step_key(seed_bits, step))
         following, edges, rows = sampler.layer(xp.maximum(current, 0), slice(None), 1, 0)
         if not len(rows):
             break
-        walks[rows, step + 1], since[rows] = following, times[edges]
+        walks[rows, step + 1], from_time[rows] = following, times[edges]
         if width is not None:
-            until[rows] = times[edges] + width
+            to_time[rows] = times[edges] + width
     return walks
 
 
@@ -207,7 +209,7 @@ def metapath_walks(
     """
     if not isinstance(graph, TypedGraph):
         raise TypeError(f"graph is a {type(graph).__name__}; expected a TypedGraph")
-    length, word, path = (
+    length, seed_bits, path = (
         whole_number("length", length, NO_LIMIT),
         seed_word(seed),
         _check_metapath(graph, metapath, length),
@@ -224,7 +226,7 @@ def metapath_walks(
         first_ids = graph.starts(name)
         # from the relation's ids to those of all types
         source_offset, target_offset = graph.offsets[name[0]] - first_ids[0], graph.offsets[name[2]] - first_ids[1]
-        following = _draw_neighbors(samplers[name], walks[:, step], source_offset, _step_key(word, step))
+        following = _draw_neighbors(samplers[name], walks[:, step], source_offset, _step_key(seed_bits, step))
         walks[:, step + 1] = array_module(following).where(following < 0, -1, following + target_offset)
     return walks
 

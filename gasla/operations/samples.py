@@ -28,7 +28,7 @@ class Block(NamedTuple):
     edge_ids: Array
 
     def aggregate(self, features: Any, reduce: Reduction = "mean") -> Array:
-        """Reduce the features of the sources of each destination's edges: a layer of message passing without weights.
+        """Reduce, for each destination, the features of the sources of its edges: message passing without weights.
 
         Parameters
         ----------

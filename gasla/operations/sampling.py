@@ -566,16 +566,16 @@ class TypedSampler:
     def __init__(self, graph: TypedGraph, k: Any, rows: int, seed: int, options: Mapping[str, Any]) -> None:
         layers, time = _layers_of_relations(graph, k), options.get("time", "time")
         if options.get("at") is not None:
-            for name, one in graph.relations.items():
-                if isinstance(time, str) and time not in one.edge_attributes:
+            for name, relation_graph in graph.relations.items():
+                if isinstance(time, str) and time not in relation_graph.edge_attributes:
                     raise ValueError(
                         f"relation {name} has no edge attribute {time!r}; expected times of all relations, such as the "
                         "earliest of all where edges always exist: graph.with_edge_attributes"
                     )
         self.sizes = graph.sizes
-        word, self.drawings = seed_word(seed), list[Drawing]()
-        for i, (name, one) in enumerate(graph.relations.items()):
-            sampler = sampler_of(one, rows, relation_seed(word, i), **options)
+        seed_bits, self.drawings = seed_word(seed), list[Drawing]()
+        for i, (name, relation_graph) in enumerate(graph.relations.items()):
+            sampler = sampler_of(relation_graph, rows, relation_seed(seed_bits, i), **options)
             ends, starts = (name[0], name[2]), graph.starts(name)
             if sampler.direction == "in":
                 ends, starts = ends[::-1], starts[::-1]
@@ -666,9 +666,9 @@ def repeats(ids: Array) -> ValueError:
     """Return the error for a vertex that occurs twice in `ids`. A sample of several layers has each vertex once."""
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     return ValueError(
-        f"ids has vertex {int(again[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
+        f"ids has vertex {int(repeated[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
     )
 
 

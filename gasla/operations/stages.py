@@ -69,7 +69,7 @@ class State:
 
     @property
     def has(self) -> frozenset[str]:
-        """The functions that the program defines."""
+        """The names of the functions that the program defines."""
         return frozenset(self._bound.traced.functions)
 
 
@@ -128,9 +128,9 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
-    """List the edges from a frontier in the direction that activity spreads.
+    """List the edges that lead from the vertices of a frontier to the vertices that may receive.
 
-    With a State, only those `edge_mask` admits.
+    With a State, only those that `edge_mask` admits.
 
     Parameters
     ----------
@@ -155,14 +155,14 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     starts = indptr[ids]
     offsets = xp.zeros(len(ids) + 1, np.int64)
     offsets[1:] = xp.cumsum(indptr[ids + 1] - starts, dtype=np.int64)
-    steps = xp.arange(int(offsets[-1]))
-    owners = Adjacency(offsets, steps).owners()
-    places = steps + (starts - offsets[:-1])[owners]
-    numbers = lists.ids()[places] if lists.has_ids else places
-    edges = EdgeFrontier(graph.n, numbers, ids[owners], lists.indices()[places])
+    entries = xp.arange(int(offsets[-1]))
+    owners = Adjacency(offsets, entries).owners()
+    positions = entries + (starts - offsets[:-1])[owners]
+    numbers = lists.ids()[positions] if lists.has_ids else positions
+    edges = EdgeFrontier(graph.n, numbers, ids[owners], lists.indices()[positions])
     if not isinstance(on, State) or "edge_mask" not in on.has:
         return edges
-    return edges[xp.flatnonzero(on._bound.edge_mask(ids, edges, places, on.iteration))]
+    return edges[xp.flatnonzero(on._bound.edge_mask(ids, edges, positions, on.iteration))]
 
 
 def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
@@ -196,7 +196,7 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
 
 
 def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
-    """Reduce over the in-edges of each receiver.
+    """Gather over the in-edges of each receiver, and reduce the values to one per receiver.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF
 
-AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of gpu/kernels/state.cuh
+AUTO, PUSH, PULL = range(3)  # directions of an iteration; gpu/kernels/state.cuh has the same numbers
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # What a run returns, in the order of a `Result`: fields, number of iterations, whether it converged, number of
 # traversed edges, active vertices, aggregates.
@@ -269,8 +269,8 @@ class Binding:
 
     def _vertex(self, name: str, v: Any) -> int:
         if not hasattr(v, "__index__"):
-            unnamed = ": the graph has no names" if isinstance(v, str) else ""
-            raise TypeError(f"{self._where(name)} is given for {v!r}; expected a vertex id, an integer{unnamed}")
+            hint = ": the graph has no names" if isinstance(v, str) else ""
+            raise TypeError(f"{self._where(name)} is given for {v!r}; expected a vertex id, an integer{hint}")
         if not 0 <= v < self.graph.n:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return int(v)
@@ -330,7 +330,7 @@ class Binding:
         return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved: aligned and writable
 
     def _filled(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
-        """Return a new array of `count` values of a field's type, from a scalar or an array."""
+        """Return a new array of `count` values of a field's type, copied from a scalar or an array."""
         shape, base = layout(field_type, count)
         if isinstance(start_value, self.xp.ndarray):
             array = start_value
@@ -390,7 +390,7 @@ class NeighborLists:
 
     @property
     def are_given(self) -> bool:
-        """Whether these lists share the arrays that the graph was made from."""
+        """Whether these adjacency lists share the arrays that the graph was made from."""
         graph_indices = [
             lists.indices for lists in (self.graph.lists.rows, self.graph.lists.columns) if lists is not None
         ]
@@ -447,7 +447,7 @@ class NeighborLists:
         return self.graph.leaving
 
     def partners(self) -> Any:
-        """Return for each entry the id of the edge's partner, its reverse edge."""
+        """Return for each entry of these adjacency lists the id of the reverse edge, the edge's partner."""
 
         def make(graph: Graph) -> Any:
             return self._lists.by_position(graph.reverse_edge_ids)

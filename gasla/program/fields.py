@@ -106,7 +106,7 @@ class Declared:
     _changing: ClassVar[tuple[str, ...]] = ()
 
     _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments
-    _settings: ClassVar[set[str]] = set()  # attributes such as `reduce`
+    _settings: ClassVar[set[str]] = set()  # names of attributes that say how a program runs, such as `reduce`
     _kept: ClassVar[dict[str, str]] = {}  # other names that a program may not give to its fields, each with the reason
     _kept_of_edges: ClassVar[dict[str, str]] = {}  # names that only edge fields may not have, each with the reason
 
@@ -144,7 +144,7 @@ class Declared:
             raise self._unknown(min(values.keys() - self.parameters.keys()))
 
     def _unknown(self, given: str) -> TypeError:
-        """Return the error for a keyword that is not a parameter."""
+        """Return the error for a keyword argument that is not a parameter of the program."""
         name, option_values = type(self).__name__, self._chosen
         if given in option_values:
             return TypeError(f"{name}.{given} is {option_values[given]!r} in this class; expected no other value")
@@ -185,7 +185,7 @@ class Declared:
 
 
 def check_spelling(program: type[Declared]) -> None:
-    """Refuse a member whose name is nearly that of a hook or setting, unless a function of the program reads it."""
+    """Raise TypeError for a member whose name looks like a misspelled hook or setting, unless a function reads it."""
     base_class = next(base for base in program.__mro__ if "_hooks" in vars(base))
     members: dict[str, Any] = {}
     for base in reversed(program.__mro__):

@@ -66,72 +66,75 @@ class Plan:
     staged: bool = False
 
     def __post_init__(self) -> None:
-        t, cls = self.traced, self.traced.program
-        self.functions: Mapping[str, Function] = t.functions
-        self.gathers = "gather" in t.functions
-        self.components = _accumulators(t.gathered_type) if self.gathers else []
-        self.everyone = cls.everyone and not self.scheduled
-        self.keyed = t.keyed
+        traced, program = self.traced, self.traced.program
+        self.functions: Mapping[str, Function] = traced.functions
+        self.gathers = "gather" in traced.functions
+        self.components = _accumulators(traced.gathered_type) if self.gathers else []
+        self.everyone = program.everyone and not self.scheduled
+        self.keyed = traced.keyed
         self.takes_first = (
             self.gathers
             and self.keyed is None
-            and t.monoid.takes_first(  # type: ignore[union-attr]
-                semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
+            and traced.monoid.takes_first(  # type: ignore[union-attr]
+                semirings.as_expr(traced.functions["gather"].result), traced.bounds("gather")
             )
         )
         # Fields into which gathered values may be reduced directly. An inactive vertex has sent such values to its
         # neighbors in an earlier iteration, so only active vertices have to send them.
         absorbing = self._absorbing_fields()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
-        conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
+        conflict, looked_up = set() if self.absorbs else traced.gathers_what_apply_writes, traced.looked_up
         self.in_place: set[str] = set()  # fields that other vertices may read while a vertex writes them
-        if cls.order == "in place":
+        if program.order == "in place":
             self.in_place = conflict | looked_up
             self._check_in_place(conflict)
             conflict, looked_up = set(), set()
         # If every vertex is written in each iteration, fields that neighbors read have two copies: one is read, one is
         # written.
         self.doubled = conflict | looked_up if self.everyone else set()
-        floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
+        floats = [
+            n for n, a in traced.deposits.items() if traced.deposit_types[n].kind == "f" and not a.monoid.idempotent
+        ]
         if self.deterministic and floats:
             raise ValueError(
-                f"{cls.__name__}.{given(floats[0])} reduces floats at vertices by {t.deposits[floats[0]].monoid.name}, "
-                "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
+                f"{program.__name__}.{given(floats[0])} reduces floats at vertices by "
+                f"{traced.deposits[floats[0]].monoid.name}, in any order; expected integers, or an order that "
+                "doesn't matter, with deterministic=True"
             )
         # Other fields that functions read by `self.at` have a second copy with the values from before the iteration.
         # The vertices that received update this copy at the end of the iteration.
         self.behind = looked_up - self.doubled
         # An edge field has a second copy too if scatter writes it and also reads it of an edge's partner (the reverse
         # edge): another thread may be writing the partner's value at that moment.
-        scatter = t.functions.get("scatter")
+        scatter = traced.functions.get("scatter")
         self.edges_behind = set() if scatter is None else scatter.reads("back") & scatter.result.keys()
         if self.staged and self.edges_behind:
             raise TypeError(
-                f"{cls.__name__}.scatter writes {given(min(self.edges_behind))!r} and reads its old value of partners; "
-                "stages have no iterations that would define it: expected gasla.run"
+                f"{program.__name__}.scatter writes {given(min(self.edges_behind))!r} and reads its old value of "
+                "partners; stages have no iterations that would define it: expected gasla.run"
             )
-        if self.staged and t.looks_up:
+        if self.staged and traced.looks_up:
             raise TypeError(
-                f"{cls.__name__} reads or reduces at other vertices, by their values before an iteration; "
+                f"{program.__name__} reads or reduces at other vertices, by their values before an iteration; "
                 "stages have no iterations that would define these: expected gasla.run"
             )
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
-        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(absorbing))
+        self.active_only = (not self.scheduled or self.staged) and (program.sources == "active" or bool(absorbing))
         self.keeps_active = self.active_only or bool(
-            not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.hooks)
+            not self.scheduled and (not self.everyone or {"scatter", "wake"} & traced.hooks)
         )
         # functions that change the receivers once more, each in a pass of its own
-        self.revising = [name for name in REVISING if name in t.functions]
+        self.revising = [name for name in REVISING if name in traced.functions]
         self.keeps_receivers = self.two_phases or bool(self.revising or self.behind)
         self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
-            self.pushes and self.takes_first and not self.keeps_receivers and not {"activate", "bucket"} & t.hooks
+            self.pushes and self.takes_first and not self.keeps_receivers and not {"activate", "bucket"} & traced.hooks
         )
-        self.prioritised = "priority" in t.functions and bool(self.absorbs)
+        self.prioritised = "priority" in traced.functions and bool(self.absorbs)
         if self.scheduled and not self.staged:
-            self.functions = {name: f for name, f in t.functions.items() if name != "activate"}
-        elif "apply" in t.functions and "activate" not in t.functions:
-            self.functions = {**t.functions, "activate": change(t)}
+            self.functions = {name: f for name, f in traced.functions.items() if name != "activate"}
+        elif "apply" in traced.functions and "activate" not in traced.functions:
+            self.functions = {**traced.functions, "activate": change(traced)}
 
     def _check_in_place(self, conflict: set[str]) -> None:
         """Raise an error if the program can't run with `order = "in place"`, in which new values are read at once.
@@ -347,7 +350,7 @@ class Plan:
 
     @functools.cached_property
     def applies_once(self) -> bool:
-        """Whether the mask refuses every vertex that was applied to, so that apply runs once per vertex.
+        """Whether the mask refuses every vertex for which `apply` has run, so that it runs at most once per vertex.
 
         This holds in searches: the mask compares a field with a constant, and apply writes a value beyond it.
         """

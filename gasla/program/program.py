@@ -135,10 +135,10 @@ class VertexProgram(Declared):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._check_names()
-        for name, words in WORDS.items():
-            if not isinstance(word := getattr(cls, name), Option) and word not in words:
-                *some, last = map(repr, words)
-                raise ValueError(f"{cls.__name__}.{name} is {word!r}; expected {', '.join(some)} or {last}")
+        for name, allowed in WORDS.items():
+            if not isinstance(setting := getattr(cls, name), Option) and setting not in allowed:
+                *some, last = map(repr, allowed)
+                raise ValueError(f"{cls.__name__}.{name} is {setting!r}; expected {', '.join(some)} or {last}")
 
     def at(self, index: Any) -> Record:
         """Read the fields of any vertex, within the program's functions: `self.at(vertex.parent).parent`.

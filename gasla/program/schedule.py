@@ -1,4 +1,4 @@
-"""Schedules: the iteration in which each vertex receives, given ahead and sorted once for any number of runs."""
+"""Schedules: the iteration in which each vertex receives, given before a run and sorted once for many runs."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def applied(plan: Plan) -> list[Statement]:
 
 
 def revised(plan: Plan, function: str) -> list[Statement]:
-    """Return the statements of a function such as `post_apply`, which changes a vertex's new fields once more."""
+    """Return the statements of a function that runs after `apply`, and changes a vertex's new fields once more."""
     return [
         *loads(plan, "vertex", function, copy="new"),
         Call(function, "after"),

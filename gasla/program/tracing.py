@@ -62,7 +62,7 @@ class Function:
 class Traced:
     """A program as an engine sees it: typed fields and traced functions, for one type of vertex id.
 
-    Fields, parameters and aggregates go by their inner names (see `gasla.names`), here and in all engines.
+    Here and in all engines, fields, parameters and aggregates are called by their inner names (see `gasla.names`).
     """
 
     program: type[Declared]
@@ -118,7 +118,7 @@ class Traced:
 
     @functools.cached_property
     def revised(self) -> set[str]:
-        """The vertex fields that functions such as `post_apply` write after all receivers have applied."""
+        """The vertex fields that are written once more, by functions that run after all receivers have applied."""
         return self.writes(*REVISING)
 
     @functools.cached_property
@@ -139,24 +139,26 @@ class Traced:
 
         Reads get the old values.
         """
-        during = [f for name, f in self.functions.items() if name not in BETWEEN]
-        return {field for f in during for field in f.reads("other")} & self.writes(*WRITING)
+        functions = [f for name, f in self.functions.items() if name not in BETWEEN]
+        return {field for f in functions for field in f.reads("other")} & self.writes(*WRITING)
 
     @functools.cached_property
     def looks_up(self) -> bool:
-        """Whether any function reads fields of other vertices, or any aggregate reduces at vertices."""
+        """Whether any function reads fields of other vertices, or any aggregate has a value per vertex."""
         return self.deposits != {} or any(function.reads("other") for function in self.functions.values())
 
     @property
     def measures(self) -> list[str]:
-        """The names of all aggregates: over the graph, and at vertices."""
+        """The names of all aggregates: those over all vertices, then those with a value per vertex."""
         return [*self.aggregates, *self.deposits]
 
     @functools.cached_property
     def reads_ahead(self) -> bool:
         """Whether the first iteration reads an aggregate, which is then computed over the start values."""
-        during = [f for name, f in self.functions.items() if name not in BETWEEN]
-        return any(f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in during)
+        functions = [f for name, f in self.functions.items() if name not in BETWEEN]
+        return any(
+            f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in functions
+        )
 
     @functools.cached_property
     def changing(self) -> set[str]:
@@ -506,8 +508,8 @@ class Tracer:
 
     def _convert_fields(self, where: str, result: Any, types: dict[str, Any]) -> dict[str, Expr]:
         if not isinstance(result, dict):
-            what = "parameters" if types is self.parameter_types else "fields"
-            raise TypeError(f"{where} returned {result!r}; expected a dict of the {what} to change, {{name: value}}")
+            noun = "parameters" if types is self.parameter_types else "fields"
+            raise TypeError(f"{where} returned {result!r}; expected a dict of the {noun} to change, {{name: value}}")
         names_and_types = {given(n): (n, field_type) for n, field_type in types.items()}
         unknown = sorted(set(result) - set(names_and_types), key=str)
         if unknown:
@@ -582,7 +584,7 @@ def _type_of_result(result: Expr | tuple[Expr, ...]) -> Any:
 
 
 def symbols_of(results: Any) -> tuple[Symbol, ...]:
-    """Return the symbols in some expressions."""
+    """Return the symbols that occur in an expression, or in any of several expressions."""
     return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
 

@@ -173,7 +173,7 @@ def _make_walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
 
 
 class WalkBinding(Binding):
-    """A walk program bound to a graph: the arguments of its kernel."""
+    """A walk program bound to a graph. It makes the arguments of the program's kernel."""
 
     plan: WalkPlan
 

@@ -33,8 +33,8 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return "values are reduced by key"
     if not (monoid.idempotent and monoid.commutative):
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
-    if seen := {*t.measures, *t.hooks.intersection(at("scatter", "revise"))}:
-        return f"{min(seen)} reads what each iteration has applied"
+    if observers := {*t.measures, *t.hooks.intersection(at("scatter", "revise"))}:
+        return f"{min(observers)} reads what each iteration has applied"
     if "bucket" in t.hooks:
         return "bucket decides which vertices are active"
     parts = semirings.independent(monoid, t.gathered_type)
@@ -66,11 +66,11 @@ def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
     items = list(gathered) if isinstance(gathered_type, TupleType) else [gathered]
     applied, fields, first = t.functions["apply"].result if "apply" in t.functions else {}, [], 0
     for item in items:
-        own = parts[first : first + len(scalars(item))]
-        first += len(own)
+        item_parts = parts[first : first + len(scalars(item))]
+        first += len(item_parts)
         for name, result in applied.items():
             old = Symbol(f"vertex_{name}", t.vertex_types[name])
-            if old.type == item.type and name not in fields and are_combined(own, result, old, item):
+            if old.type == item.type and name not in fields and are_combined(item_parts, result, old, item):
                 fields.append(name)
                 break
     return tuple(fields) if len(fields) == len(items) == len(applied) else ()
@@ -92,8 +92,8 @@ def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str 
         if name in functions and (read := functions[name].reads("other") & set(fields)):
             return f"{name} reads {given(min(read))} of another vertex, as it was before the iteration"
     for name in ("gather", "mask", "edge_mask"):
-        if name in functions and (seen := functions[name].reads("self") & t.changing):
-            return f"{name} reads self.{given(min(seen))}"
+        if name in functions and (changing := functions[name].reads("self") & t.changing):
+            return f"{name} reads self.{given(min(changing))}"
     values = scalars(semirings.as_expr(functions["gather"].result))
     for value, combined, own in zip(values, parts, leaves(t, "src", fields), strict=True):
         if not semirings.grows_with(value, [own], order_in(combined)):
