@@ -1,5 +1,4 @@
-"""The reference engine: it runs vertex programs with NumPy on whole arrays, for `compile=False` and to check other
-engines.
+"""The reference engine: it runs vertex programs with NumPy, for `compile=False` and to check other engines.
 
 It shares with the compiled engines only a program's functions, its plan (`gasla.program`), and the checks of arguments.
 """

@@ -1,6 +1,4 @@
-"""Reductions by key, with the help of sorting: each receiving vertex gets a total for each key, and chooses the best
-key.
-"""
+"""Reductions by key, by sorting: each receiving vertex gets a total for each key, and chooses the best key."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,8 +15,7 @@ class Pairs(NamedTuple):
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """Return the distinct pairs of `owners` and `keys`, and for each value, in the order of the pairs, its pair's
-    number.
+    """Return the distinct pairs of `owners` and `keys`, and the number of each value's pair, in the order of the pairs.
 
     Values with a negative key are left out.
     """

@@ -28,8 +28,9 @@ class Edges:
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")
 
     def into(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the positions of the entries whose receiving vertex is in `vertices`. They ascend if the vertices
-        ascend.
+        """Return the positions of the entries whose receiving vertex is in `vertices`.
+
+        They ascend if the vertices ascend.
         """
         return _places(self._into, vertices)
 
@@ -39,9 +40,7 @@ class Edges:
 
 
 def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
-    """Return where the entries of each key from 0 to n - 1 begin after sorting by key, and the end of the last key's
-    entries.
-    """
+    """Return where the entries of each key from 0 to n - 1 begin after sorting by key, and where the last ones end."""
     return np.concatenate([[0], np.bincount(keys, minlength=n).cumsum()]).astype(np.int64)
 
 

@@ -21,24 +21,28 @@ from semirings.types import computed
 
 
 class Functions:
-    """The functions of a vertex program, and the values that they read. Fields and aggregates go by inner names.
+    """The functions of a vertex program, and the values that they read.
+
+    Fields and aggregates go by inner names, which are valid names in generated code (`gasla.names.inner`).
 
     Attributes
     ----------
-    program : VertexProgram
-    traced : Traced
-        The traced program, of the whole graph if `program` runs on a part: it has the type of global ids.
+    program : VertexProgram traced : Traced
+        The traced program. If `program` runs on a part of a graph, it is traced for the whole graph, so that it has the
+        type of global ids.
     parameters : dict of str to number
         Parameters by their names in the program.
     numbers : dict of str to int
-        `n`, `iteration` and `bucket`. A part has those of the whole graph as parameters.
+        The number of vertices `n`, the number of the iteration, and that of the open bucket. A run on a part of a graph
+        has the numbers of the whole graph as parameters.
     vertex, edge : dict of str to array
         Fields of vertices and of edges.
     known : dict of str to function
-        Functions that return `id`, `in_degree` and `out_degree` of given vertices. A part has those of the whole graph
-        as fields.
+        Functions that return `id`, `in_degree` and `out_degree` of given vertices. A run on a part of a graph has those
+        of the whole graph as fields.
     range : tuple of int
-        The id of the first own vertex, and the number of own vertices. All other vertices are mirrors.
+        The first vertex that this run owns, and the number of vertices that it owns. All other vertices are mirrors:
+        copies of vertices that other ranks own.
     """
 
     def __init__(
@@ -59,8 +63,7 @@ class Functions:
         self.deposits: dict[str, np.ndarray] = {}  # aggregates that are reduced separately for each vertex
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
-        """Call a function of the program on records, with a `self` that has the current parameters, counters and
-        aggregates.
+        """Call a function of the program on records, with a `self` of the current parameters, counters and aggregates.
 
         Parameters and aggregates are arrays of one value, as the methods of NumPy's scalars differ from those of
         `Values`.
@@ -75,28 +78,27 @@ class Functions:
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
 
     def number(self, name: str) -> int:
-        """Return the number of vertices, the iteration, or the open bucket of the whole graph, by the name in
-        `numbers`.
-        """
+        """Return the number of vertices ("n"), the number of the iteration, or the open bucket, of the whole graph."""
         number: int = self.parameters.get(PREFIX + name, self.numbers[name])
         return number
 
     def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
-        """Return a record of the vertices `ids`. Their fields are copied when they are first read, or at once with
-        `now`.
+        """Return a record of the vertices `ids`.
+
+        Their fields are copied when they are first read, or at once with `now`.
         """
         makers = makers_of(self.vertex, ids)
         if now:
-            held = {name: make() for name, make in makers.items()}
-            makers = {name: lambda value=value: value for name, value in held.items()}  # type: ignore[misc]
+            current_values = {name: make() for name, make in makers.items()}
+            makers = {name: lambda value=value: value for name, value in current_values.items()}  # type: ignore[misc]
         known: dict[str, Any] = {name: lambda read=read: as_values(read(ids)) for name, read in self.known.items()}
         return Record("vertex", Lazy(renamed(makers | known, OF_VERTEX)))
 
     def link(self, what: str, ids: np.ndarray, known: Mapping[str, Callable[[], Any]]) -> Record:
-        """Return a record of some edges, as a program's functions get it. `known` has functions that compute further
-        attributes.
+        """Return a record of some edges, as a program's functions get it.
 
-        `ids` are the positions of the edges in the arrays of edge fields.
+        `known` has functions that compute further attributes. `ids` are the positions of the edges in the arrays of
+        edge fields.
         """
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
@@ -108,16 +110,15 @@ class Functions:
         return function in self.traced.functions and getattr(self.program, function, None) is not None
 
     def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
-        """Return the Boolean results of a function for `count` vertices or edges, or all True if the program lacks
-        it.
-        """
+        """Return the Boolean results of a function for `count` vertices or edges, or True if the program lacks it."""
         if not self.has(function):
             return np.ones(count, bool)
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
 
     def idle(self) -> dict[str, Any]:
-        """Call the program's `idle` if it has one. Return the parameters that it changes, by their names in the
-        program.
+        """Call the program's `idle` if it has one.
+
+        Return the parameters that it changes, by their names in the program.
         """
         changed = self.call("idle") if self.has("idle") else {}
         return {name: spread(x, self.traced.parameter_types[inner(name)], 1)[0] for name, x in changed.items()}
@@ -128,9 +129,9 @@ class Functions:
         return everyone[self.admitted("wake", count, self.vertices(everyone))]
 
     def open(self, ids: np.ndarray, waiting: np.ndarray) -> np.ndarray:
-        """Return the vertices in `ids` whose bucket is the open one or an earlier one.
+        """Return the vertices in `ids` that may be active now: those whose bucket, by the program's function, is open.
 
-        Set `waiting` for vertices whose bucket comes later.
+        Buckets up to the current one are open. Set `waiting` for the vertices whose bucket comes later.
         """
         if not self.has("bucket"):
             return ids
@@ -139,7 +140,10 @@ class Functions:
         return ids[(buckets >= 0) & (buckets <= opened)]
 
     def ask_again(self, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the waiting vertices and their current buckets. A vertex whose bucket is negative stops waiting."""
+        """Call the program's `bucket` for all waiting vertices. Return the vertices and their buckets.
+
+        A vertex whose bucket is negative stops waiting.
+        """
         ids = np.flatnonzero(waiting)
         buckets = self._buckets(ids)
         waiting[ids[buckets < 0]] = False
@@ -157,15 +161,16 @@ class Functions:
         return vertices
 
     def other(self, index: Any) -> Record:
-        """Return the record that `self.at(index)` gives in a program. Where an index is out of range, fields have
-        `missing`.
+        """Return the record that `self.at(index)` gives in a program.
+
+        Where an index is out of range, fields have `missing`.
         """
         index = np.atleast_1d(np.asarray(index))
         places = self.places(index)
-        is_there, ids = places >= 0, np.maximum(places, 0)
-        deposits, kinds = self.traced.deposits, self.traced.deposit_types
+        is_in_range, ids = places >= 0, np.maximum(places, 0)
+        deposits, deposit_types = self.traced.deposits, self.traced.deposit_types
         missing = {inner(name): field.missing for name, field in self.program.vertex_fields.items()}
-        missing |= {name: aggregate.monoid.identity(kinds[name]) for name, aggregate in deposits.items()}
+        missing |= {name: aggregate.monoid.identity(deposit_types[name]) for name, aggregate in deposits.items()}
 
         def reading(array: Any, outside: Any) -> Callable[[], Any]:
             def read() -> Any:
@@ -173,15 +178,15 @@ class Functions:
                 shape = *index.shape, *array.shape[1:]
                 array_values = np.broadcast_to(np.asarray(outside, array.dtype), shape)
                 if len(array):
-                    is_it = is_there.reshape(index.shape + (1,) * (array.ndim - 1))
-                    array_values = np.where(is_it, taken(array, ids), array_values)
+                    mask = is_in_range.reshape(index.shape + (1,) * (array.ndim - 1))
+                    array_values = np.where(mask, taken(array, ids), array_values)
                 return as_values(array_values.astype(dtype, copy=False).T)  # has an effect on vectors only
 
             return read
 
         arrays = {**self.seen_by_others, **self.deposits}
         makers = {given_name(name): reading(array, missing[name]) for name, array in arrays.items() if name in missing}
-        makers["id"] = lambda: as_values(np.where(is_there, index, -1).astype(self.traced.id_type))
+        makers["id"] = lambda: as_values(np.where(is_in_range, index, -1).astype(self.traced.id_type))
         return Record("vertex", Lazy(makers))
 
 
@@ -205,19 +210,17 @@ def makers_of(fields: Mapping[str, Any], ids: np.ndarray) -> dict[str, Callable[
 
 
 def write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-    """Write the results of a program's function, `changes`, to the entries `ids` of fields, converted to the fields'
-    types.
-    """
+    """Write the results of a program's function, `changes`, to the entries `ids` of fields, in the fields' types."""
     for name, value in changes.items():
         field = inner(name)
         fields[field][ids] = spread(value, types[field], len(ids)).T  # has an effect on vectors only
 
 
 def spread(value: Any, kind: Any, count: int) -> np.ndarray:
-    """Return the result of a program's function as `count` values of a dtype. Vectors have their items along the first
-    axis.
+    """Return the result of a program's function as `count` values of a dtype.
 
-    A function that reads no field returns a single value, or a constant vector, which is repeated.
+    Vectors have their items along the first axis. A function that reads no field returns a single value, or a constant
+    vector, which is repeated.
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
     with np.errstate(all="ignore"):  # overflow gives infinity without a warning

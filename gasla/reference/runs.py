@@ -90,14 +90,14 @@ class Run(Synchronous, Binding):
 
     def _field(self, name: str, given: Any) -> np.ndarray:
         """Return the array of a vertex field at the start of the run: a new array, or the caller's array in `out`."""
-        lent = self._lent.get(name)
-        if lent is None or self._is_elsewhere:
+        out_array = self._lent.get(name)
+        if out_array is None or self._is_elsewhere:
             start = np.asarray(self._start_array(name, given))
             # a copy suffices, as all reads of an iteration come before its writes
             return start.copy() if start is given else start
-        if given is not lent:
-            lent[...] = self._start_array(name, given)
-        array: np.ndarray = lent
+        if given is not out_array:
+            out_array[...] = self._start_array(name, given)
+        array: np.ndarray = out_array
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
@@ -170,11 +170,11 @@ class Run(Synchronous, Binding):
 
     def _there(self, name: str, array: np.ndarray) -> Any:
         """Return a field's array on the graph's device: the caller's array in `out`, if one was given."""
-        lent = self._lent.get(name)
-        if lent is None or lent is array:
+        out_array = self._lent.get(name)
+        if out_array is None or out_array is array:
             return moved(array, self._device)
-        lent[...] = moved(array, self._device)
-        return lent
+        out_array[...] = moved(array, self._device)
+        return out_array
 
     def _frontier(self) -> Frontier:
         """Return the vertices that are active now, as a `Frontier`."""

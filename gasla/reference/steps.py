@@ -69,9 +69,7 @@ class Steps(Functions):
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """Return three records for the entries at some positions of the sorted edges: sources, receiving vertices and
-        edges.
-        """
+        """Return records for the entries at some positions of the sorted edges: sources, receivers and edges."""
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))
         partner = functools.partial(self._partners, ids)
@@ -83,9 +81,7 @@ class Steps(Functions):
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """If no vertex is active, open the next bucket, or else call the program's `idle` and `wake` to find active
-        vertices.
-        """
+        """If no vertex is active, open the next bucket, or call the program's `idle` and `wake` to find vertices."""
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
         if self.has("bucket") and self.open_next():
@@ -99,7 +95,10 @@ class Steps(Functions):
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Make the waiting vertices of the lowest bucket active. Return False if no vertex waits."""
+        """Make the waiting vertices of the lowest bucket active, since vertices are processed bucket by bucket.
+
+        Return False if no vertex waits.
+        """
         ids, buckets = self.ask_again(self.waiting)
         if not len(ids):
             return False
@@ -111,8 +110,9 @@ class Steps(Functions):
     # --- the steps of one iteration ----------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
-        """Run one iteration. Return the number of vertices that were active before it, and the number of edges that it
-        visited.
+        """Run one iteration.
+
+        Return the number of vertices that were active before it, and the number of edges that it visited.
         """
         active = len(self.active)
         copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
@@ -120,13 +120,13 @@ class Steps(Functions):
         from_active, receivers = self.receivers()
         if self.levels is not None:
             active = len(receivers)
-        looked = self.apply(receivers, from_active)
+        visited_edges = self.apply(receivers, from_active)
         self.seen_by_others = self.vertex
         self.stopped = self.has("stop") and bool(self.call("stop"))
         self.numbers["iteration"] += 1
         if not self.stopped:
             self.resume()
-        return active, looked if self.plan.gathers else 0
+        return active, visited_edges if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of active vertices' out-edges, if they are needed, and the vertices that receive."""
@@ -143,9 +143,9 @@ class Steps(Functions):
         """Return the positions of the edges along which some receiving vertices gather."""
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
-        takes = np.zeros(self.graph.n, bool)
-        takes[receivers] = True
-        return from_active[takes[self.edges.dst[from_active]]]
+        is_receiver = np.zeros(self.graph.n, bool)
+        is_receiver[receivers] = True
+        return from_active[is_receiver[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
         """Return those positions of edges that the program's `edge_mask` admits, or all if it has none."""
@@ -179,9 +179,7 @@ class Steps(Functions):
         return given._make(gathered) if hasattr(given, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """Return the record `gathered` of a program that gathers by key: each receiving vertex's best key, total and
-        scores.
-        """
+        """Return the record `gathered` of a program that gathers by key: each vertex's best key, total and scores."""
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
         place = np.empty(self.graph.n, np.int64)
@@ -206,16 +204,16 @@ class Steps(Functions):
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
         """Run the steps 2 to 6 of an iteration for the receiving vertices. Return the number of edges visited."""
-        before, looked, changes = self.vertices(receivers, now=True), 0, {}
+        before, visited_edges, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
             places = self.gathered_over(part, from_active)
-            gathered, looked = self.gather(part, places), looked + len(places)
+            gathered, visited_edges = self.gather(part, places), visited_edges + len(places)
             if self.has("apply"):
                 changes = self.call("apply", self.vertices(part, now=True), gathered)
                 self.write(part, changes)
         after = self.vertices(receivers)
-        fresh = self.reduce_aggregates(before, after, len(receivers))
-        at_vertices = self.reduce_at_vertices(before, after, len(receivers))
+        aggregates = self.reduce_aggregates(before, after, len(receivers))
+        deposits = self.reduce_at_vertices(before, after, len(receivers))
         if self.levels is None:
             new = receivers[self.activated(before, after, changes, len(receivers))]
             self.active = self.open(new, self.waiting)
@@ -223,8 +221,8 @@ class Steps(Functions):
             self.scatter()
         for function in self.plan.revising:
             self.write(receivers, self.call(function, self.vertices(receivers)))
-        self.aggregates, self.deposits = fresh, at_vertices
-        return looked
+        self.aggregates, self.deposits = aggregates, deposits
+        return visited_edges
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
         """Write the results of a program's function, `changes`, to the fields of some vertices."""
@@ -237,16 +235,17 @@ class Steps(Functions):
         """
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
-        moved = np.zeros(count, bool)
+        has_changed = np.zeros(count, bool)
         for name in changes:
             a, b = (np.asarray(getattr(record, name)) for record in (after, before))
             differs = (a != b) & ((a == a) | (b == b))
-            moved |= differs.any(axis=0) if differs.ndim == 2 else differs
-        return moved
+            has_changed |= differs.any(axis=0) if differs.ndim == 2 else differs
+        return has_changed
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
-        """Return the program's aggregates: values of some vertices, from their records before and after, reduced to a
-        number each.
+        """Return the program's aggregates: each is a number, reduced from values of some vertices.
+
+        The program computes these values from the vertices' records before and after the iteration.
         """
         totals = {}
         for name, declared in self.plan.traced.aggregates.items():
@@ -257,26 +256,22 @@ class Steps(Functions):
         return totals
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """Return the program's aggregates at vertices: an array each, with the values that were sent to each vertex,
-        reduced.
-        """
+        """Return the program's aggregates at vertices: an array each, of the values sent to each vertex, reduced."""
         totals, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None
             kind = self.plan.traced.deposit_types[name]
             places = np.broadcast_to(self.places(self.call(declared.at, after)), count)
             values = spread(self.call(declared.function, before, after), kind, count)
-            taken = np.flatnonzero(places >= 0)
-            taken = taken[np.argsort(places[taken], kind="stable")]
-            rows = places[taken].astype(np.int64)
+            in_range = np.flatnonzero(places >= 0)
+            in_range = in_range[np.argsort(places[in_range], kind="stable")]
+            rows = places[in_range].astype(np.int64)
             with np.errstate(all="ignore"):
-                (totals[name],) = reduce_segments(declared.monoid, (values[taken],), rows, n, kind)
+                (totals[name],) = reduce_segments(declared.monoid, (values[in_range],), rows, n, kind)
         return totals
 
     def scatter(self) -> None:
-        """Call the program's `scatter` on the out-edges of active vertices, and write the edge fields that it
-        returns.
-        """
+        """Call the program's `scatter` on the out-edges of active vertices, and write the edge fields it returns."""
         places = self.edges.out_of(self.active)
         places = places[self.edges.leaves[places]]
         changes = self.call("scatter", *self.ends(places))

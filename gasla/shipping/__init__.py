@@ -111,9 +111,7 @@ def can_ship() -> bool:
 
 
 def made_of() -> str:
-    """Return a hash of the source code of the packages gasla and semirings, which determines everything that is
-    compiled.
-    """
+    """Return a hash of the source code of gasla and semirings, which determines everything that is compiled."""
     import hashlib
 
     package = Path(__file__).parents[1]
@@ -122,8 +120,9 @@ def made_of() -> str:
 
 
 def call(name: str) -> None:
-    """Make all calls of one name in `calls.names`, on every graph. Errors are ignored, as a function may refuse some
-    graphs.
+    """Make all calls of one name in `calls.names`, on every graph.
+
+    Errors are ignored, as a function may refuse some graphs.
     """
     from gasla.cpu.runtime import threads
     from gasla.shipping import calls

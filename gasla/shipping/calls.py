@@ -72,9 +72,7 @@ MORE = [
 
 
 def names() -> list[str]:
-    """Return the names of public functions that take a graph, the slowest to compile first, and then the calls in
-    `MORE`.
-    """
+    """Return the names of public functions that take a graph, the slowest to compile first, and the calls in `MORE`."""
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
@@ -96,10 +94,10 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
     """
     if name in MORE:
         xp: Any = module_of(graph.device)
-        known = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
-        known["timed"] = graph.with_edge_attributes(time=xp.arange(graph.m) * 7 % 101)
-        known["x"] = xp.ones(graph.n, np.float64 if graph.values is None else graph.values.dtype)
-        yield lambda: eval(f"gasla.{name}", {"gasla": gasla, **known})
+        variables = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
+        variables["timed"] = graph.with_edge_attributes(time=xp.arange(graph.m) * 7 % 101)
+        variables["x"] = xp.ones(graph.n, np.float64 if graph.values is None else graph.values.dtype)
+        yield lambda: eval(f"gasla.{name}", {"gasla": gasla, **variables})
         return
     function = getattr(gasla, name)
     for number, given in enumerate(_options(function, graph)):
@@ -122,19 +120,17 @@ def wanted(function: Callable[..., Any]) -> set[str]:
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """Yield the keyword arguments for each call of a function on a graph: the required ones, then each option in
-    turn.
-    """
-    known, hints = arguments(graph), typing.get_type_hints(function)
+    """Yield keyword arguments for calls of a function on a graph: the required ones, then each option in turn."""
+    values_by_name, hints = arguments(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
-    needed = {name: known[name] for name in wanted(function)}
+    needed = {name: values_by_name[name] for name in wanted(function)}
     needed |= {
-        name: known[name] for name in ("side",) if name in inspect.signature(function).parameters
+        name: values_by_name[name] for name in ("side",) if name in inspect.signature(function).parameters
     }  # passed always, since these graphs know no sides of their own
     if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
         needed["max_iter"] = 3  # three iterations compile everything
     yield needed
-    few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
+    few_sources = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:
         values: tuple[Any, ...] = ()
         if type(parameter.default) is bool and parameter.name != "check_bound":  # this option needs `bound` as well
@@ -143,11 +139,11 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
             values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")  # A* needs `bound` as well
         elif parameter.name == "dtype":
             values = SCORE_TYPES
-        elif parameter.default is None and parameter.name in known:
-            values = (known[parameter.name],)
+        elif parameter.default is None and parameter.name in values_by_name:
+            values = (values_by_name[parameter.name],)
         for value in values:
             if value is not parameter.default:
-                yield needed | ({} if parameter.name == "k" else few) | {parameter.name: value}
+                yield needed | ({} if parameter.name == "k" else few_sources) | {parameter.name: value}
 
 
 def arguments(graph: Graph) -> dict[str, Any]:
@@ -179,8 +175,7 @@ def arguments(graph: Graph) -> dict[str, Any]:
 
 
 class Kind(NamedTuple):
-    """A matrix from which a graph is made, the dtype of its values (empty if none), and whether options are tried on
-    it.
+    """A matrix from which a graph is made, the dtype of its values (or ""), and whether options are tried on it.
 
     Ids have 32 bits, as SciPy and `Graph.from_edges` choose them for all graphs but the largest.
     """
@@ -197,8 +192,8 @@ class Kind(NamedTuple):
             matrix.coords = tuple(axis.astype(np.int32) for axis in matrix.coords)
         else:
             matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-        made = Graph(matrix)
-        return made if self.values else Graph.from_edges(*made.edges(), n=made.n)
+        result = Graph(matrix)
+        return result if self.values else Graph.from_edges(*result.edges(), n=result.n)
 
 
 @cache
@@ -208,8 +203,8 @@ def small() -> list[Kind]:
     All matrices occur with float64 values and with none, and options are tried on these. The first four also occur with
     float32 and int64 values.
     """
-    made = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
-    return made + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
+    small_graphs = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
+    return small_graphs + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
 
 
 def _matrices() -> list[Any]:
@@ -231,29 +226,26 @@ def _matrices() -> list[Any]:
 
 
 def kinds(values: str, is_slow: bool = False) -> list[Kind]:
-    """Return all graphs on which a function is called, with one dtype of values (none if it is empty), without
-    options.
-    """
-    made = [Kind(matrix, values, False) for matrix in _matrices()]
-    return made + [kind._replace(values=values) for kind in large(is_slow)]
+    """Return all graphs on which a function is called, with one dtype of values (or "" for none), without options."""
+    small_graphs = [Kind(matrix, values, False) for matrix in _matrices()]
+    return small_graphs + [kind._replace(values=values) for kind in large(is_slow)]
 
 
 @cache
 def large(is_slow: bool = False) -> list[Kind]:
-    """Return large graphs: a network of flights, and, unless `is_slow`, a matrix that is large enough for several
-    threads.
+    """Return large graphs: a network of flights, and, unless `is_slow`, a matrix large enough for several threads.
 
     Each graph occurs as it is and made symmetric.
     """
     from gasla import datasets
 
     flights = datasets.openflights().matrix
-    made = [Kind(each, "f8", False) for each in (flights, flights + flights.T)]
+    large_graphs = [Kind(each_matrix, "f8", False) for each_matrix in (flights, flights + flights.T)]
     if is_slow:
-        return made
+        return large_graphs
     draw = np.random.default_rng(0)
     n, m = 1 << 15, 1 << 18
     tails = draw.integers(0, n, m)
     heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
     matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
-    return [*made, *(Kind(each, "f8", False) for each in (matrix, matrix + matrix.T))]
+    return [*large_graphs, *(Kind(each_matrix, "f8", False) for each_matrix in (matrix, matrix + matrix.T))]

@@ -108,20 +108,22 @@ def _task_of(used: Any) -> tuple[Call, bool]:
     name = getattr(plain, "__name__", "")
     if name not in gasla.__all__ or getattr(gasla, name) is not plain:
         return used, False
-    others = [*inspect.signature(used).parameters.values()][1:]
-    wanted = [each.name for each in others if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
-    if missing := [each for each in wanted if each not in calls.arguments(Graph.from_edges([0], [1]))]:
+    parameters = [*inspect.signature(used).parameters.values()][1:]
+    required_names = [
+        each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+    ]
+    if missing := [each for each in required_names if each not in calls.arguments(Graph.from_edges([0], [1]))]:
         raise ValueError(
             f"warm can't call {name}, which needs {', '.join(missing)}; expected a function of a graph alone: "
             f"lambda graph: gasla.{name}(graph, …)"
         )
-    takes_limit = any(each.name == "max_iter" for each in others) and name not in calls.MUST_CONVERGE
+    takes_limit = any(each.name == "max_iter" for each in parameters) and name not in calls.MUST_CONVERGE
     has_limit = "max_iter" in getattr(used, "keywords", {})
     fixed = {"max_iter": ITERATIONS} if takes_limit and not has_limit else {}
 
     def call(graph: Graph) -> Any:
         known = calls.arguments(graph)
-        return used(graph, **{each: known[each] for each in wanted}, **fixed)
+        return used(graph, **{each: known[each] for each in required_names}, **fixed)
 
     def call_both_ways(graph: Graph) -> Any:
         with engines.programs_only():

@@ -63,6 +63,6 @@ def _order(thread, threads, control, lists, vertices, queue, places):
             return
     for v in range(n):
         if levels[v] >= 0:
-            own = np.uint64(levels[v])
-            order[np.uint64(places[own])] = v
-            places[own] += 1
+            level_of_v = np.uint64(levels[v])
+            order[np.uint64(places[level_of_v])] = v
+            places[level_of_v] += 1

@@ -48,8 +48,8 @@ def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array,
     n, starts = len(lists.indptr) - 1, lists.indptr.astype(np.int64, copy=False)
     order, sums = np.empty(n, lists.indices.dtype), np.zeros(n, np.int64)
     heap, place, bound = np.empty_like(order), np.full(n, _UNSEEN), np.array([most])
-    given = lists.indices, weights, bound, order, sums, np.zeros(n, np.int64), heap, place
-    run(_order, 0, starts, *given, most=1 << 62)
+    arrays = lists.indices, weights, bound, order, sums, np.zeros(n, np.int64), heap, place
+    run(_order, 0, starts, *arrays, most=1 << 62)
     return order, sums
 
 
@@ -58,8 +58,7 @@ def _order(thread, threads, control, indptr, indices, weights, bound, order, sum
     """Take the vertex with the largest key from a heap, add edge weights to the keys of its neighbors, and repeat.
 
     Keys grow no further than ``bound[0]``. ``place[v]`` is the position of v on the heap, or `_UNSEEN` before v is
-    pushed,
-    or `_TAKEN` after it is in the order.
+    pushed, or `_TAKEN` after it is in the order.
     """
     n, size, first, most = np.uint64(len(order)), _ZERO, _ZERO, bound[0]
     for i in range(n):

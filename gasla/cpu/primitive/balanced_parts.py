@@ -14,8 +14,7 @@ the graph itself instead of the coarsest one. If parts may weigh much more than 
 the parts that are made of them. Then a third attempt, called even, makes parts of nearly equal weight, which are
 improved within the wide limits at the end. Each attempt moves vertices on a thread of its own, and contracts graphs on
 all threads. Sums of weights are exact if the weights are multiples of one number and their sum is at most 2**53 times
-as
-large. Then results do not depend on the number of threads.
+as large. Then results do not depend on the number of threads.
 
 G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM Journal on
 Scientific Computing 20 (1998).
@@ -53,21 +52,20 @@ v, to :
     a vertex, and the part that it moves to
 share, queue, best, state :
     float, the weight that side 0 should have; (n,) ids, the queue of a breadth-first search; (n,) ids, the best sides
-    so
-    far; uint64, the seed of random numbers
+    so far; uint64, the seed of random numbers
 most, label, loads, favorite :
-    in `_join`, the largest weight of a group; (n,) ids, the group of each vertex; (n,) float64, the weight of each
-    group;
-    (n,) ids, the group that each vertex would have joined if it were not full
+    in `_join_groups`, the largest weight of a group; (n,) ids, the group of each vertex; (n,) float64, the weight of
+    each group; (n,) ids, the group that each vertex would have joined if it were not full
 first, step, runs :
     the order in which vertices are visited, as `louvain.visits` takes it
 which, number :
-    in `_select`, the side to copy, and (n,) int64, the new number of each vertex on that side
+    in `_copy_side`, the side to copy, and (n,) int64, the new number of each vertex on that side
 to_starts, to_ends, to_indices, to_values :
     adjacency lists that are written, in the form of `starts`, `ends`, `indices` and `values`
 more, seen, met, most_looks :
-    in `_send_less`, (k,) int64, for each part the number of neighbors that would see it for the first time; (k,) int64
-    and (n,) ids, marks of parts and of neighbors that were counted; the largest number of edges to read for one vertex
+    in `_lower_volume`, (k,) int64, for each part the number of neighbors that would see it for the first time; (k,)
+    int64 and (n,) ids, marks of parts and of neighbors that were counted; the largest number of edges to read for one
+    vertex
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -95,14 +93,15 @@ SKEWED = 10  # a graph is called skewed if its largest degree is more than this 
 STARTS = 12  # number of start vertices from which a half is grown; the best half is taken
 TIGHT = 0.1  # the even attempt allows a part at most this fraction more than the mean weight
 HEAVY = 2.0  # the even attempt treats heavier vertices as if they weighed this many times the median
-EVEN = 2  # index of the even attempt, which makes parts of nearly equal weight, among the attempts
+EVEN = 2  # number of the third attempt, called even, which makes parts of nearly equal weight
+
 PASSES = 6  # largest number of passes that move boundary vertices of a level
 ROUNDS = 3  # largest number of rounds in which a search starts from each boundary vertex alone
 SHORT = 12  # such a search from one vertex ends after this many moves without a new best cut
 MOST_SHORT = 2  # the searches from single vertices read at most this many times the edges of the level
-PEELS = 3  # number of the finest levels on which a skewed graph is also peeled
+PEELS = 3  # on so many of the finest levels, a skewed graph is also halved by peeling vertices off one half
 PATIENCE = 150  # a pass over all boundary vertices ends after this many moves without a new best cut
-MOST_LOOKS = 1 << 14  # a vertex whose neighbors have more edges than this stays in its part when the volume is lessened
+MOST_LOOKS = 1 << 14  # if its neighbors have more edges, a vertex is not moved to lower the communication volume
 # in place of a position on the heap: not on it; already moved in this search
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -117,24 +116,25 @@ def balanced_parts(
     by_volume: bool,
     seed: int,
 ) -> tuple[Array, float, int]:
-    """Return the part of each vertex, the weight of the cut, and the communication volume. See
-    `gasla.engines.HostOnly`.
+    """Return the part of each vertex, the weight of the cut, and the communication volume.
+
+    See `gasla.engines.HostOnly`.
     """
     indptr, indices, values = lists
     n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
     part = np.arange(n, dtype=indices.dtype)
     if n > k:
         mean, lengths = float(weights.sum()) / k, np.diff(indptr)
-        most, tight = (1 + tolerance) * mean, (1 + min(tolerance, TIGHT)) * mean
+        largest_weight, even_weight = (1 + tolerance) * mean, (1 + min(tolerance, TIGHT)) * mean
         is_skewed = bool(lengths.max() > SKEWED * lengths.mean())
-        has_heavy = _equal_limits(weights, k, tight)[0] > tight and weights.max() > HEAVY * weights.mean()
+        has_heavy = _equal_limits(weights, k, even_weight)[0] > even_weight and weights.max() > HEAVY * weights.mean()
         cuts = dict[int, tuple[float, Array]]()
         attempts = [
-            _divide(level, weights, k, most, seed, 0, cuts, 0),
-            _divide(level, weights, k, most, seed + n, PEELS * is_skewed, cuts, 1),
+            _divide(level, weights, k, largest_weight, seed, 0, cuts, 0),
+            _divide(level, weights, k, largest_weight, seed + n, PEELS * is_skewed, cuts, 1),
         ]
-        if most > tight or has_heavy:
-            attempts.append(_divide(level, weights, k, tight, seed, 0, cuts, EVEN))
+        if largest_weight > even_weight or has_heavy:
+            attempts.append(_divide(level, weights, k, even_weight, seed, 0, cuts, EVEN))
         if len(indices) > SIDE_BY_SIDE:
             run_apart(*attempts)
         else:
@@ -143,12 +143,12 @@ def balanced_parts(
                     pass
         best = min(sorted(cuts), key=lambda number: cuts[number][0])
         part = cuts[best][1]
-        if best == EVEN and most > tight:
-            call_apart(_improve_all, level, weights, part, k, most)
+        if best == EVEN and largest_weight > even_weight:
+            call_apart(_refine_all, level, weights, part, k, largest_weight)
         if by_volume:
-            call_apart(_lessen_volume, level, weights, part, _equal_limits(weights, k, most))
+            call_apart(_lower_volume_in_passes, level, weights, part, _equal_limits(weights, k, largest_weight))
     cut = np.zeros(1)
-    volume = _measure(indptr[:-1], indptr[1:], indices, given, part, np.full(min(k, n), -1, indices.dtype), cut)
+    volume = _measure_cut(indptr[:-1], indptr[1:], indices, given, part, np.full(min(k, n), -1, indices.dtype), cut)
     return part, float(cut[0]), volume
 
 
@@ -166,8 +166,7 @@ def _divide(
 
     This is a generator that yields between its steps, so that it can be stopped there. If `peels` is not 0, the graph
     itself is halved, and not the graph of its groups. The even attempt limits the weight of heavy vertices to `HEAVY`
-    times
-    the median.
+    times the median.
 
     With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
 
@@ -185,27 +184,28 @@ def _divide(
         light = np.minimum(weights, HEAVY * np.median(weights[weights > 0]))
         levels, limit = [(level, light)], most * float(light.sum() / weights.sum())
     if not peels:
-        yield from _group(levels, groups, max(FEW * k, FEWEST), seed, k)
+        yield from _coarsen(levels, groups, max(FEW * k, FEWEST), seed, k)
     part = np.zeros(len(levels[-1][1]), level.indices.dtype)
     yield
     _halve(*levels[-1], np.arange(len(part)), part, 0, k, limit, seed, peels)
-    loads = _sums(levels, groups, weights)
+    loads = _sum_over_groups(levels, groups, weights)
     while True:
         (level, _), weights = levels.pop(), loads.pop()
         yield
-        cut = _improve_all(level, weights, part, k, most)
+        cut = _refine_all(level, weights, part, k, most)
         if not groups:
             break
         part = part[groups.pop()]
     cuts[number] = cut, part
 
 
-def _improve_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
-    """Move vertices between all k parts to lower the cut, in place, and return the weight of the cut. No part becomes
-    empty.
+def _refine_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
+    """Move vertices between all k parts to lower the cut, in place, and return the weight of the cut.
+
+    No part becomes empty.
     """
     sizes, needs = np.ones(len(part), part.dtype), np.ones(k, np.int64)
-    return _improve(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
+    return _refine_in_place(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
 
 
 def _equal_limits(weights: Array, k: int, most: float) -> Array:
@@ -216,20 +216,20 @@ def _equal_limits(weights: Array, k: int, most: float) -> Array:
     return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
-def _group(
+def _coarsen(
     levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int, least: int = 1
 ) -> Iterator[None]:
-    """Append coarser graphs to `levels`, and the group of each vertex to `groups`, until a graph has at most `enough`
-    vertices.
+    """Append coarser graphs to `levels`, and the group of each vertex to `groups`, until a graph is small enough.
 
-    It ends earlier if a coarser graph would have fewer than `least` vertices, or hardly fewer than the graph before.
+    A graph is small enough if it has at most `enough` vertices. This ends earlier if a coarser graph would have fewer
+    than `least` vertices, or hardly fewer than the graph before.
     """
     total = float(levels[0][1].sum())
     while (n := len(levels[-1][1])) > enough:
         yield
         level, weights = levels[-1]
         most = min(GROWTH * total / n, 1.5 * total / enough)
-        group, count = _grouped(level, weights, most, seed + len(groups))
+        group, count = _form_groups(level, weights, most, seed + len(groups))
         if count > SHRINKS * n or count < least:
             return
         yield
@@ -240,7 +240,7 @@ def _group(
         levels.append((above, np.bincount(group, weights, count)))
 
 
-def _sums(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
+def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
     """Add up a number of each vertex over the groups of all levels. Return a list with an array for each level.
 
     The first array is `each`, the numbers of the vertices of the finest graph.
@@ -251,16 +251,18 @@ def _sums(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -
     return sums
 
 
-def _grouped(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
+def _form_groups(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
     """Return the group of each vertex, numbered from 0, and the number of groups. A group weighs at most `most`."""
     n, ids = len(weights), level.indices.dtype
     label, loads, favorite = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
-    _join(*level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_order(n, seed))
+    _join_groups(
+        *level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_visiting_order(n, seed)
+    )
     _join_twins(weights, most, label, loads, favorite, np.full(n + 1, -1, ids))
     return label, renumber(label, np.empty_like(label))
 
 
-def _order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]:
+def _visiting_order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return the arguments `first`, `step` and `runs` of `louvain.visits` for a pseudorandom order of n vertices."""
     runs = max(-(-n // 64), 1)
     first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
@@ -279,8 +281,9 @@ def _halve(
     seed: int,
     peels: int,
 ) -> None:
-    """Divide the vertices of a subgraph into the k parts from number `first` on, by recursive halving. Write their
-    parts.
+    """Divide the vertices of a subgraph into the k parts from number `first` on, by recursive halving.
+
+    Write their parts.
 
     Parameters
     ----------
@@ -301,16 +304,16 @@ def _halve(
     share = total * np.array([left, k - left]) / k
     slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
     needs = np.array([left, k - left])
-    side = _two_sides(level, weights, share, slack, needs, seed, peels)
-    _supply(level, side, needs)
+    side = _bisect(level, weights, share, slack, needs, seed, peels)
+    _fill_side(level, side, needs)
     for which, count in ((0, left), (1, k - left)):
         (chosen,) = np.nonzero(side == which)
-        lists = _selected(level, side, which, len(chosen)) if count > 1 else level
+        lists = _subgraph_of_side(level, side, which, len(chosen)) if count > 1 else level
         start = first + which * left
         _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peels)
 
 
-def _supply(level: Level, side: Array, needs: Array) -> None:
+def _fill_side(level: Level, side: Array, needs: Array) -> None:
     """Move vertices, in place, to a side that has fewer than it needs to become that many parts of at least one vertex.
 
     The vertices that raise the cut least are moved first.
@@ -324,44 +327,46 @@ def _supply(level: Level, side: Array, needs: Array) -> None:
         side[others[np.argsort((2 * own - total)[others], kind="stable")[: lacks[to]]]] = to
 
 
-def _selected(level: Level, side: Array, which: int, count: int) -> Level:
+def _subgraph_of_side(level: Level, side: Array, which: int, count: int) -> Level:
     """Return the subgraph of the vertices on side `which`, of which there are `count`."""
     number = np.cumsum(side == which) - 1
     m = int((level.ends - level.starts).sum())
     ids = level.indices.dtype
     starts, ends, indices = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(m, ids)
     values = np.empty(m)
-    _select(*level, side, which, number, starts, ends, indices, values)
+    _copy_side(*level, side, which, number, starts, ends, indices, values)
     return Level(starts, ends, indices, values)
 
 
-def _two_sides(level: Level, weights: Array, share: Array, slack: float, needs: Array, seed: int, peels: int) -> Array:
+def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Array, seed: int, peels: int) -> Array:
     """Return the side, 0 or 1, of each vertex: coarsen the graph, halve the coarsest graph, and refine the halves.
 
     On the finest levels, `peels` of them, halves that are made by peeling the graph are tried as well, and the better
     halves are taken.
     """
     levels, groups = [(level, weights)], list[Array]()
-    for _ in _group(levels, groups, FEWEST, seed):
+    for _ in _coarsen(levels, groups, FEWEST, seed):
         pass
-    sizes = [each.astype(level.indices.dtype) for each in _sums(levels, groups, np.ones(len(weights)))]
-    part = _grown(*levels[-1], _limits(levels[-1][1], share, slack), sizes.pop(), needs, float(share[0]), seed)
+    sizes = [each.astype(level.indices.dtype) for each in _sum_over_groups(levels, groups, np.ones(len(weights)))]
+    part = _grow_sides(*levels[-1], _limits(levels[-1][1], share, slack), sizes.pop(), needs, float(share[0]), seed)
     while groups:
         part = part[groups.pop()]
         levels.pop()
         level, weights = levels[-1]
         limits = _limits(weights, share, slack)
         each = sizes.pop()
-        cut = _improve(level, weights, part, limits, each, needs)
+        cut = _refine_in_place(level, weights, part, limits, each, needs)
         if len(levels) <= peels:
             other = np.ones_like(part)
             other[seed % len(other)] = 0  # side 1 is too heavy now, so vertices move to side 0
-            if _improve(level, weights, other, limits, each, needs) < cut:
+            if _refine_in_place(level, weights, other, limits, each, needs) < cut:
                 part = other
     return part
 
 
-def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int) -> Array:
+def _grow_sides(
+    level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int
+) -> Array:
     """Return the sides with the smallest cut, of halves that are grown from several start vertices and then improved.
 
     Side 0 grows until it has the weight `share`.
@@ -370,31 +375,30 @@ def _grown(level: Level, weights: Array, limits: Array, sizes: Array, needs: Arr
     best = np.zeros(n, level.indices.dtype)
     state = mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n))
     side, queue = np.empty_like(best), np.empty_like(best)
-    room = _room(best, 2)
+    room = _new_scratch(best, 2)
     _grow_best(*level, weights, side, limits, sizes, needs, *room, share, np.uint64(state), queue, best)
     return best
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """Return the largest weights of the two sides, so that any vertex of a side beyond its limit fits into the other
-    side.
+    """Return the largest weights of two sides, such that any vertex of a side beyond its limit fits into the other.
 
     A limit also leaves the other side at least an eighth of its share, unless a heavy vertex needs more room.
     """
     return np.maximum(np.minimum(slack * share, share + share[::-1] * 7 / 8), share + weights.max() / 2)
 
 
-def _improve(level: Level, weights: Array, part: Array, limits: Array, sizes: Array, needs: Array) -> float:
+def _refine_in_place(level: Level, weights: Array, part: Array, limits: Array, sizes: Array, needs: Array) -> float:
     """Bring all parts within their limits, then move vertices to lower the cut, in place. Return the weight of the cut.
 
     A vertex does not leave a part that would then have fewer original vertices than `needs` says.
     """
-    cut: float = _better(*level, weights, part, limits, sizes, needs, *_room(part, len(limits)))
+    cut: float = _refine(*level, weights, part, limits, sizes, needs, *_new_scratch(part, len(limits)))
     return cut
 
 
-def _room(part: Array, k: int) -> tuple[Array, ...]:
-    """Return the scratch arrays that the kernel `_better` works in, for n vertices and k parts."""
+def _new_scratch(part: Array, k: int) -> tuple[Array, ...]:
+    """Return the scratch arrays that the kernel `_refine` works in, for n vertices and k parts."""
     n, ids = len(part), part.dtype
     loads, members, sums, near = np.empty(k), np.empty(k, np.int64), np.zeros(k), np.empty(k + 1, ids)
     own, total, keys = np.empty(n), np.empty(n), np.empty(n)
@@ -402,14 +406,14 @@ def _room(part: Array, k: int) -> tuple[Array, ...]:
     return loads, members, own, total, sums, near, heap, place, keys, moved, came
 
 
-def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> None:
+def _lower_volume_in_passes(level: Level, weights: Array, part: Array, limits: Array) -> None:
     """Move single vertices to other parts, in place, as long as this lowers the communication volume."""
     k, ids = len(limits), part.dtype
     loads, members = np.bincount(part, weights, k), np.bincount(part, minlength=k)
     more, seen, met, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(len(part), ids), np.empty(k, ids)
     starts, ends, indices, _ = level
     for _ in range(PASSES):
-        if not _send_less(
+        if not _lower_volume(
             starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, MOST_LOOKS
         ):
             break
@@ -419,7 +423,7 @@ def _lessen_volume(level: Level, weights: Array, part: Array, limits: Array) -> 
 
 
 @compiled
-def _join(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
+def _join_groups(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
     """Let each vertex that is the only one of its group join a neighboring group.
 
     It chooses the group with the largest ratio of the weight of its edges there to the weight of the group.
@@ -437,21 +441,21 @@ def _join(starts, ends, indices, values, weights, most, label, loads, favorite, 
                     near[count] = c
                     count += np.uint64((total == 0) & (weight > 0))
                     sums[c] = total + weight
-            best, most_wanted, wanted, liked = v, n, 0.0, 0.0
+            best, favorite_group, best_rating, favorite_rating = v, n, 0.0, 0.0
             for j in range(count):
                 c = np.uint64(near[j])
                 rating = sums[c] / max(loads[c], 1e-300)
                 sums[c] = 0.0
-                if rating > liked:
-                    most_wanted, liked = c, rating
-                if rating > wanted and loads[c] + weights[v] <= most:
-                    best, wanted = c, rating
+                if rating > favorite_rating:
+                    favorite_group, favorite_rating = c, rating
+                if rating > best_rating and loads[c] + weights[v] <= most:
+                    best, best_rating = c, rating
             if best != v:
                 label[v] = best
                 loads[best] += weights[v]
                 loads[v] = 0.0
             else:
-                favorite[v] = most_wanted
+                favorite[v] = favorite_group
 
 
 @compiled
@@ -473,10 +477,8 @@ def _join_twins(weights, most, label, loads, favorite, waiting):
 
 
 @compiled
-def _select(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
-    """Copy the adjacency lists of the vertices on side `which`, without their neighbors on the other side and without
-    loops.
-    """
+def _copy_side(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
+    """Copy the adjacency lists of the vertices on side `which`, without loops and neighbors on the other side."""
     end = _ZERO
     for v in range(np.uint64(len(side))):
         if side[v] == which:
@@ -509,7 +511,7 @@ def _grow_best(
             _grow(starts, ends, indices, weights, side, share, first, queue)
         else:
             side[first] = 0  # side 1 is too heavy now, so vertices move to side 0
-        cut = _better(
+        cut = _refine(
             starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near,
             heap, place, keys, moved, came,
         )  # fmt: skip
@@ -525,13 +527,13 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
     All vertices are on side 1 at the start. The search goes on at another vertex if a component is used up.
     """
-    n, head, tail, load, next_one = np.uint64(len(side)), _ZERO, _ZERO, 0.0, first
+    n, head, tail, load, next_start = np.uint64(len(side)), _ZERO, _ZERO, 0.0, first
     for _ in range(n):
         if head == tail:
-            while side[next_one] == 0:
-                next_one = (next_one + _ONE) % n
-            side[next_one] = 0
-            queue[tail] = next_one
+            while side[next_start] == 0:
+                next_start = (next_start + _ONE) % n
+            side[next_start] = 0
+            queue[tail] = next_start
             tail += _ONE
         v = np.uint64(queue[head])
         if load + weights[v] / 2 > share:
@@ -555,14 +557,14 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
     Self-loops do not count.
     """
     for v in range(np.uint64(len(part))):
-        inside, all_of_it = 0.0, 0.0
+        inner_weight, total_weight = 0.0, 0.0
         for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
             u = np.uint64(indices[k])
             weight = 1.0 if values is None else values[k]
             weight = weight if u != v else 0.0
-            all_of_it += weight
-            inside += weight if part[u] == part[v] else 0.0
-        own[v], total[v] = inside, all_of_it
+            total_weight += weight
+            inner_weight += weight if part[u] == part[v] else 0.0
+        own[v], total[v] = inner_weight, total_weight
 
 
 @inlined
@@ -574,23 +576,23 @@ def _best_part(
     Only parts with room for v are considered. The result is v's own part if there is no such part, or if v's part would
     have fewer vertices than it needs.
     """
-    mine, count, weight = np.uint64(part[v]), _ZERO, weights[v]
-    if members[mine] - np.int64(sizes[v]) < needs[mine]:
-        return mine, 0.0
+    own_part, count, weight = np.uint64(part[v]), _ZERO, weights[v]
+    if members[own_part] - np.int64(sizes[v]) < needs[own_part]:
+        return own_part, 0.0
     if len(limits) == 2:
-        to = _ONE - mine
+        to = _ONE - own_part
         has_room = total[v] > own[v] and loads[to] + weight <= limits[to]
-        return to if has_room else mine, total[v] - own[v] - own[v]
+        return to if has_room else own_part, total[v] - own[v] - own[v]
     for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
         p = np.uint64(part[np.uint64(indices[k])])
-        before, more = sums[p], 1.0 if values is None else values[k]
+        before, edge_weight = sums[p], 1.0 if values is None else values[k]
         near[count] = p
-        count += np.uint64((before == 0) & (more > 0))
-        sums[p] = before + more
-    best, most = mine, -1.0
+        count += np.uint64((before == 0) & (edge_weight > 0))
+        sums[p] = before + edge_weight
+    best, most = own_part, -1.0
     for j in range(count):
         p = np.uint64(near[j])
-        has_room = p != mine and loads[p] + weight <= limits[p]
+        has_room = p != own_part and loads[p] + weight <= limits[p]
         if has_room and (sums[p] > most or (sums[p] == most and loads[p] < loads[best])):
             best, most = p, sums[p]
         sums[p] = 0.0
@@ -598,14 +600,15 @@ def _best_part(
 
 
 @inlined
-def _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
-    """Move vertex v to part `to`. Update the loads, and the weights of edges within parts for v and for its
-    neighbors.
+def _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
+    """Move vertex v to part `to`.
+
+    Update the loads, and the weights of edges within parts for v and for its neighbors.
     """
-    mine, inside = np.uint64(part[v]), 0.0
-    loads[mine] -= weights[v]
+    old_part, inside = np.uint64(part[v]), 0.0
+    loads[old_part] -= weights[v]
     loads[to] += weights[v]
-    members[mine] -= np.int64(sizes[v])
+    members[old_part] -= np.int64(sizes[v])
     members[to] += np.int64(sizes[v])
     part[v] = to
     for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
@@ -613,7 +616,7 @@ def _move(starts, ends, indices, values, weights, part, loads, sizes, members, o
         weight = 1.0 if values is None else values[k]
         if u != v:
             p = np.uint64(part[u])
-            if p == mine:
+            if p == old_part:
                 own[u] -= weight
             elif p == to:
                 own[u] += weight
@@ -622,7 +625,7 @@ def _move(starts, ends, indices, values, weights, part, loads, sizes, members, o
 
 
 @compiled
-def _better(
+def _refine(
     starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
@@ -640,11 +643,11 @@ def _better(
     for p in range(parts):
         is_heavy = is_heavy or loads[p] > limits[p]
     if is_heavy:
-        _relieve(
+        _relieve_heavy_parts(
             starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
             heap, place, keys,
         )  # fmt: skip
-    _climb(
+    _lower_cut(
         starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
         heap, place, keys, moved, came,
     )  # fmt: skip
@@ -655,16 +658,14 @@ def _better(
 
 
 @compiled
-def _climb(
+def _lower_cut(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Lower the cut by searches that start with all boundary vertices at once, then by searches from each of them
-    alone.
+    """Lower the cut by searches that start with all boundary vertices, then by searches from each of them alone.
 
     A search ends by going back to the best state that it has seen. A search from one vertex can leave a local minimum
-    that
-    a search from all vertices does not leave, because moves elsewhere would make up for its gain.
+    that a search from all vertices does not leave, because moves elsewhere would make up for its gain.
     """
     n = np.uint64(len(part))
     edges, looks = 0, 0
@@ -704,15 +705,13 @@ def _search(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came, size, patience,
 ):  # fmt: skip
-    """Move vertices to other parts, the one with the largest gain first and each at most once. Go back to the best
-    state.
+    """Move vertices to other parts, the one with the largest gain first and each at most once.
 
-    Returns by how much the cut is lower, and how many edges were read. Keys on the heap are upper bounds of gains, so
-    the
-    gain of a vertex is computed again when the vertex comes first.
+    Go back to the best state. Returns by how much the cut is lower, and how many edges were read. Keys on the heap are
+    upper bounds of gains, so the gain of a vertex is computed again when the vertex comes first.
     """
-    gained, best, count, kept, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
-    while size > _ZERO and count - kept < patience:
+    gained, best, count, best_count, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
+    while size > _ZERO and count - best_count < patience:
         v = np.uint64(heap[_ZERO])
         looks += np.int64(ends[v]) - np.int64(starts[v])
         to, gain = _best_part(
@@ -726,15 +725,15 @@ def _search(
             sink(heap, place, keys, _ZERO, size)
         else:
             size = pop(heap, place, keys, size, _LOCKED)
-            mine = np.uint64(part[v])
-            moved[np.uint64(count)], came[np.uint64(count)] = v, mine
+            old_part = np.uint64(part[v])
+            moved[np.uint64(count)], came[np.uint64(count)] = v, old_part
             count += 1
             gained += gain
-            # to move the vertex, to update its neighbors, and perhaps to move it back
+            # the edges are read to move the vertex, to update its neighbors, and perhaps to move the vertex back
             looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))
-            _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
+            _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
             if gained > best:
-                best, kept = gained, count
+                best, best_count = gained, count
             for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
                 u = np.uint64(indices[k])
                 weight = 1.0 if values is None else values[k]
@@ -744,14 +743,14 @@ def _search(
                         keys[u] -= weight + weight
                         sink(heap, place, keys, np.uint64(place[u]), size)
                     else:
-                        keys[u] += weight if p != mine else weight + weight
+                        keys[u] += weight if p != old_part else weight + weight
                         rise(heap, place, keys, np.uint64(place[u]))
                 elif np.int64(place[u]) == _NONE and p != to:
                     size = push(heap, place, keys, size, u, total[u] - own[u] - own[u])
-    while count > kept:
+    while count > best_count:
         count -= 1
         v = np.uint64(moved[np.uint64(count)])
-        _move(
+        _move_vertex(
             starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v,
             np.uint64(came[np.uint64(count)]),
         )  # fmt: skip
@@ -761,7 +760,7 @@ def _search(
 
 
 @compiled
-def _relieve(
+def _relieve_heavy_parts(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys,
 ):  # fmt: skip
@@ -777,15 +776,15 @@ def _relieve(
             size = push(heap, place, keys, size, v, total[v] - own[v] - own[v])
     while size > _ZERO:
         v = np.uint64(heap[_ZERO])
-        mine = np.uint64(part[v])
-        if loads[mine] <= limits[mine] or members[mine] - np.int64(sizes[v]) < needs[mine]:
+        old_part = np.uint64(part[v])
+        if loads[old_part] <= limits[old_part] or members[old_part] - np.int64(sizes[v]) < needs[old_part]:
             size = pop(heap, place, keys, size, _LOCKED)
         else:
             to, gain = _best_part(
                 starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums,
                 near, v,
             )  # fmt: skip
-            if to == mine:
+            if to == old_part:
                 gain = -own[v]
                 for p in range(parts):
                     if limits[p] - loads[p] > limits[to] - loads[to]:
@@ -795,23 +794,23 @@ def _relieve(
                 sink(heap, place, keys, _ZERO, size)
             else:
                 size = pop(heap, place, keys, size, _LOCKED)
-                _move(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
+                _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
                 for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
                     u = np.uint64(indices[k])
                     if place[u] >= 0:
                         weight = 1.0 if values is None else values[k]
-                        keys[u] += weight if np.uint64(part[u]) != mine else weight + weight
+                        keys[u] += weight if np.uint64(part[u]) != old_part else weight + weight
                         rise(heap, place, keys, np.uint64(place[u]))
 
 
 @compiled
-def _send_less(starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, most_looks):
+def _lower_volume(starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, most_looks):
     """Move each vertex to the neighboring part with room that lowers the communication volume most.
 
     Returns the number of vertices that moved. For a vertex at hand, ``more[p]`` counts the neighbors that would see
-    part p
-    for the first time if the vertex moved there. ``seen[p]`` holds the number of the neighbor that sees part p through
-    another vertex. ``met[u]`` is the vertex for which neighbor u was counted last, so that parallel edges count once.
+    part p for the first time if the vertex moved there. ``seen[p]`` holds the number of the neighbor that sees part p
+    through another vertex. ``met[u]`` is the vertex for which neighbor u was counted last, so that parallel edges count
+    once.
     """
     count, number = 0, np.int64(0)
     for i in range(np.uint64(len(seen))):
@@ -819,7 +818,7 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
     for i in range(np.uint64(len(met))):
         met[i] = -1
     for v in range(np.uint64(len(part))):
-        mine, low, high = np.uint64(part[v]), np.uint64(starts[v]), np.uint64(ends[v])
+        own_part, low, high = np.uint64(part[v]), np.uint64(starts[v]), np.uint64(ends[v])
         number += 1
         parts, looks = _ZERO, np.int64(0)
         for k in range(low, high):
@@ -831,12 +830,12 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
                 near[parts] = p
                 more[p] = 0
                 parts += _ONE
-        is_alone = np.int64(seen[mine] != number)
-        if looks <= most_looks and members[mine] > 1 and parts > np.uint64(1 - is_alone):
+        is_alone = np.int64(seen[own_part] != number)
+        if looks <= most_looks and members[own_part] > 1 and parts > np.uint64(1 - is_alone):
             leaving = is_alone
             for k in range(low, high):
                 u = np.uint64(indices[k])
-                own = np.uint64(part[u])
+                part_of_u = np.uint64(part[u])
                 if u != v and np.int64(met[u]) != np.int64(v):
                     met[u] = v
                     number += 1
@@ -844,19 +843,19 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
                         w = np.uint64(indices[j])
                         if w != v:
                             seen[np.uint64(part[w])] = number
-                    leaving += np.int64(own != mine and seen[mine] != number)
+                    leaving += np.int64(part_of_u != own_part and seen[own_part] != number)
                     for j in range(parts):
                         p = np.uint64(near[j])
-                        more[p] += np.int64(own != p and seen[p] != number)
-            best, least = mine, leaving
+                        more[p] += np.int64(part_of_u != p and seen[p] != number)
+            best, least = own_part, leaving
             for j in range(parts):
                 p = np.uint64(near[j])
-                if p != mine and more[p] < least and loads[p] + weights[v] <= limits[p]:
+                if p != own_part and more[p] < least and loads[p] + weights[v] <= limits[p]:
                     best, least = p, more[p]
-            if best != mine:
-                loads[mine] -= weights[v]
+            if best != own_part:
+                loads[own_part] -= weights[v]
                 loads[best] += weights[v]
-                members[mine] -= 1
+                members[own_part] -= 1
                 members[best] += 1
                 part[v] = best
                 count += 1
@@ -864,12 +863,11 @@ def _send_less(starts, ends, indices, weights, part, loads, limits, members, mor
 
 
 @compiled
-def _measure(starts, ends, indices, values, part, mark, cut):
+def _measure_cut(starts, ends, indices, values, part, mark, cut):
     """Set ``cut[0]`` to the weight of the edges between parts, and return the communication volume.
 
     The volume is the number of other parts that each vertex has neighbors in, summed over vertices. ``mark[p]``, which
-    is
-    -1 at the start, is the last vertex for which part p was counted.
+    is -1 at the start, is the last vertex for which part p was counted.
     """
     twice, volume = 0.0, 0
     for v in range(np.uint64(len(part))):

@@ -1,5 +1,4 @@
-"""Compute maximum flows on one thread: each phase finds the shortest residual paths and sends a blocking flow along
-them.
+"""Compute maximum flows on one thread: each phase sends a blocking flow along the shortest residual paths.
 
 Each phase runs two breadth-first searches, from the source and from the target. It continues the search whose next
 layer has fewer edges, until an edge of positive residual capacity leads from one search to the other. The layers then
@@ -62,20 +61,18 @@ def send_flow(network: Graph, source: int, target: int) -> tuple[int, Array]:
     flow, state = np.zeros(network.m, np.int64), np.array([source, target, 0])
     level, ids = np.zeros(network.n, np.int64), [np.empty(network.n, network.id_dtype) for _ in range(3)]
     arcs = [np.empty(network.n, np.int64) for _ in range(2)]
-    _alone(_send, network, flow, level, *arcs, *ids, state)
+    _run_on_one_thread(_send_maximum_flow, network, flow, level, *arcs, *ids, state)
     return int(state[2]), flow
 
 
 def residual_sources(network: Graph, flow: Array, target: int) -> Array:
-    """Return a mask of the vertices from which the target is reached by residual edges
-    (`primitives.residual_sources`).
-    """
+    """Return a mask of the vertices from which residual edges lead to the target (`primitives.residual_sources`)."""
     marks, state = np.zeros(network.n, bool), np.array([target])
-    _alone(_mark, network, flow, marks.view(np.uint8), np.empty(network.n, network.id_dtype), state)
+    _run_on_one_thread(_mark_sources, network, flow, marks.view(np.uint8), np.empty(network.n, network.id_dtype), state)
     return marks
 
 
-def _alone(kernel: Any, network: Graph, *args: Array) -> None:
+def _run_on_one_thread(kernel: Any, network: Graph, *args: Array) -> None:
     """Run a kernel on the network with one thread. The calling thread watches, so that Ctrl-C ends the run."""
     lists, ids, capacity = network.out, network.out.numbers(), np.asarray(network.values)
     starts = lists.indptr.astype(np.int64, copy=False)
@@ -83,7 +80,7 @@ def _alone(kernel: Any, network: Graph, *args: Array) -> None:
 
 
 @compiled
-def _send(
+def _send_maximum_flow(
     thread, threads, control, indptr, indices, numbers, back, capacity, flow, level, at, arc, ahead, behind, path, state
 ):
     """Send flow along shortest residual paths until none is left, and add its amount to ``state[2]``.
@@ -101,21 +98,23 @@ def _send(
         while not meets and first < last and first_behind < last_behind:
             if work <= work_behind:
                 end = last
-                last, work, meets = _extend(
+                last, work, meets = _extend_search(
                     control, indptr, indices, numbers, back, capacity, flow, level, at, ahead, first, end, 1
                 )
                 if not meets:
                     first, near = end, near + 1
             else:
                 end = last_behind
-                last_behind, work_behind, meets = _extend(
+                last_behind, work_behind, meets = _extend_search(
                     control, indptr, indices, numbers, back, capacity, flow, level, at, behind, first_behind, end, -1
                 )
                 if not meets:
                     first_behind, far = end, far - 1
         if not meets:
             return
-        _block(control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far)
+        _send_blocking_flow(
+            control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far
+        )
         for i in range(last):
             level[np.uint64(ahead[i])] = 0
         for i in range(last_behind):
@@ -123,7 +122,7 @@ def _send(
 
 
 @compiled
-def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, queue, first, end, side):
+def _extend_search(control, indptr, indices, numbers, back, capacity, flow, level, at, queue, first, end, side):
     """Add the next layer of a breadth-first search to its queue. `side` is 1 from the source, and -1 from the target.
 
     Returns the end of the queue, the number of edges of the new layer, and whether an edge leads to the other search.
@@ -149,7 +148,9 @@ def _extend(control, indptr, indices, numbers, back, capacity, flow, level, at, 
 
 
 @compiled
-def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far):
+def _send_blocking_flow(
+    control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far
+):
     """Search depth-first from the source through the layers, and saturate an edge of each path to the target.
 
     Layers count up to `near` on the side of the source, and then from `far` up to -1 at the target. ``at[v]`` is the
@@ -186,8 +187,9 @@ def _block(control, indptr, indices, numbers, back, capacity, flow, level, at, a
 
 @compiled
 def _augment(numbers, back, capacity, flow, arc, depth, state):
-    """Send as much flow along a path of `depth` edges as it can carry. Return the position of its first saturated
-    edge.
+    """Send as much flow along a path of `depth` edges as it can carry.
+
+    Return the position of its first saturated edge.
     """
     place, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
     least = capacity[e] - flow[e]
@@ -204,7 +206,7 @@ def _augment(numbers, back, capacity, flow, arc, depth, state):
 
 
 @compiled
-def _mark(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
+def _mark_sources(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
     """Mark all vertices from which the target is reached, by a search against the direction of residual edges.
 
     Each step either extends from the vertices that were reached last, or tests all vertices that were not reached yet,

@@ -75,16 +75,14 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
     team = threads_for(n + m)
     parents, best, taken = np.arange(n, dtype=id_type), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     left, ends = np.empty(m, np.int64), np.empty((2, m), id_type)
-    given = lists.indptr, lists.indices, weights, _limit(n, weights)
-    own = parents, np.arange(n, dtype=id_type), best, left, *ends, np.zeros(8 * team, np.int64)
-    run(_grow, n + m, *given, *own, taken, most=_ROUNDS * (n + m), team=team)
+    inputs = lists.indptr, lists.indices, weights, _limit_of_light_edges(n, weights)
+    working_arrays = parents, np.arange(n, dtype=id_type), best, left, *ends, np.zeros(8 * team, np.int64)
+    run(_grow_forest, n + m, *inputs, *working_arrays, taken, most=_ROUNDS * (n + m), team=team)
     return taken[taken >= 0]
 
 
-def _limit(n: int, weights: Array | None) -> Any:
-    """Return the largest weight of the edges that are tried first, estimated from a sample, or None to try all at
-    once.
-    """
+def _limit_of_light_edges(n: int, weights: Array | None) -> Any:
+    """Return the largest weight of the edges that are tried first, by a sample, or None to try all edges at once."""
     if weights is None or len(weights) <= _MANY * n:
         return None
     sample = np.sort(weights[:: -(-len(weights) // _SAMPLES)])
@@ -92,7 +90,7 @@ def _limit(n: int, weights: Array | None) -> Any:
 
 
 @compiled
-def _grow(
+def _grow_forest(
     thread, threads, control, indptr, indices, weights, limit, parents, roots, best, left, ends, others, counts, taken
 ):
     """Unite trees along their lightest edges, first the light edges and then all others, until no edge joins two trees.
@@ -110,7 +108,7 @@ def _grow(
                 u += _ONE
             v = np.uint64(indices[e])
             if u < v and (limit is None or (weights[e] <= limit) == (number == 0)):
-                kept = _keep(parents, u, v, e, weights, best, left, ends, others, kept)
+                kept = _keep_edge(parents, u, v, e, weights, best, left, ends, others, kept)
         while True:
             counts[_LINE * own] = kept - begin
             if not go_on(thread, threads, control, True):
@@ -121,19 +119,22 @@ def _grow(
             if total == 0:
                 barrier(control, threads)  # wait until all threads have read the counts, which the next pass overwrites
                 break
-            _hook(roots, first, last, parents, best, left, ends, others, taken)
+            _hook_trees(roots, first, last, parents, best, left, ends, others, taken)
             barrier(control, threads)
-            last = _settle(roots, first, last, parents, best)
+            last = _keep_roots(roots, first, last, parents, best)
             barrier(control, threads)
             high, kept = kept, begin
             for k in range(begin, high):
                 a, b = np.uint64(ends[k]), np.uint64(others[k])
-                kept = _keep(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, kept)
+                kept = _keep_edge(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, kept)
 
 
 @inlined
-def _keep(parents, a, b, e, weights, best, left, ends, others, kept):
-    """Append an edge to `left` if it joins two trees, and offer it to both. Return the new end of `left`."""
+def _keep_edge(parents, a, b, e, weights, best, left, ends, others, kept):
+    """Append an edge to `left`, the edges between trees, if it joins two trees, and offer it to both.
+
+    Return the new end.
+    """
     x, y = find(parents, a), find(parents, b)
     if x == y:
         return kept
@@ -145,9 +146,10 @@ def _keep(parents, a, b, e, weights, best, left, ends, others, kept):
 
 @inlined
 def _offer(best, root, k, e, left, weights):
-    """Make an edge the best edge of a tree if it precedes the best edge so far.
+    """Make an edge the best (lightest) edge of a tree if it precedes the best edge that the tree was offered so far.
 
-    `k` is the position of the edge in `left`, and `e` its position in the adjacency lists.
+    `k` is the position of the edge in `left`, the list of edges between trees, and `e` its position in the adjacency
+    lists.
     """
     old = load_acquire(best, root)
     while old < 0 or _precedes(e, np.uint64(left[np.uint64(old)]), weights):
@@ -164,9 +166,8 @@ def _precedes(e, other, weights):
 
 
 @compiled
-def _hook(roots, first, last, parents, best, left, ends, others, taken):
-    """Make each root of this thread a child of the tree at the other end of its best edge, unless both chose the same
-    edge.
+def _hook_trees(roots, first, last, parents, best, left, ends, others, taken):
+    """Make each root of this thread a child of the root at the other end of its best edge.
 
     Of two trees with the same best edge, the one with the smaller root stays a root.
     """
@@ -180,18 +181,19 @@ def _hook(roots, first, last, parents, best, left, ends, others, taken):
 
 
 @compiled
-def _settle(roots, first, last, parents, best):
-    """Keep those of this thread's roots that are still roots, and reset their best edges. Return the new end of the
-    roots.
+def _keep_roots(roots, first, last, parents, best):
+    """Keep those of this thread's roots that are still roots, and reset their best edges.
+
+    Return the new end of the roots.
     """
-    kept = first
+    new_end = first
     for i in range(first, last):
         v = np.uint64(roots[i])
         best[v] = -1
         root = find(parents, v)
         if root == v:
-            roots[kept] = v
-            kept += _ONE
+            roots[new_end] = v
+            new_end += _ONE
         else:
             store_unordered(parents, v, root)
-    return kept
+    return new_end

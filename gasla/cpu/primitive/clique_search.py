@@ -1,12 +1,11 @@
 """List or count maximal cliques by the search of Bron and Kerbosch with pivots, from each vertex in degeneracy order.
 
 The search from a vertex extends cliques by neighbors that follow it in the order, of which there are few. The
-candidates
-are the bits of some words, and so are the neighbors of each candidate among them. Some vertices could extend a clique
-although cliques with them are found elsewhere, which means that the clique is not maximal here: vertices that this
-search has tried before, which are bits, too; and neighbors that precede the first vertex, which are indices of rows. A
-row without a candidate is dropped during the search. A row with all candidates ends a branch, since no clique of the
-branch is maximal.
+candidates are the bits of some words, and so are the neighbors of each candidate among them. Some vertices could extend
+a clique although cliques with them are found elsewhere, which means that the clique is not maximal here: vertices that
+this search has tried before, which are bits, too; and neighbors that precede the first vertex, which are indices of
+rows. A row without a candidate is dropped during the search. A row with all candidates ends a branch, since no clique
+of the branch is maximal.
 
 D. Eppstein, M. Löffler, D. Strash: Listing All Maximal Cliques in Large Sparse Real-World Graphs. JEA 18 (2013).
 
@@ -35,8 +34,7 @@ all_sets :
     (threads, depth, 3, words) uint64, the sets `_CANDIDATES`, `_TRIED` and `_LEFT` at each depth of the search, as bits
 all_counts, all_numbers :
     (threads, depth) int64, how many preceding vertices could extend the clique at each depth; (threads, rows) int64,
-    the
-    rows of these vertices
+    the rows of these vertices
 bits :
     a tuple of this thread's parts of the four arrays before
 all_paths, path :
@@ -90,14 +88,14 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     path = np.empty((threads, most + 2), heads.dtype)
     inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path
 
-    def search(*given: Any) -> None:
-        run(_search, work, *given, *inputs, most=1 << 62, loose=True, team=threads)
+    def search(*row_arrays: Any) -> None:
+        run(_search, work, *row_arrays, *inputs, most=1 << 62, loose=True, team=threads)
 
     rows_found = RowSearch(search, -(-graph.n // _GRAIN), graph.id_dtype, threads)
     if is_counting:
         return rows_found.count()
     indptr, vertices = rows_found.rows(limit)
-    run(_name, _LOOKS * len(indptr), indptr, order, vertices, most=_LOOKS * len(vertices), loose=True)
+    run(_restore_ids, _LOOKS * len(indptr), indptr, order, vertices, most=_LOOKS * len(vertices), loose=True)
     return indptr, vertices
 
 
@@ -121,13 +119,13 @@ def _search(
                     write(writing, path, np.int64(1), _NONE, _NONE)
                 continue
             words = (count + _LAST) >> _SIX
-            _fill(indptr, middles, heads, v, first, count, words, all_places[thread], bits)
-            _extend(control, heads, first, words, least, bits, path, writing)
+            _set_up_search(indptr, middles, heads, v, first, count, words, all_places[thread], bits)
+            _extend_cliques(control, heads, first, words, least, bits, path, writing)
         close_block(writer, block, tally, block_starts, total)
 
 
 @compiled
-def _name(thread, threads, control, indptr, order, vertices):
+def _restore_ids(thread, threads, control, indptr, order, vertices):
     """Replace positions in the degeneracy order by vertex ids, and sort the ids of each clique."""
     for start, end in blocks(control, np.uint64(len(indptr) - 1), np.uint64(_ROWS)):
         for row in range(start, end):
@@ -141,7 +139,7 @@ def _name(thread, threads, control, indptr, order, vertices):
 
 
 @compiled
-def _fill(indptr, middles, heads, v, first, count, words, places, bits):
+def _set_up_search(indptr, middles, heads, v, first, count, words, places, bits):
     """Set up the search from vertex v: rows of bits for its neighbors, and the candidates at depth 0.
 
     Neighbors that follow v come first. Then come those that precede v and have an edge to a following neighbor.
@@ -166,42 +164,42 @@ def _fill(indptr, middles, heads, v, first, count, words, places, bits):
 
 
 @compiled
-def _extend(control, heads, first, words, least, bits, path, writing):
+def _extend_cliques(control, heads, first, words, least, bits, path, writing):
     """Write the maximal cliques that consist of ``path[0]`` and some of the candidates."""
     rows, sets = bits[0], bits[1]
     depth = _ZERO
-    _choose(words, depth, bits)
+    _choose_pivot(words, depth, bits)
     while not is_stopped(control):
-        here, word = sets[depth], _ZERO
-        while word < words and here[_LEFT, word] == 0:
+        current_sets, word = sets[depth], _ZERO
+        while word < words and current_sets[_LEFT, word] == 0:
             word += _ONE
         if word == words or is_full(writing):
             if depth == _ZERO:
                 break
             depth -= _ONE
             continue
-        i = (word << _SIX) + count_trailing_zeros(here[_LEFT, word])
-        bit, below, size, tried = _ONE << (i & _LAST), sets[depth + _ONE], 0, _ZERO
+        i = (word << _SIX) + count_trailing_zeros(current_sets[_LEFT, word])
+        bit, next_sets, size, tried = _ONE << (i & _LAST), sets[depth + _ONE], 0, _ZERO
         for w in range(words):
-            below[_CANDIDATES, w] = here[_CANDIDATES, w] & rows[i, w]
-            below[_TRIED, w] = here[_TRIED, w] & rows[i, w]
-            size += np.int64(count_bits(below[_CANDIDATES, w]))
-            tried |= below[_TRIED, w]
-        here[_LEFT, word] &= ~bit
-        here[_CANDIDATES, word] &= ~bit
-        here[_TRIED, word] |= bit
+            next_sets[_CANDIDATES, w] = current_sets[_CANDIDATES, w] & rows[i, w]
+            next_sets[_TRIED, w] = current_sets[_TRIED, w] & rows[i, w]
+            size += np.int64(count_bits(next_sets[_CANDIDATES, w]))
+            tried |= next_sets[_TRIED, w]
+        current_sets[_LEFT, word] &= ~bit
+        current_sets[_CANDIDATES, word] &= ~bit
+        current_sets[_TRIED, word] |= bit
         path[depth + _ONE] = heads[first + i]
         if size == 0:
-            if tried == 0 and np.int64(depth) + 2 >= least and _none_has(i, depth, bits):
+            if tried == 0 and np.int64(depth) + 2 >= least and _is_adjacent_to_no_excluder(i, depth, bits):
                 write(writing, path, np.int64(depth) + 2, _NONE, _NONE)
         elif np.int64(depth) + 2 + size >= least:
-            _keep(i, words, depth, bits)
+            _keep_excluders(i, words, depth, bits)
             depth += _ONE
-            _choose(words, depth, bits)
+            _choose_pivot(words, depth, bits)
 
 
 @compiled
-def _none_has(i, depth, bits):
+def _is_adjacent_to_no_excluder(i, depth, bits):
     """Return whether candidate i is adjacent to no preceding vertex that could extend the cliques at this depth."""
     rows, _, counts, numbers = bits
     for k in range(np.uint64(counts[depth])):
@@ -211,64 +209,65 @@ def _none_has(i, depth, bits):
 
 
 @compiled
-def _keep(i, words, depth, bits):
+def _keep_excluders(i, words, depth, bits):
     """Select the preceding vertices that could extend cliques at the next depth, and move their rows to the front.
 
     These are adjacent to candidate i, and to some candidate of the next depth.
     """
     rows, sets, counts, numbers = bits
-    below, kept = sets[depth + _ONE], _ZERO
+    next_sets, kept_count = sets[depth + _ONE], _ZERO
     for k in range(np.uint64(counts[depth])):
         number = np.uint64(numbers[k])
         if (rows[number, i >> _SIX] >> (i & _LAST)) & _ONE:
-            any_ = _ZERO
+            common_bits = _ZERO
             for w in range(words):
-                any_ |= rows[number, w] & below[_CANDIDATES, w]
-            if any_:
-                numbers[k] = numbers[kept]
-                numbers[kept] = number
-                kept += _ONE
-    counts[depth + _ONE] = kept
+                common_bits |= rows[number, w] & next_sets[_CANDIDATES, w]
+            if common_bits:
+                numbers[k] = numbers[kept_count]
+                numbers[kept_count] = number
+                kept_count += _ONE
+    counts[depth + _ONE] = kept_count
 
 
 @compiled
-def _choose(words, depth, bits):
+def _choose_pivot(words, depth, bits):
     """Choose a pivot at this depth, and mark the candidates that are not adjacent to it as still to try.
 
     None is marked if a vertex outside the candidates is adjacent to all of them, as then no clique here is maximal.
     """
     rows, sets, counts, numbers = bits
-    here, pivot, most, size = sets[depth], _ZERO, np.int64(-1), 0
+    current_sets, pivot, largest_count, size = sets[depth], _ZERO, np.int64(-1), 0
     for w in range(words):
-        size += np.int64(count_bits(here[_CANDIDATES, w]))
-        here[_LEFT, w] = _ZERO
+        size += np.int64(count_bits(current_sets[_CANDIDATES, w]))
+        current_sets[_LEFT, w] = _ZERO
     for k in range(np.uint64(counts[depth])):
         number = np.uint64(numbers[k])
-        near = _near(rows, number, words, here)
-        if near == size:
+        adjacent_count = _count_adjacent_candidates(rows, number, words, current_sets)
+        if adjacent_count == size:
             return
-        if near > most:
-            pivot, most = number, near
+        if adjacent_count > largest_count:
+            pivot, largest_count = number, adjacent_count
     for which in range(_TRIED + _ONE):
-        of = _TRIED - which  # pivots are sought among the vertices that were tried before, then among the candidates
+        # pivots are sought among the vertices that were tried before, then among the candidates
+        candidate_set = _TRIED - which
         for word in range(words):
-            left = here[of, word]
-            while left and (of == _TRIED or most < size - 1):
+            left = current_sets[candidate_set, word]
+            while left and (candidate_set == _TRIED or largest_count < size - 1):
                 u = (word << _SIX) + count_trailing_zeros(left)
                 left &= left - _ONE
-                near = _near(rows, u, words, here)
-                if near == size:
+                adjacent_count = _count_adjacent_candidates(rows, u, words, current_sets)
+                if adjacent_count == size:
                     return
-                if near > most:
-                    pivot, most = u, near
+                if adjacent_count > largest_count:
+                    pivot, largest_count = u, adjacent_count
     for w in range(words):
-        here[_LEFT, w] = here[_CANDIDATES, w] & ~rows[pivot, w]
+        current_sets[_LEFT, w] = current_sets[_CANDIDATES, w] & ~rows[pivot, w]
 
 
 @compiled
-def _near(rows, number, words, here):
+def _count_adjacent_candidates(rows, number, words, here):
     """Return how many candidates are adjacent to the vertex of row `number`."""
-    near = 0
+    adjacent_count = 0
     for w in range(words):
-        near += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))
-    return near
+        adjacent_count += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))
+    return adjacent_count

@@ -1,5 +1,4 @@
-"""Count cliques of k vertices: for each vertex, the cliques among its neighbors that follow it in the order of
-`orient`.
+"""Count cliques of k vertices: for each vertex, the cliques among the neighbors that follow it in an order.
 
 In the order of degrees, at most sqrt(2m) neighbors follow a vertex. Their adjacency matrix is stored as bits. An `and`
 of two rows gives the common neighbors of the vertices chosen so far and of one more vertex. Cliques of four vertices
@@ -54,7 +53,7 @@ _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(6
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = np.uint64(8)  # vertices that a thread takes at once; few, because one vertex may be much work
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge
-_LACK = 3  # a search ends when this many vertices are missing, because `_tell` counts such cliques directly
+_FEW_MISSING = 3  # a search ends when so few vertices are missing, as `_count_small_cliques` counts directly
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
@@ -103,8 +102,8 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
             for word in range(words):
                 members[word] = _ALL
             members[words - _ONE] >>= (words << _SIX) - count
-            if k == _LACK + 1:
-                _tell(rows, words, members, sets[1, 0], leaves, 0)
+            if k == _FEW_MISSING + 1:
+                _count_small_cliques(rows, words, members, sets[1, 0], leaves, 0)
             else:
                 mirror(rows, count, words)
                 _search(control, rows, words, k - 1, sets, states, leaves)
@@ -115,10 +114,10 @@ def _search(control, rows, words, lack, sets, states, leaves):
     """Count the cliques of `lack` vertices among the candidates in ``sets[0, 0]``, depth-first without recursion."""
     members, untried = sets[0], sets[1]
     states[0, 0], states[0, 1] = lack, 0
-    states[0, 2] = _choose(rows, words, members[0], untried[0])
+    states[0, 2] = _choose_pivot(rows, words, members[0], untried[0])
     depth = 0
     while depth >= 0 and not is_stopped(control):
-        x = _next(words, untried[depth], states[depth])
+        x = _next_candidate(words, untried[depth], states[depth])
         if x < 0:
             depth -= 1
             continue
@@ -138,16 +137,16 @@ def _search(control, rows, words, lack, sets, states, leaves):
             continue
         if size == 0:
             leaves[lack, pivots] += 1
-        elif lack == _LACK:
-            _tell(rows, words, members[depth + 1], untried[depth + 1], leaves, pivots)
+        elif lack == _FEW_MISSING:
+            _count_small_cliques(rows, words, members[depth + 1], untried[depth + 1], leaves, pivots)
         else:
             depth += 1
             states[depth, 0], states[depth, 1] = lack, pivots
-            states[depth, 2] = _choose(rows, words, members[depth], untried[depth])
+            states[depth, 2] = _choose_pivot(rows, words, members[depth], untried[depth])
 
 
 @compiled
-def _next(words, untried, state):
+def _next_candidate(words, untried, state):
     """Return the number of the candidate to try next, the pivot first, or -1 if none is left."""
     if state[2] >= 0:
         return state[2]
@@ -158,29 +157,29 @@ def _next(words, untried, state):
 
 
 @compiled
-def _choose(rows, words, members, untried):
+def _choose_pivot(rows, words, members, untried):
     """Return the pivot: the candidate in `members` with the most neighbors among them.
 
     Marks the pivot, and the candidates that are not adjacent to it, as still to be tried.
     """
-    best, most = _NONE, np.int64(-1)
+    best, largest_count = _NONE, np.int64(-1)
     for word in range(words):
         left = members[word]
         while left:
             i = (word << _SIX) + count_trailing_zeros(left)
             left &= left - _ONE
-            near = 0
+            adjacent_count = 0
             for other in range(words):
-                near += np.int64(count_bits(members[other] & rows[i, other]))
-            if near > most:
-                best, most = i, near
+                adjacent_count += np.int64(count_bits(members[other] & rows[i, other]))
+            if adjacent_count > largest_count:
+                best, largest_count = i, adjacent_count
     for word in range(words):
         untried[word] = members[word] & ~rows[best, word]
     return np.int64(best)
 
 
 @compiled
-def _tell(rows, words, members, after, leaves, pivots):
+def _count_small_cliques(rows, words, members, after, leaves, pivots):
     """Count the cliques of 0, 1, 2 and 3 vertices among `members` as leaves of the search.
 
     A clique of i vertices is a leaf with 3 - i vertices missing.

@@ -47,8 +47,9 @@ def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Arra
     incoming = (lists.indptr[:1], lists.indices[:0]) if in_lists is None else (in_lists.indptr, in_lists.indices)
     # the system provides memory only for the part that is written
     keys = np.empty((2, m + len(incoming[1])), np.uint64)
-    ends, places = np.zeros(int(_DIGITS) + 1, np.uint64), np.empty(int(_DIGITS), np.uint64)
-    run(_match, 0, outgoing, incoming, (degrees.copy(), order, mates), (ends, places, keys), most=_LOOKS * (n + m))
+    degree_ends, places = np.zeros(int(_DIGITS) + 1, np.uint64), np.empty(int(_DIGITS), np.uint64)
+    vertices, sorting = (degrees.copy(), order, mates), (degree_ends, places, keys)
+    run(_match, 0, outgoing, incoming, vertices, sorting, most=_LOOKS * (n + m))
     return mates
 
 
@@ -63,7 +64,7 @@ def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
         last = np.uint64(ends[degree])
         limit = _NONE_ABOVE
         if last - first >= _LARGE:
-            limit = _limit(outgoing, order, first, last, keys)
+            limit = _sample_limit(outgoing, order, first, last, keys)
         begin = _ZERO
         while first < last:
             count = _ZERO
@@ -76,12 +77,12 @@ def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
                 if np.uint64(degrees[v]) == degree:
                     order[left] = v
                     left += _ONE
-                    count = _collect(outgoing, degrees, v, begin, limit, keys, count)
+                    count = _collect_edges(outgoing, degrees, v, begin, limit, keys, count)
                     if len(incoming[1]) > 0:
-                        count = _collect(incoming, degrees, v, begin, limit, keys, count)
+                        count = _collect_edges(incoming, degrees, v, begin, limit, keys, count)
                     if is_stopped(control):
                         return
-            _match_sorted(degrees, mates, keys, _sort(keys, count, places), count)
+            _match_sorted(degrees, mates, keys, _sort_keys(keys, count, places), count)
             if limit == _NONE_ABOVE:
                 break
             last, begin, limit = left, limit, _NONE_ABOVE
@@ -103,9 +104,10 @@ def _sort_vertices(degrees, order, ends):
 
 
 @compiled
-def _limit(lists, order, first, last, keys):
-    """Estimate by a sample a power of two, so that about one in `_SHARE` edges has a smaller u ^ v. Overwrites
-    `keys`.
+def _sample_limit(lists, order, first, last, keys):
+    """Return a power of two, by a sample of edges, so that roughly one in `_SHARE` edges u - v has a smaller ``u ^ v``.
+
+    This overwrites `keys`.
     """
     indptr, indices = lists
     count = _ZERO
@@ -126,7 +128,7 @@ def _limit(lists, order, first, last, keys):
 
 
 @inlined
-def _collect(lists, degrees, v, begin, limit, keys, count):
+def _collect_edges(lists, degrees, v, begin, limit, keys, count):
     """Append the edges of v to free vertices of no smaller degree to `keys`, if ``begin <= u ^ v < limit``.
 
     Returns the new number of edges.
@@ -144,9 +146,10 @@ def _collect(lists, degrees, v, begin, limit, keys, count):
 
 
 @compiled
-def _sort(keys, count, places):
-    """Sort the first `count` keys of row 0 by their upper halves, with a radix sort. Return the row with the sorted
-    keys.
+def _sort_keys(keys, count, places):
+    """Sort the first `count` keys of row 0 by their upper halves, with a radix sort.
+
+    Return the row with the sorted keys.
     """
     row, widest = _ZERO, _ZERO
     for i in range(count):

@@ -49,21 +49,17 @@ _LOOKS = 16
 
 
 def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the parent, the preorder number and the low point of every vertex of a simple graph
-    (`primitives.depth_first`).
-    """
+    """Return the parent, preorder number and low point of every vertex of a simple graph (`primitives.depth_first`)."""
     parents, numbers, low = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
-    _alone(_search, graph.out, parents, numbers, low, np.empty(graph.n, np.int64))
+    _run_on_one_thread(_search, graph.out, parents, numbers, low, np.empty(graph.n, np.int64))
     return parents, numbers, low
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the parents, preorder numbers and subtree sizes of a depth-first spanning forest
-    (`primitives.number_trees`).
-    """
+    """Return the parents, preorder numbers and subtree sizes of a spanning forest (`primitives.number_trees`)."""
     parents, numbers, _ = depth_first(graph)
     sizes = np.ones(graph.n, graph.id_dtype)
-    run(_sum_up, 0, parents, np.argsort(numbers), sizes)
+    run(_sum_sizes, 0, parents, np.argsort(numbers), sizes)
     return parents, numbers, sizes
 
 
@@ -71,7 +67,7 @@ def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Ar
     """Return the minimum of `low` and the maximum of `high` over each subtree (`primitives.extremes_of_subtrees`)."""
     parents, numbers, _ = trees
     low, high = low.copy(), high.copy()
-    run(_pass_up, 0, parents, np.argsort(numbers), low, high)
+    run(_pass_extremes_up, 0, parents, np.argsort(numbers), low, high)
     return low, high
 
 
@@ -80,8 +76,12 @@ def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]
 
     See `primitives.depth_first_order`.
     """
-    before, after, parents = np.empty(graph.n, graph.id_dtype), np.empty(graph.n, graph.id_dtype), _none(graph)
-    _alone(_visit, graph.out, starts, before, after, parents, np.empty(graph.n, np.int64))
+    before, after, parents = (
+        np.empty(graph.n, graph.id_dtype),
+        np.empty(graph.n, graph.id_dtype),
+        _filled_with_minus_one(graph),
+    )
+    _run_on_one_thread(_visit_in_order, graph.out, starts, before, after, parents, np.empty(graph.n, np.int64))
     count = int((parents >= 0).sum())
     return before[:count], after[:count], parents
 
@@ -89,34 +89,36 @@ def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]
 def dominators(graph: Graph, source: int) -> Array:
     """Return the immediate dominator of every vertex (`primitives.dominators`)."""
     order, _, parents = depth_first_order(graph, np.array([source], graph.id_dtype))
-    count, numbers, immediate = len(order), _none(graph), _none(graph)
+    count, numbers, immediate = len(order), _filled_with_minus_one(graph), _filled_with_minus_one(graph)
     numbers[order] = np.arange(count)
     over, head = np.full(count, -1, graph.id_dtype), np.full(count, -1, graph.id_dtype)
     low, label, after, idom, stack = (np.arange(count, dtype=graph.id_dtype) for _ in range(5))
-    _alone(_dominate, graph.in_, order, numbers, numbers[parents[order]], low, label, over, head, after, idom, stack)
+    _run_on_one_thread(
+        _dominate, graph.in_, order, numbers, numbers[parents[order]], low, label, over, head, after, idom, stack
+    )
     immediate[order] = order[idom]
     return immediate
 
 
-def _none(graph: Graph) -> Array:
+def _filled_with_minus_one(graph: Graph) -> Array:
     return np.full(graph.n, -1, graph.id_dtype)
 
 
 def peel_one_by_one(graph: Graph) -> tuple[Array, Array]:
     """Return the core numbers, and an order in which each vertex has at most its core number of later neighbors."""
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
-    _alone(_peel, graph.out, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
+    _run_on_one_thread(_peel, graph.out, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
     return degree, order
 
 
 def strong_components(graph: Graph) -> Array:
     """Return the smallest vertex of each vertex's strong component (`primitives.strong_components`)."""
     parents, numbers, low, labels, stack = (np.empty(graph.n, graph.id_dtype) for _ in range(5))
-    _alone(_components, graph.out, parents, numbers, low, labels, stack, np.empty(graph.n, np.int64))
+    _run_on_one_thread(_label_components, graph.out, parents, numbers, low, labels, stack, np.empty(graph.n, np.int64))
     return labels
 
 
-def _alone(kernel: Any, lists: Adjacency, *args: Array) -> None:
+def _run_on_one_thread(kernel: Any, lists: Adjacency, *args: Array) -> None:
     """Run a kernel on adjacency lists with one thread. Ctrl-C ends the run if the graph is large."""
     starts = lists.indptr.astype(np.int64, copy=False)
     run(kernel, 0, starts, lists.indices, *args, most=_LOOKS * (len(starts) + len(lists.indices)))
@@ -161,7 +163,7 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
 
 
 @compiled
-def _sum_up(thread, threads, control, parents, order, sizes):
+def _sum_sizes(thread, threads, control, parents, order, sizes):
     """Add the size of each subtree to the size of its parent's subtree, children before parents."""
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
@@ -171,7 +173,7 @@ def _sum_up(thread, threads, control, parents, order, sizes):
 
 
 @compiled
-def _pass_up(thread, threads, control, parents, order, low, high):
+def _pass_extremes_up(thread, threads, control, parents, order, low, high):
     """Update the minimum and maximum at each parent by those of its children, children before parents."""
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
@@ -181,7 +183,7 @@ def _pass_up(thread, threads, control, parents, order, low, high):
 
 
 @compiled
-def _visit(thread, threads, control, indptr, indices, starts, before, after, parents, at):
+def _visit_in_order(thread, threads, control, indptr, indices, starts, before, after, parents, at):
     """Run a depth-first search from each vertex in `starts`, and write the preorder and the postorder.
 
     Neighbors are visited in the order of the adjacency lists. A vertex that was not reached has parent -1.
@@ -214,14 +216,11 @@ def _visit(thread, threads, control, indptr, indices, starts, before, after, par
 
 @compiled
 def _dominate(thread, threads, control, indptr, indices, order, place, up, low, label, over, head, after, idom, stack):
-    """Compute the immediate dominator of each vertex, with the algorithm of Lengauer and Tarjan. Vertices are preorder
-    numbers.
+    """Compute the immediate dominator of each vertex, with the algorithm of Lengauer and Tarjan.
 
-    ``low[i]`` is the semidominator of i. `over` holds the parents in a forest of the vertices whose semidominator is
-    known.
-    ``label[i]`` is the vertex with the smallest semidominator on the path from i toward its root. `head` and `after`
-    are
-    linked lists of the vertices that have the same semidominator.
+    Vertices are preorder numbers. ``low[i]`` is the semidominator of i. `over` holds the parents in a forest of the
+    vertices whose semidominator is known. ``label[i]`` is the vertex with the smallest semidominator on the path from i
+    toward its root. `head` and `after` are linked lists of the vertices that have the same semidominator.
     """
     n = np.uint64(len(order))
     for k in range(_ONE, n):
@@ -232,7 +231,7 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
         for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = place[np.uint64(indices[e])]
             if u >= 0:
-                low[i] = min(low[i], low[_lowest(np.uint64(u), low, label, over, stack)])
+                low[i] = min(low[i], low[_smallest_semidominator(np.uint64(u), low, label, over, stack)])
         same = np.uint64(low[i])
         after[i] = head[same]
         head[same] = i
@@ -242,7 +241,7 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
         head[parent] = -1
         while w >= 0:
             j = np.uint64(w)
-            best = _lowest(j, low, label, over, stack)
+            best = _smallest_semidominator(j, low, label, over, stack)
             idom[j] = parent
             if low[best] < low[j]:
                 idom[j] = best
@@ -253,7 +252,7 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
 
 
 @compiled
-def _lowest(v, low, label, over, stack):
+def _smallest_semidominator(v, low, label, over, stack):
     """Return the vertex with the smallest semidominator on the path from v to its root, and compress the path."""
     if over[v] < 0:
         return v
@@ -310,7 +309,7 @@ def _peel(thread, threads, control, indptr, indices, degree, order, place, first
 
 
 @compiled
-def _components(thread, threads, control, indptr, indices, parents, numbers, low, labels, stack, at):
+def _label_components(thread, threads, control, indptr, indices, parents, numbers, low, labels, stack, at):
     """Run a depth-first search over all vertices, and label strong components by Tarjan's algorithm.
 
     A vertex whose low point is its own number closes a component: all vertices above it on the stack, and itself.
@@ -338,7 +337,7 @@ def _components(thread, threads, control, indptr, indices, parents, numbers, low
                         low[v] = min(low[v], numbers[u])
                 else:
                     if low[v] == numbers[v]:
-                        top = _close(labels, stack, top, v)
+                        top = _close_component(labels, stack, top, v)
                     parent = np.uint64(parents[v])
                     if parent == v or is_stopped(control):
                         break
@@ -347,10 +346,8 @@ def _components(thread, threads, control, indptr, indices, parents, numbers, low
 
 
 @compiled
-def _close(labels, stack, top, v):
-    """Take the vertices down to v from the stack, label them with the smallest one, and return the new top of the
-    stack.
-    """
+def _close_component(labels, stack, top, v):
+    """Pop the vertices down to v from the stack, label them with the smallest one, and return the new top."""
     smallest, first = v, top
     while True:
         first -= _ONE

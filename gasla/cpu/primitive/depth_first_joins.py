@@ -36,10 +36,8 @@ class Joined:
     """A join on a graph, as `gasla.engines.JoinRun` describes it. Each thread takes one block of edges after another.
 
     Scratch memory of each thread: 2 to 8 bytes per vertex for marks, depending on how many lists are marked, 4 bytes
-    per
-    vertex for each pattern vertex that is counted ahead, and for each pattern vertex that is matched a buffer as long
-    as
-    the longest adjacency list.
+    per vertex for each pattern vertex that is counted ahead, and for each pattern vertex that is matched a buffer as
+    long as the longest adjacency list.
     """
 
     def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
@@ -58,8 +56,10 @@ class Joined:
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of `number` blocks from block `first` on, by default in all
-        blocks.
+        """Return the number of matches that begin in each of some blocks, by default in all.
+
+        These are `number` blocks from block `first` on. If there are `most` matches or more, the number may be any
+        larger one.
         """
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
         wanted[:, 1] = NO_LIMIT if most is None else most
@@ -80,8 +80,9 @@ class Joined:
     def _run(
         self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the kernel on one block for each row of `wanted`. Return the number of matches of each block, in two
-        words.
+        """Run the kernel on one block for each row of `wanted`.
+
+        Return the number of matches of each block, in two words.
         """
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))

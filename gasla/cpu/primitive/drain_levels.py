@@ -75,7 +75,7 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
         degrees[v], stay[v] = indptr[v + _ONE] - indptr[v], v
     level = np.int64(-1)
     while True:
-        end, words[own] = _left(stay, begin, end, degrees, level)
+        end, words[own] = _keep_above_level(stay, begin, end, degrees, level)
         barrier(control, threads)
         level = np.int64(_ALL)
         for other in range(threads):
@@ -95,23 +95,24 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
 
 
 @inlined
-def _left(stay, begin, end, degrees, level):
-    """Keep the vertices of one thread whose degree is above the level. Return their new end, and their lowest
-    degree.
+def _keep_above_level(stay, begin, end, degrees, level):
+    """Keep those of one thread's vertices whose remaining degree exceeds `level`.
+
+    Return their new end and lowest degree.
     """
-    kept, lowest = begin, np.int64(_ALL)
+    new_end, lowest = begin, np.int64(_ALL)
     for i in range(begin, end):
         degree = np.int64(degrees[np.uint64(stay[i])])
         if degree > level:
-            stay[kept] = stay[i]
-            kept += _ONE
+            stay[new_end] = stay[i]
+            new_end += _ONE
             lowest = min(lowest, degree)
-    return kept, lowest
+    return new_end, lowest
 
 
 @compiled
 def _drain(control, indptr, indices, degrees, stack, top, level, shared):
-    """Remove the vertices on the stack, and then all vertices whose degree thereby falls to the level."""
+    """Remove the vertices on the stack, and then all vertices whose remaining degree thereby falls to `level`."""
     while top > _NONE:
         if is_stopped(control):
             return

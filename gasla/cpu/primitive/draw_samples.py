@@ -74,8 +74,9 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Draw `k` neighbors of each vertex. Return an array with a row for each vertex, filled with -1 if there are
-    fewer.
+    """Draw `k` neighbors of each vertex.
+
+    Return an array with a row for each vertex, filled with -1 if there are fewer.
     """
     neighbors = np.empty((len(ids), k), ids.dtype)
     _draw_rows(lists, ids, None, k, 0, draws, neighbors.reshape(-1), None)
@@ -83,8 +84,9 @@ def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
-    """Draw up to `k` neighbors of each vertex. Return the neighbors, the numbers of their edges, and the row of
-    each.
+    """Draw up to `k` neighbors of each vertex.
+
+    Return the neighbors, the numbers of their edges, and the row of each.
     """
     degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
     lengths = np.where(degrees > 0, k, 0) if draws.replace else np.minimum(degrees, k)
@@ -104,15 +106,13 @@ def _draw_rows(
     neighbors: Array,
     edges: Array | None,
 ) -> None:
-    """Draw neighbors of each vertex in `ids`, and write them to `neighbors`, and their edges to `edges` unless that is
-    None.
+    """Draw neighbors of each vertex in `ids`, and write them to `neighbors`, and their edges to `edges` if it is given.
 
     Parameters
     ----------
     lists, draws :
         adjacency lists; the hash of the seed, whether an edge may be drawn twice, and the prefix sums of weights or
-        None.
-        All other parameters are those of the kernels.
+        None. All other parameters are those of the kernels.
     """
     key, replace, weights = draws
     longest = len(neighbors) // max(len(ids), 1) + 1
@@ -128,10 +128,10 @@ def _draw_rows(
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Search a mark in the ascending values of each vertex's list. Return the position before which all values are
-    smaller.
+    """Search a mark in the ascending values of each vertex's list.
 
-    With `after`, return the position before which all values are smaller than the mark or equal to it.
+    Return the position before which all values are smaller. With `after`, return the position before which all values
+    are smaller than the mark or equal to it.
     """
     places = np.empty(len(ids), np.int64)
     run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, places, loose=True)
@@ -139,8 +139,9 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append the ids that `vertices` lacks, each once, by first appearance. Return the result, and each id's index
-    in it.
+    """Append the ids that `vertices` lacks, each once, by first appearance.
+
+    Return the result, and each id's index in it.
     """
     total = len(vertices) + len(ids)
     # a hash table with linear probing: pairs of a vertex and its index
@@ -148,7 +149,7 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
     known, at = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
     known[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
-    run(_number, 0, np.uint64(len(vertices)), ids, table, known, at, count, most=total, loose=True)
+    run(_number_vertices, 0, np.uint64(len(vertices)), ids, table, known, at, count, most=total, loose=True)
     return known[: int(count[0])].copy(), at
 
 
@@ -190,7 +191,7 @@ def _sample(
         for w in range(start, end):
             prefetch(indptr, np.uint64(ids[w]))
         for w in range(start, end):
-            begin, stop = _bounds(firsts, k, w)
+            begin, stop = _row_bounds(firsts, k, w)
             first, last = np.uint64(indptr[np.uint64(ids[w])]), np.uint64(indptr[np.uint64(ids[w]) + ONE])
             drawn, state = neighbors[begin:stop], mixed(key, row + w)
             count = _draw(drawn, first, last, weights, replace, state)
@@ -201,13 +202,13 @@ def _sample(
             for j in range(count, stop - begin):
                 drawn[j] = -1
         for w in range(start, end):
-            begin, stop = _bounds(firsts, k, w)
+            begin, stop = _row_bounds(firsts, k, w)
             first = np.uint64(indptr[np.uint64(ids[w])])
             for j in range(begin, stop):
                 is_drawn = neighbors[j] >= 0
                 place = first + np.uint64(neighbors[j])
                 if edges is not None:
-                    edges[j] = _edge_at(edge_ids, place) if is_drawn else -1
+                    edges[j] = _edge_number(edge_ids, place) if is_drawn else -1
                 if is_drawn:
                     neighbors[j] = indices[place]
 
@@ -231,7 +232,7 @@ def _search(thread, threads, control, indptr, values, ids, marks, after, places)
 
 
 @compiled
-def _edge_at(edge_ids, place):
+def _edge_number(edge_ids, place):
     """Return the number of the edge at a position of the lists, which is the position itself if `edge_ids` is None."""
     if edge_ids is None:
         return np.int64(place)
@@ -239,7 +240,7 @@ def _edge_at(edge_ids, place):
 
 
 @compiled
-def _bounds(firsts, k, w):
+def _row_bounds(firsts, k, w):
     """Return where row w of the samples begins, and where it ends."""
     if firsts is None:
         return w * k, w * k + k
@@ -248,8 +249,9 @@ def _bounds(firsts, k, w):
 
 @compiled
 def _draw(drawn, first, last, weights, replace, state):
-    """Draw positions within the list from `first` to `last`, without weights unless given. Return how many were
-    drawn.
+    """Draw positions within the list from `first` to `last`, without weights unless given.
+
+    Return how many were drawn.
     """
     degree, k = last - first, np.uint64(len(drawn))
     if degree == ZERO:
@@ -268,7 +270,7 @@ def _draw(drawn, first, last, weights, replace, state):
     for j in range(count):
         top = degree - count + j
         place = share(mixed(state, j), top + ONE)
-        drawn[j] = top if _has(drawn, j, place) else place
+        drawn[j] = top if _is_drawn(drawn, j, place) else place
     return count
 
 
@@ -277,8 +279,7 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
     """Draw positions within a list with probabilities proportional to the weights. Return how many were drawn.
 
     Without replacement, an edge that was drawn before is drawn again, up to `TRIES` times. Then the draw is made among
-    the
-    other edges alone.
+    the other edges alone.
     """
     sums, guides = weights
     k, count = np.uint64(len(drawn)), ZERO
@@ -296,10 +297,10 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
             bits = mixed(mixed(state, count), tries)
             mark, guide = aimed(sums, first, last, fraction(bits))
             place = exceeding(sums, first, first + np.uint64(guides[guide]), mark) - first
-            is_new = replace or not _has(drawn, count, place)
+            is_new = replace or not _is_drawn(drawn, count, place)
             tries += ONE
         if not is_new:
-            place = _draw_of_rest(drawn, count, first, last, weights, fraction(mixed(mixed(state, count), TRIES)))
+            place = _draw_of_others(drawn, count, first, last, weights, fraction(mixed(mixed(state, count), TRIES)))
             if place == last - first:
                 break
         drawn[count] = place
@@ -308,26 +309,26 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
 
 
 @compiled
-def _draw_of_rest(drawn, count, first, last, weights, part):
+def _draw_of_others(drawn, count, first, last, weights, part):
     """Draw one of the edges that are not in `drawn` by adding up their weights. `part` is a random number from 0 to 1.
 
     Returns a position, or the length of the list if all these edges weigh 0.
     """
     total = 0.0
     for place in range(first, last):
-        if weight(weights, first, place) > 0 and not _has(drawn, count, place - first):
+        if weight(weights, first, place) > 0 and not _is_drawn(drawn, count, place - first):
             total += weight(weights, first, place)
     mark, chosen, total = part * total, last, 0.0
     for place in range(first, last):
         more = weight(weights, first, place)
-        if more > 0 and total <= mark and not _has(drawn, count, place - first):
+        if more > 0 and total <= mark and not _is_drawn(drawn, count, place - first):
             chosen = place
             total += more
     return chosen - first
 
 
 @compiled
-def _has(drawn, count, place):
+def _is_drawn(drawn, count, place):
     """Return whether a position is among the first `count` positions in `drawn`."""
     is_drawn = False
     for i in range(count):
@@ -336,17 +337,17 @@ def _has(drawn, count, place):
 
 
 @compiled
-def _number(thread, threads, control, count, ids, table, known, at, total):
+def _number_vertices(thread, threads, control, count, ids, table, known, at, total):
     """Number the vertices in `ids` by first appearance, on one thread, with a hash table and linear probing."""
     if thread == 0:
         for v in range(count):
-            slot = _slot(table, np.uint64(known[v]))
+            slot = _find_slot(table, np.uint64(known[v]))
             table[slot], table[slot + ONE] = known[v], v
         length = np.uint64(len(ids))
         for i in range(length):
             if i + _AHEAD < length:
-                prefetch(table, _home(table, np.uint64(ids[i + _AHEAD])))
-            slot = _slot(table, np.uint64(ids[i]))
+                prefetch(table, _first_slot(table, np.uint64(ids[i + _AHEAD])))
+            slot = _find_slot(table, np.uint64(ids[i]))
             if table[slot] < 0:
                 table[slot], table[slot + ONE] = ids[i], count
                 known[count] = ids[i]
@@ -356,15 +357,15 @@ def _number(thread, threads, control, count, ids, table, known, at, total):
 
 
 @compiled
-def _home(table, v):
+def _first_slot(table, v):
     """Return the slot of the hash table at which the search for vertex v begins."""
     return mixed(ZERO, v) & (np.uint64(len(table)) - _PAIR)
 
 
 @compiled
-def _slot(table, v):
+def _find_slot(table, v):
     """Return the slot of the hash table that holds vertex v, or the empty slot where v belongs."""
-    slot = _home(table, v)
+    slot = _first_slot(table, v)
     while table[slot] >= 0 and np.uint64(table[slot]) != v:
         slot = (slot + _PAIR) & (np.uint64(len(table)) - _PAIR)
     return slot

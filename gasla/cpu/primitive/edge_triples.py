@@ -52,8 +52,9 @@ _LOOKS = 256  # estimated work for each edge, in units of the time to read one e
 
 
 class Events(NamedTuple):
-    """The edges, sorted in several ways. The first array of each tuple is the offset of each vertex in the other
-    arrays.
+    """The edges, sorted in several ways.
+
+    The first array of each tuple is the offset of each vertex in the other arrays.
     """
 
     # edges sorted by smaller end, larger end and time: offsets, times, larger ends, and how many edges before each one
@@ -76,13 +77,13 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
     work, m = _LOOKS * len(src), len(src)
     totals = np.zeros((threads_for(work), 36, 2), np.uint64)
     src, dst, times, ends = (np.ascontiguousarray(each, np.int64) for each in (src, dst, times, ends))
-    events, places = _events(n, src, dst, times)
+    events, places = _sort_events(n, src, dst, times)
     orders = [each for order in events for each in order]
     run(_count, work, src, dst, times, ends, places, *orders, totals, most=m * m, loose=True, team=len(totals))
     return [sum(low + (high << 64) for low, high in of_kind) for of_kind in totals.swapaxes(0, 1).tolist()]
 
 
-def _events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
+def _sort_events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
     """Return the edges in all the orders of `Events`, and the position of each edge in `Events.pairs`."""
 
     def starts(owners: Array) -> Array:
@@ -127,15 +128,15 @@ def _count(
             for side in range(2):
                 center, other = (u, v) if side == 0 else (v, u)
                 high = np.uint64(all_indptr[center + _ONE])
-                at = _after(all_times, np.uint64(all_indptr[center]), high, first)
+                at = _first_later(all_times, np.uint64(all_indptr[center]), high, first)
                 while at < high and all_times[at] <= last and not is_stopped(control):
                     w, is_back, second, place = np.uint64(others[at]), backward[at], all_times[at], all_places[at]
                     if w != other:
                         base = np.uint64(6 * (2 + 2 * side + is_back))
                         _add_pair(pairs, u, v, np.int64(places[e]), second, last, total, base)
-                        here, there = (_TWO, _FOUR) if side == 0 else (_FOUR, _TWO)
-                        _add_pair(pairs, center, w, place, second, last, total, base + here)
-                        _add_pair(pairs, other, w, np.int64(-1), second, last, total, base + there)
+                        row_at_center, row_at_other = (_TWO, _FOUR) if side == 0 else (_FOUR, _TWO)
+                        _add_pair(pairs, center, w, place, second, last, total, base + row_at_center)
+                        _add_pair(pairs, other, w, np.int64(-1), second, last, total, base + row_at_other)
                     elif side == 0:
                         base = np.uint64(6 * is_back)
                         _add_pair(pairs, u, v, place, second, last, total, base)
@@ -145,14 +146,14 @@ def _count(
 
 @compiled
 def _add_pair(pairs, x, y, place, first, last, total, k):
-    """Add the edges from x to y that are later than `first` and no later than `last` to ``total[k]``, y to x to
-    `total[k + 1]`.
+    """Add the number of edges from x to y in a time window to ``total[k]``, and from y to x to ``total[k + 1]``.
 
-    `place` is the position of an edge between x and y at which the search begins, or -1.
+    These are later than `first` and no later than `last`. `place` is the position of an edge between x and y at which
+    the search begins, or -1.
     """
-    from_x, from_y = _between(pairs, x, y, place, first, last)
-    _add(total, k, from_x)
-    _add(total, k + _ONE, from_y)
+    from_x, from_y = _count_between(pairs, x, y, place, first, last)
+    _add_count(total, k, from_x)
+    _add_count(total, k + _ONE, from_y)
 
 
 @compiled
@@ -161,32 +162,33 @@ def _add_others(pairs, left, arrived, u, v, place, second, last, total, base):
 
     These are all edges at u or v, minus the edges between u and v.
     """
-    from_u, from_v = _between(pairs, u, v, place, second, last)
-    _add(total, base + _TWO, _of(left, u, second, last) - from_u)
-    _add(total, base + np.uint64(3), _of(arrived, u, second, last) - from_v)
-    _add(total, base + _FOUR, _of(left, v, second, last) - from_v)
-    _add(total, base + np.uint64(5), _of(arrived, v, second, last) - from_u)
+    from_u, from_v = _count_between(pairs, u, v, place, second, last)
+    _add_count(total, base + _TWO, _count_at_vertex(left, u, second, last) - from_u)
+    _add_count(total, base + np.uint64(3), _count_at_vertex(arrived, u, second, last) - from_v)
+    _add_count(total, base + _FOUR, _count_at_vertex(left, v, second, last) - from_v)
+    _add_count(total, base + np.uint64(5), _count_at_vertex(arrived, v, second, last) - from_u)
 
 
 @compiled
-def _add(total, k, count):
+def _add_count(total, k, count):
     total[k, np.uint64(0)] += count
     total[k, np.uint64(1)] += np.uint64(total[k, np.uint64(0)] < count)
 
 
 @compiled
-def _of(events, v, first, last):
-    """Return how many edges at vertex v are later than `first` and no later than `last`. `events` has offsets and
-    times.
+def _count_at_vertex(events, v, first, last):
+    """Return how many edges at vertex v are later than `first` and no later than `last`.
+
+    `events` has offsets and times.
     """
     indptr, times = events
     high = np.uint64(indptr[v + _ONE])
-    low = _after(times, np.uint64(indptr[v]), high, first)
-    return _after(times, low, high, last) - low
+    low = _first_later(times, np.uint64(indptr[v]), high, first)
+    return _first_later(times, low, high, last) - low
 
 
 @compiled
-def _between(pairs, x, y, place, first, last):
+def _count_between(pairs, x, y, place, first, last):
     """Return the numbers of edges from x to y and from y to x that are later than `first` and no later than `last`.
 
     The search begins at `place`, the position of an edge between the two, or if that is -1, at the first edge of the
@@ -195,17 +197,17 @@ def _between(pairs, x, y, place, first, last):
     indptr, times, larger, forward = pairs
     a, b = min(x, y), max(x, y)
     high = np.uint64(indptr[a + _ONE])
-    low = _advance(times, larger, np.uint64(indptr[a] if place < 0 else place), high, b, first)
+    low = _first_later_pair(times, larger, np.uint64(indptr[a] if place < 0 else place), high, b, first)
     if low == high or np.uint64(larger[low]) != b or times[low] > last:
         return np.uint64(0), np.uint64(0)
-    end = _advance(times, larger, low, high, b, last)
+    end = _first_later_pair(times, larger, low, high, b, last)
     ahead = np.uint64(forward[end] - forward[low])
     back = end - low - ahead
     return (ahead, back) if x < y else (back, ahead)
 
 
 @compiled
-def _after(times, low, high, time):
+def _first_later(times, low, high, time):
     """Return the first position between `low` and `high` with a time later than `time`, by bisection."""
     while low < high:
         middle = (low + high) >> _ONE
@@ -217,7 +219,7 @@ def _after(times, low, high, time):
 
 
 @compiled
-def _advance(times, larger, low, high, b, time):
+def _first_later_pair(times, larger, low, high, b, time):
     """Return the first position from `low` on with a larger end than b, or with end b and a time later than `time`.
 
     The search takes strides that double, as the position is likely to be near.

@@ -57,9 +57,7 @@ _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """Return a first forest, in which each vertex is a child of its first out-neighbor if that is smaller, or else a
-    root.
-    """
+    """Return a first forest: each vertex is a child of its first out-neighbor if that is smaller, or else a root."""
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
     return parents
@@ -81,7 +79,7 @@ def link(
     lists = graph.out
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
-    with _packed(parents) as flat:
+    with _as_contiguous(parents) as flat:
         arguments: tuple[Any, ...] = lists.indptr, lists.indices, flat, *positions, root
         if across is not None:
             run(_link_across, graph.n + graph.m, *arguments, *across, _grain(graph.n), loose=True)
@@ -99,25 +97,27 @@ def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | No
 
 def compress(parents: Array) -> None:
     """Make the root of its tree the parent of every vertex, in place."""
-    with _packed(parents) as flat:
+    with _as_contiguous(parents) as flat:
         run(_compress, len(flat), flat, _grain(len(flat)), loose=True)
 
 
 def number(parents: Array) -> int:
-    """Replace each parent by the number of its tree, in place. Trees are numbered in the order of roots. Return their
-    number.
+    """Replace each parent by the number of its tree, in place. Trees are numbered in the order of roots.
+
+    Return their number.
     """
     counts = np.zeros(threads_for(len(parents)), np.int64)
-    with _packed(parents) as flat:
+    with _as_contiguous(parents) as flat:
         run(_number, len(flat), flat, counts, team=len(counts))
     return sum(counts.tolist())
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the root that most vertices of a sample have. It is the largest tree's, if that has over half of all
-    vertices.
+    """Return the root that most vertices of a sample have.
+
+    It is the largest tree's, if that has over half of all vertices.
     """
-    return int(_majority(np.ascontiguousarray(parents)))
+    return int(_likely_majority(np.ascontiguousarray(parents)))
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
@@ -135,7 +135,7 @@ def label_components(graph: Graph) -> tuple[int, Array]:
 
 
 @contextmanager
-def _packed(parents: Array) -> Iterator[Array]:
+def _as_contiguous(parents: Array) -> Iterator[Array]:
     """Yield the array itself if it is contiguous. Otherwise yield a contiguous copy that is written back at the end."""
     flat = np.ascontiguousarray(parents)
     yield flat
@@ -164,8 +164,9 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 @inlined
 def find(parents, v):
-    """Return the root of v's tree. This halves the path to the root: every other vertex gets its grandparent as
-    parent.
+    """Return the root of v's tree.
+
+    This halves the path to the root: every other vertex gets its grandparent as parent.
     """
     parent = np.uint64(load_unordered(parents, v))
     grandparent = np.uint64(load_unordered(parents, parent))
@@ -209,8 +210,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
     """Unite trees along the edges of all vertices that are not in the tree of root `known`.
 
     With `joins`, the edges of a vertex are read only until the vertex joins that tree. The edges that are skipped must
-    also
-    be in the list of their other end: then either that end links them, or both ends are in the tree.
+    also be in the list of their other end: then either that end links them, or both ends are in the tree.
     """
     n, last_root = np.uint64(len(parents)), known if joins else np.int64(-1)
     for start, end in blocks(control, n, grain):
@@ -222,9 +222,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    """Unite trees along the edges of vertices outside the tree of root `known`, and along the edges that leave that
-    tree.
-    """
+    """Unite trees along the edges of vertices outside the tree of root `known`, and edges that leave that tree."""
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -240,9 +238,7 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
-    """Unite trees along edges between disjoint subtrees of another forest, from vertices outside the tree of root
-    `known`.
-    """
+    """Unite trees along edges between disjoint subtrees of another forest, except from the tree of root `known`."""
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -273,8 +269,9 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
 
 @compiled
 def _flatten(parents, v):
-    """Make v's root its parent, and return the root. No other parent changes, as other threads may have flattened
-    them.
+    """Make v's root its parent, and return the root.
+
+    No other parent changes, as other threads may have flattened them.
     """
     parent = np.uint64(load_unordered(parents, v))
     root = np.uint64(load_unordered(parents, parent))
@@ -326,9 +323,7 @@ def _number(thread, threads, control, parents, counts):
 def _label(
     thread, threads, control, indptr, indices, indptr2, indices2, parents, symmetric, both, largest, counts, grain
 ):
-    """Label connected components: link the first two edges of each vertex, then the edges outside the largest tree
-    so far.
-    """
+    """Label connected components: link two edges of each vertex, then all edges outside the largest tree so far."""
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return
@@ -339,7 +334,7 @@ def _label(
     if not go_on(thread, threads, control, True):
         return
     if thread == 0 and len(parents):
-        largest[0] = _majority(parents)
+        largest[0] = _likely_majority(parents)
     barrier(control, threads)
     zero, end = np.uint64(0), np.uint64(len(indices))
     if symmetric or both:
@@ -355,10 +350,8 @@ def _label(
 
 
 @compiled
-def _majority(parents):
-    """Return the parent that over half of the vertices in a sample have, or some parent (Boyer and Moore's majority
-    vote).
-    """
+def _likely_majority(parents):
+    """Return the parent of over half of the vertices in a sample, if there is one (Boyer and Moore's majority vote)."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
         label = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])

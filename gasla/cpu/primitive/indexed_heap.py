@@ -57,8 +57,9 @@ def push(heap, place, keys, size, v, key):
 
 @compiled
 def pop(heap, place, keys, size, mark):
-    """Remove the vertex with the largest key from the heap, and store `mark` as its position. Return the new heap
-    size.
+    """Remove the vertex with the largest key from the heap, and store `mark` as its position.
+
+    Return the new heap size.
     """
     place[np.uint64(heap[_ZERO])] = mark
     size -= _ONE

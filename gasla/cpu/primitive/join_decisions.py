@@ -1,6 +1,4 @@
-"""Answers the questions about the plan of a join that its kernel, `gasla/cpu/kernels/join.py`, asks while it is
-compiled.
-"""
+"""Answers the questions about a plan that the kernel of joins, `gasla/cpu/kernels/join.py`, asks when compiled."""
 
 from __future__ import annotations
 
@@ -18,8 +16,7 @@ _KINDS = 8  # the lowest bits of a mark tell which vertices of the pattern a ver
 
 
 class Decisions:
-    """What the kernel template `kernels/join.py` reads about a plan: which lists to search, and which bits of marks to
-    test.
+    """What the kernel template `kernels/join.py` reads about a plan, such as which lists to search and which to mark.
 
     `way` is "count", "write" or "tally". For the last two, all vertices of the pattern are matched, and none only
     counted.
@@ -32,14 +29,12 @@ class Decisions:
         self.writes, self.tallies = way == "write", way == "tally"
         self.numbers, self.places = list(range(len(plan.free))), list(range(plan.size))
         self.tabled = plan.tabled
-        self.marked = self._marked()
+        self.marked = self._find_marked_lists()
         self.fingerprint = described("join", repr(plan), way)
 
     @property
     def checks_of_start(self) -> list[tuple[Reach, bool]]:
-        """The lists of the pattern's first vertex that the second vertex must be in (True), or must not be in
-        (False).
-        """
+        """The lists of the pattern's first vertex that the second vertex must be in (True) or must not be in."""
         return self.pending(self.joins[1], 1)[1:]
 
     def marked_of(self, place: int) -> list[Reach]:
@@ -65,19 +60,15 @@ class Decisions:
         return [reach for reach in join.within if reach.place == place - 1]
 
     def earlier(self, join: Join, place: int) -> list[Reach]:
-        """Return the lists of earlier matched vertices, before the last one, that contain every vertex that fits
-        next.
-        """
+        """Return the lists that contain every vertex that fits next, of vertices matched before the last one."""
         return [reach for reach in join.within if reach.place < place - 1]
 
     def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of the last matched vertex, with True if they must contain the next vertex, or False if they
-        must not.
-        """
+        """Return the last matched vertex's lists that must contain the next vertex (True) or must not (False)."""
         outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
-    def _tested(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
+    def _lists_tested_by_marks(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
         """Return the lists of earlier matched vertices in which the next vertex is tested by marks.
 
         A list is left out if it is the only one that must contain the vertex: then the list itself is read.
@@ -89,10 +80,13 @@ class Decisions:
         return [(reach, True) for reach in within] + outside
 
     def mask(self, join: Join, place: int) -> int:
-        return sum(self.bit(reach) for reach, _ in self._tested(join, place)) + self.kind(join) * join.is_checked
+        return (
+            sum(self.bit(reach) for reach, _ in self._lists_tested_by_marks(join, place))
+            + self.kind(join) * join.is_checked
+        )
 
     def value(self, join: Join, place: int) -> int:
-        within = (reach for reach, is_within in self._tested(join, place) if is_within)
+        within = (reach for reach, is_within in self._lists_tested_by_marks(join, place) if is_within)
         return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
 
     def kind(self, join: Join) -> int:
@@ -118,13 +112,13 @@ class Decisions:
 
     def certain(self, number: int) -> int:
         """Return how many matched vertices certainly were, or will be, counted as fits for a pattern vertex."""
-        return sum(map(functools.partial(self._is_certain, self.free[number]), self._met(number)))
+        return sum(map(functools.partial(self._is_certain, self.free[number]), self._matched_that_may_fit(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
         """Return the matched vertices that may have been counted for a pattern vertex, and the tests that decide it."""
-        return [met for met in self._met(number) if not self._is_certain(self.free[number], met)]
+        return [met for met in self._matched_that_may_fit(number) if not self._is_certain(self.free[number], met)]
 
-    def _met(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
+    def _matched_that_may_fit(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
         counts_all = self.is_degree(number) or self.is_tabled(number)
         return [met for met in self.free[number].met if met[0] >= self.free[number].ready or counts_all]
 
@@ -138,25 +132,24 @@ class Decisions:
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:
         return items[1:]
 
-    def _marked(self) -> list[Reach]:
+    def _find_marked_lists(self) -> list[Reach]:
         """Return the lists whose entries are marked for as long as the vertex that they belong to is matched."""
         steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
         steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
-        reaches = {reach for join, place in steps for reach, _ in self._tested(join, place)}
+        reaches = {reach for join, place in steps for reach, _ in self._lists_tested_by_marks(join, place)}
         reaches |= {test.reach for number in self.numbers for _, tests in self.met_of(number) for test in tests}
         return sorted(reaches)
 
 
 def slot(plan: JoinPlan, reach: Reach) -> int:
-    """Return the index of a list among the lists of its vertex, which has two for each relation if the plan is
-    directed.
-    """
+    """Return the index of a list among its vertex's lists, of which each relation has two if the plan is directed."""
     return reach.relation * (1 + plan.directed) + reach.backward
 
 
 @functools.cache
 def mark_type(plan: JoinPlan) -> np.dtype[Any]:
-    """Return the smallest unsigned type with 8 bits for pattern vertices and a bit for each list that is marked, at
-    most 56.
+    """Return the smallest unsigned type with a bit for each vertex of the pattern and for each marked list.
+
+    The first 8 bits are for vertices of the pattern. At most 56 lists are marked.
     """
     return np.dtype(f"u{max(2, 1 << ((_KINDS + len(Decisions(plan).marked) - 1) // 8).bit_length())}")

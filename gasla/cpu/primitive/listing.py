@@ -56,14 +56,14 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     """
     lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
-    least = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
+    bounds = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
     counts, places = np.zeros(count, np.int64), np.zeros(count, np.int64)
     work, most = _LOOKS * count, count * graph.max_out_degree
-    fixed = lists.indptr, lists.indices, *ends, least
-    run(_list, work, *fixed, counts, places, none, False, most=most, loose=True)
+    inputs = lists.indptr, lists.indices, *ends, bounds
+    run(_list_common, work, *inputs, counts, places, none, False, most=most, loose=True)
     sums = running_sums(counts)
     vertices = np.empty(int(sums[-1]), graph.id_dtype)
-    run(_list, work, *fixed, counts, sums, vertices, True, most=most, loose=True)
+    run(_list_common, work, *inputs, counts, sums, vertices, True, most=most, loose=True)
     return np.repeat(np.arange(count), counts), vertices
 
 
@@ -76,7 +76,9 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 
 @compiled
-def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, vertices, is_writing):
+def _list_common(
+    thread, threads, control, indptr, indices, sources, targets, above, counts, places, vertices, is_writing
+):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
@@ -92,8 +94,9 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
-    """Count the common entries of two ascending lists, the shorter one first. With `is_writing`, write them from
-    `place` on.
+    """Count the common entries of two ascending lists, the shorter one first.
+
+    With `is_writing`, write them from `place` on.
     """
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:

@@ -1,5 +1,4 @@
-"""Find communities by the methods of Louvain and Leiden: vertices move one after another, then communities are
-contracted.
+"""Find communities by the methods of Louvain and Leiden: vertices move one by one, then communities are contracted.
 
 A vertex moves to the community with the largest gain, and sees all earlier moves, so no move lowers the quality. A
 sweep visits the vertices of which enough neighbors in other communities have moved since their last visit. The weights
@@ -86,8 +85,9 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Level(NamedTuple):
-    """The adjacency lists of the graph at one level. The list of vertex v is at positions ``starts[v]`` to
-    ``ends[v]``.
+    """The adjacency lists of the graph at one level.
+
+    The list of vertex v is at positions ``starts[v]`` to ``ends[v]``.
     """
 
     starts: Array
@@ -109,9 +109,7 @@ class Vertices(NamedTuple):
     fixed: Array | None  # whether each vertex must stay in its community; None if all may move
 
     def contracted(self, groups: Array, count: int) -> "Vertices":
-        """Return the numbers of the next level, each of whose `count` vertices is a group: sums over the group's
-        vertices.
-        """
+        """Return the numbers of the next level, whose `count` vertices are groups: sums over the group's vertices."""
 
         def sums(each: Array | None) -> Array | None:
             return None if each is None else np.bincount(groups, each, count)
@@ -177,8 +175,7 @@ def _find_levels(
     """Append an array with the community of each vertex to `levels` after each level. Yield between steps.
 
     This generator holds references to all arrays that it reads and writes. So it may go on in its own thread after
-    Ctrl-C
-    has interrupted its caller.
+    Ctrl-C has interrupted its caller.
     """
     while True:  # this ends, since each level has fewer vertices than the level before
         yield
@@ -186,7 +183,7 @@ def _find_levels(
         groups = community
         if refine:
             yield
-            groups = _single_parts(community, known.fixed)
+            groups = _single_vertex_parts(community, known.fixed)
             _move_vertices(level, groups, community, known, limits, seed)
             renumber(community, np.empty_like(community))
         count = renumber(groups, np.empty_like(groups))
@@ -198,10 +195,8 @@ def _find_levels(
         known = known.contracted(groups, count)
 
 
-def _single_parts(community: Array, fixed: Array | None) -> Array:
-    """Return labels that put each vertex into a part of its own, except that the fixed vertices of a community share a
-    part.
-    """
+def _single_vertex_parts(community: Array, fixed: Array | None) -> Array:
+    """Return labels that put each vertex into its own part, except that fixed vertices of a community share a part."""
     parts = np.arange(len(community), dtype=community.dtype)
     if fixed is not None:
         vertices = np.flatnonzero(fixed)
@@ -227,9 +222,9 @@ def _move_vertices(
     step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
     order = np.uint64(first % runs), np.uint64(step), np.uint64(runs)
     totals = np.zeros(n, np.int32 if level.values is None else np.float64)
-    own = due, totals, np.empty(n, ids), np.empty(n + 1, ids), np.zeros(n, ids)
+    scratch = due, totals, np.empty(n, ids), np.empty(n + 1, ids), np.zeros(n, ids)
     sums = [None if each is None else np.zeros(n) for each in known[:3]]
-    _move(*level, *known, label, within, *limits, *order, *own, *sums)
+    _move(*level, *known, label, within, *limits, *order, *scratch, *sums)
 
 
 def contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
@@ -238,7 +233,7 @@ def contracted(level: Level, groups: Array, community: Array, count: int) -> tup
     team = threads_for(n + m)
     above, order, bounds = np.empty(count, ids), np.empty(n, ids), np.zeros(count + 1, np.int64)
     places, ends = np.zeros(count + 1, np.int64), np.empty(count, np.int64)
-    _sort(level.starts, level.ends, groups, community, above, order, bounds, places)
+    _sort_by_group(level.starts, level.ends, groups, community, above, order, bounds, places)
     totals = np.zeros((team, count), np.int32 if level.values is None else np.float64)
     near = np.empty((team, count + 1), ids)
     indices, values = np.empty(m, ids), np.empty(m)
@@ -269,7 +264,7 @@ def _penalty(share, a, b, v, sum_a, sum_b, c):
 
 
 @inlined
-def _sum(each, community, sums):
+def _sum_by_community(each, community, sums):
     """Set ``sums[c]`` to the sum of a number of each vertex over the vertices of community c."""
     if each is not None:
         n = np.uint64(len(each))
@@ -280,7 +275,7 @@ def _sum(each, community, sums):
 
 
 @inlined
-def _carry(each, sums, v, old, new):
+def _move_between_sums(each, sums, v, old, new):
     """Subtract a number of vertex v from the sum of its old community, and add it to the sum of the new one."""
     if each is not None:
         sums[old] -= each[v]
@@ -292,8 +287,7 @@ def visits(n, first, step, runs):
     """Yield all vertices, in runs of 64 consecutive ids.
 
     The order of the runs is scattered, since vertices of large degree often have the smallest ids. Run number `first`
-    comes
-    first, and each next run is `step` runs further on, modulo `runs`.
+    comes first, and each next run is `step` runs further on, modulo `runs`.
     """
     run = first
     for _ in range(runs):
@@ -312,43 +306,43 @@ def _move(
     ``due[v]`` counts the neighbors of v that have moved. The first `spare` entries of `empty` are the unused labels.
     """
     n = np.uint64(len(label))
-    _sum(a, label, sum_a)
-    _sum(b, label, sum_b)
-    _sum(sizes, label, sum_sizes)
-    spare = _count(label, members, empty)
+    _sum_by_community(a, label, sum_a)
+    _sum_by_community(b, label, sum_b)
+    _sum_by_community(sizes, label, sum_sizes)
+    spare = _count_members(label, members, empty)
     for _sweep in range(MOST_SWEEPS):
         moved = _ZERO
         for v in visits(n, first, step, runs):
-            own, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
-            if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[own] == 1):
+            old, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
+            if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[old] == 1):
                 due[v] = 0
-                count = _weigh(indices, values, label, within, v, low, high, totals, near)
-                alone = _penalty(share, a, b, v, a, b, v)
-                best, most = own, totals[own] - (_penalty(share, a, b, v, sum_a, sum_b, own) - alone)
-                if most < 0 and members[own] > 1:
+                count = _weigh_communities(indices, values, label, within, v, low, high, totals, near)
+                own_penalty = _penalty(share, a, b, v, a, b, v)
+                best, most = old, totals[old] - (_penalty(share, a, b, v, sum_a, sum_b, old) - own_penalty)
+                if most < 0 and members[old] > 1:
                     best, most = np.uint64(empty[spare - _ONE]), 0.0
                 for j in range(count):
                     c = np.uint64(near[j])
                     gain = totals[c] - _penalty(share, a, b, v, sum_a, sum_b, c)
                     totals[c] = 0
                     has_room = sizes is None or sum_sizes[c] + sizes[v] <= most_size
-                    if c != own and has_room and (gain > most or (gain == most and best != own and c < best)):
+                    if c != old and has_room and (gain > most or (gain == most and best != old and c < best)):
                         best, most = c, gain
-                if best != own:
+                if best != old:
                     moved += _ONE
                     label[v] = best
-                    _carry(a, sum_a, v, own, best)
-                    _carry(b, sum_b, v, own, best)
-                    _carry(sizes, sum_sizes, v, own, best)
-                    spare = _recount(members, empty, spare, own, best)
+                    _move_between_sums(a, sum_a, v, old, best)
+                    _move_between_sums(b, sum_b, v, old, best)
+                    _move_between_sums(sizes, sum_sizes, v, old, best)
+                    spare = _update_members(members, empty, spare, old, best)
                     if within is None:
-                        _notify(indices, label, fixed, low, high, best, due)
+                        _notify_neighbors(indices, label, fixed, low, high, best, due)
         if within is not None or moved * _FEW <= n:
             break
 
 
 @inlined
-def _count(label, members, empty):
+def _count_members(label, members, empty):
     """Count the vertices of each label in `members`, and store the unused labels in `empty`. Return their number."""
     n, spare = np.uint64(len(label)), _ZERO
     for v in range(n):
@@ -360,7 +354,7 @@ def _count(label, members, empty):
 
 
 @inlined
-def _recount(members, empty, spare, old, new):
+def _update_members(members, empty, spare, old, new):
     """Update `members` and the unused labels in `empty` after a vertex has moved from label `old` to `new`.
 
     Returns the new number of unused labels.
@@ -373,7 +367,7 @@ def _recount(members, empty, spare, old, new):
 
 
 @inlined
-def _weigh(indices, values, label, within, v, low, high, totals, near):
+def _weigh_communities(indices, values, label, within, v, low, high, totals, near):
     """Add up the weights of vertex v's edges by the community at their other end, in `totals`.
 
     Returns the number of these communities, whose labels are in `near`.
@@ -391,7 +385,7 @@ def _weigh(indices, values, label, within, v, low, high, totals, near):
 
 
 @inlined
-def _notify(indices, label, fixed, low, high, best, due):
+def _notify_neighbors(indices, label, fixed, low, high, best, due):
     """Count one more moved neighbor in ``due[u]`` for the neighbors u of a vertex that has moved to community `best`.
 
     Neighbors in that community, and fixed ones, do not count it.
@@ -418,12 +412,11 @@ def renumber(label, number):
 
 
 @compiled
-def _sort(starts, ends, group, community, above, order, bounds, places):
+def _sort_by_group(starts, ends, group, community, above, order, bounds, places):
     """Sort the vertices by group into `order`.
 
     The vertices of group g are at positions ``bounds[g]`` to ``bounds[g + 1]``. The list of group g in the contracted
-    graph
-    begins at ``places[g]``, with room for all edges of the group's vertices.
+    graph begins at ``places[g]``, with room for all edges of the group's vertices.
     """
     n, count = np.uint64(len(group)), np.uint64(len(above))
     for v in range(n):

@@ -26,10 +26,11 @@ def forget(heads, first, count, places):
 
 @inlined
 def fill_row(heads, begin, end, words, places, rows, row):
-    """Set bit j of a row if the list from `begin` to `end` has the vertex with number j + 1. Return whether any bit is
-    set.
+    """Set bit j of a row if the list from `begin` to `end` has the vertex with number j + 1.
+
+    Return whether any bit is set.
     """
-    any_ = False
+    is_any_set = False
     for word in range(words):
         rows[row, word] = ZERO
     for k in range(begin, end):
@@ -37,8 +38,8 @@ def fill_row(heads, begin, end, words, places, rows, row):
         if place:
             place -= ONE
             rows[row, place >> SIX] |= ONE << (place & LAST)
-            any_ = True
-    return any_
+            is_any_set = True
+    return is_any_set
 
 
 @compiled

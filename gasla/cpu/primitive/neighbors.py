@@ -62,10 +62,10 @@ SHORT = 16  # if no vertex has more neighbors, merging lists is faster than orde
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
 _PARTS = 8  # largest number of threads that fill the lists by degree, as each needs 8 bytes per vertex
-# the end of a list is one uint64: the position where it begins, and its length in the low 24 bits
+# the rest of a list is one uint64: the position where it begins, and its length in the low 24 bits
 _LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # number of list ends ahead for which entries are prefetched
+_AHEAD = np.uint64(8)  # entries are prefetched this many rests of lists (see `ByDegree`) ahead
 _STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
 _LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
@@ -74,10 +74,8 @@ class ByDegree(NamedTuple):
     """The edges of a simple graph, each from its lower to its higher end, where vertices are ranked by degree.
 
     ``vertices[r]`` is the vertex of rank r. The higher neighbors of r are ``indices[indptr[r]:indptr[r + 1]]``,
-    ascending.
-    ``rests[rest_starts[r]:rest_starts[r + 1]]`` has an entry for each lower neighbor u of r: the position and the
-    length of
-    the rest of u's list after r.
+    ascending. ``rests[rest_starts[r]:rest_starts[r + 1]]`` has an entry for each lower neighbor u of r: the position
+    and the length of the rest of u's list after r.
     """
 
     vertices: Array
@@ -88,13 +86,14 @@ class ByDegree(NamedTuple):
 
 
 def simplify(graph: Graph) -> Graph:
-    """Return the graph with each edge once in both directions and without self-loops, or the graph itself if it is
-    simple.
+    """Return the graph with each edge once in both directions and without self-loops.
+
+    If it is simple, return itself.
     """
-    return graph if graph.is_simple else graph.kept("simple", _simplified)
+    return graph if graph.is_simple else graph.kept("simple", _make_simple)
 
 
-def _simplified(graph: Graph) -> Graph:
+def _make_simple(graph: Graph) -> Graph:
     from scipy.sparse import csr_array
 
     lists = graph.out
@@ -110,9 +109,7 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return the input of `count_common_neighbors`: a graph's sorted adjacency lists if all are short, else its
-    `ByDegree`.
-    """
+    """Return the input of `count_common_neighbors`: sorted adjacency lists if all are short, else a `ByDegree`."""
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
@@ -120,19 +117,19 @@ def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
 ) -> tuple[int, Array | None]:
     """Count the triangles, or share i of k equal shares of them. With `per_vertex`, also count those at each vertex."""
-    count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
-    counted: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
-    return counted
+    count: Any = _count_by_merging if isinstance(lists, Adjacency) else _count_by_marking
+    result: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
+    return result
 
 
-def _most(m: int) -> int:
-    """Return an upper bound of the steps to count triangles of m edges, as oriented lists have at most about sqrt(m)
-    entries.
-    """
+def _bound_of_steps(m: int) -> int:
+    """Return an upper bound of the steps to count triangles: oriented lists of m edges have some sqrt(m) entries."""
     return m * math.isqrt(m)
 
 
-def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np.uint64) -> tuple[int, Array | None]:
+def _count_by_merging(
+    lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np.uint64
+) -> tuple[int, Array | None]:
     n, m = len(lists.indptr) - 1, len(lists.indices)
     work = _LOOKS * (n + m)
     team = threads_for(work)
@@ -140,8 +137,8 @@ def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np
     counts = np.zeros((team, n), np.int64) if per_vertex else None
     # blocks of shares have a fixed size, so that shares do not depend on the number of threads
     grain = block_size(n, team) if shares == _ONE else _GRAIN
-    given = lists.indptr, lists.indices, totals, counts, grain, share, shares
-    run(_merge, work, *given, most=_most(m), loose=True, team=team)
+    arguments = lists.indptr, lists.indices, totals, counts, grain, share, shares
+    run(_merge, work, *arguments, most=_bound_of_steps(m), loose=True, team=team)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
@@ -168,14 +165,16 @@ def by_degree(graph: Graph) -> ByDegree:
     return result
 
 
-def _by_marking(lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.uint64) -> tuple[int, Array | None]:
+def _count_by_marking(
+    lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.uint64
+) -> tuple[int, Array | None]:
     n, m = len(lists.vertices), 2 * len(lists.indices)
     work = _LOOKS * (n + m)
     team = threads_for(work)
     totals, marks = np.zeros(team, np.int64), np.zeros((team, n), np.uint8)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
     closed = np.zeros(len(lists.indices), np.int32) if per_vertex else None
-    run(_probe, work, *lists[1:], marks, totals, counts, closed, share, shares, most=_most(m), team=team)
+    run(_probe, work, *lists[1:], marks, totals, counts, closed, share, shares, most=_bound_of_steps(m), team=team)
     if counts is None:
         return sum(totals.tolist()), None
     result = np.empty(n, np.int64)
@@ -232,8 +231,8 @@ def _orient(
     """Fill the arrays of a `ByDegree`, of which `starts` is the field `indptr` and `heads` is the field `indices`."""
     parts = places.shape[0]
     if thread == 0:
-        _rank(indptr, by_degree, ranks, vertices)
-        _divide(indptr, vertices, bounds)
+        _rank_by_degree(indptr, by_degree, ranks, vertices)
+        _divide_ranks(indptr, vertices, bounds)
     barrier(control, threads)
     _count_higher(control, indptr, indices, ranks, bounds, places)
     if not go_on(thread, threads, control, False):
@@ -243,11 +242,11 @@ def _orient(
     barrier(control, threads)
     for part in range(thread, parts, threads):
         first, last = np.uint64(bounds[part]), np.uint64(bounds[part + 1])
-        _fill(control, indptr, indices, ranks, vertices, places[part], heads, rest_starts, rests, first, last)
+        _fill_lists(control, indptr, indices, ranks, vertices, places[part], heads, rest_starts, rests, first, last)
 
 
 @compiled
-def _rank(indptr, by_degree, ranks, vertices):
+def _rank_by_degree(indptr, by_degree, ranks, vertices):
     """Sort the vertices by degree with a counting sort, and set `ranks` and `vertices`."""
     n = np.uint64(len(ranks))
     for v in range(n):
@@ -263,9 +262,10 @@ def _rank(indptr, by_degree, ranks, vertices):
 
 
 @compiled
-def _divide(indptr, vertices, bounds):
-    """Divide the ranks into ranges with about equally many edges. Range p is from ``bounds[p]`` to ``bounds[p +
-    1]``.
+def _divide_ranks(indptr, vertices, bounds):
+    """Divide the ranks into ranges with about equally many edges.
+
+    Range p is from ``bounds[p]`` to ``bounds[p + 1]``.
     """
     n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
     edges, part = 0, 1
@@ -301,9 +301,7 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
 
 @compiled
 def _lay_out(indptr, vertices, places, starts, rest_starts):
-    """Replace the counts in `places` by the position where that part of each list starts, and the number of entries
-    from there.
-    """
+    """Replace the counts in `places` by where each part of each list starts, and how many entries follow from there."""
     n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
     place, rest = np.uint64(0), np.uint64(0)
     for r in range(n):
@@ -314,17 +312,18 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
             left += places[part, r]
         rest += np.uint64(indptr[v + _ONE] - indptr[v]) - left
         for part in range(parts):
-            here = places[part, r]
+            part_length = places[part, r]
             places[part, r] = place << _LEFT_BITS | left
-            place += here
-            left -= here
+            place += part_length
+            left -= part_length
     starts[n], rest_starts[n] = place, rest
 
 
 @compiled
-def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
-    """Append each rank from `first` to `last` to the lists of its lower neighbors. Ranks come in order, so lists
-    ascend.
+def _fill_lists(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
+    """Append each rank from `first` to `last` to the lists of its lower neighbors.
+
+    Ranks come in order, so lists ascend.
     """
     for r in range(first, last):
         if r % _STOP_EVERY == 0 and is_stopped(control):
@@ -359,7 +358,7 @@ def _probe(
             if counts is None:
                 total += _count_marked(indices, rests, marks, first, last)
             else:
-                hits = _note_marked(indices, rests, marks, first, last, closed, counts[thread])
+                hits = _count_marked_at_vertices(indices, rests, marks, first, last, closed, counts[thread])
                 counts[thread, r] += np.int64(hits)
                 total += hits
             for k in range(low, high):
@@ -374,7 +373,7 @@ def _probe(
 
 @compiled
 def _count_marked(indices, rests, marks, first, last):
-    """Count the marked entries in the list ends ``rests[first:last]``."""
+    """Count the marked vertices in parts of adjacency lists. ``rests[first:last]`` has their positions and lengths."""
     hits = np.uint64(0)
     for at in range(first, last):
         prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
@@ -385,12 +384,12 @@ def _count_marked(indices, rests, marks, first, last):
 
 
 @compiled
-def _note_marked(indices, rests, marks, first, last, closed, counts):
-    """Count the triangles of one vertex: the marked entries in the list ends of its lower neighbors. Return their
-    number.
+def _count_marked_at_vertices(indices, rests, marks, first, last, closed, counts):
+    """Count the triangles of one vertex: the marked vertices in the rests of its lower neighbors' lists.
 
-    Each triangle is counted in `counts` at its third vertex, and in `closed` at the edge from the lower neighbor to the
-    vertex itself, which is the entry before the list end.
+    Return their number. ``rests[first:last]`` has the position and the length of each rest. Each triangle is counted in
+    `counts` at its third vertex, and in `closed` at the edge from the lower neighbor to the vertex itself, which is the
+    entry before the rest.
     """
     total = np.uint64(0)
     for at in range(first, last):

@@ -82,9 +82,7 @@ _NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class _Searches:
-    """The searches from all sources to their targets: the numbers of their first edges, and scratch memory for the
-    threads.
-    """
+    """The searches from all sources to their targets: the numbers of their first edges, and scratch memory."""
 
     def __init__(self, graph: Graph, sources: Array, targets: Array, deep: int, is_bounded: bool) -> None:
         out, in_ = graph.out, graph.in_
@@ -151,10 +149,8 @@ def list_paths(
 
 
 @compiled
-def _parts(firsts, start, end):
-    """Yield each search whose first edges are among the numbers `start` to `end`, with the range of numbers that are
-    its own.
-    """
+def _split_by_search(firsts, start, end):
+    """Yield each search that has first edges among the numbers `start` to `end`, with its range of these numbers."""
     low = owner_of(firsts, start)
     while start < end:
         stop = min(end, np.uint64(firsts[low + _ONE]))
@@ -164,12 +160,11 @@ def _parts(firsts, start, end):
 
 
 @compiled
-def _approach(lists, ends, top, deep, share, near, queue):
+def _search_backward(lists, ends, top, deep, share, near, queue):
     """Search backward from the target, and set ``near[v]`` to deep - d for vertices v at a distance of d edges.
 
-    Returns how many vertices were reached, and up to which distance all vertices are known. The search ends when its
-    next
-    step would read more edges than the last step of the search forward, by a rough estimate.
+    Returns how many vertices were reached, and the distance up to which all vertices are known. The search ends when
+    its next step would read more edges than the last step of the search forward, by a rough estimate.
     """
     indptr, heads, in_indptr, tails = lists
     source, target = ends
@@ -204,15 +199,18 @@ def _approach(lists, ends, top, deep, share, near, queue):
 
 
 @compiled
-def _forget(source, count, near, queue):
+def _reset_search(source, count, near, queue):
     for i in range(count):
         near[np.uint64(queue[i])] = 0
     near[source] = 0
 
 
 @compiled
-def _leads_on(known, depth, deep, far):
-    """Return whether a vertex after `depth` edges of a path may still reach the target. `known` is its `near`."""
+def _may_reach_target(known, depth, deep, far):
+    """Return whether a path that goes on to a vertex after `depth` edges may still reach the target.
+
+    `known` is `deep` minus the vertex's distance to the target, 0 if the distance is unknown, or -1 on the path.
+    """
     return known > depth or (known == 0 and deep - depth > far + 1)
 
 
@@ -230,14 +228,14 @@ def _count(
     current, reached, far = len(sources), _ZERO, 0
     source = target = top = _ZERO
     for start, end in blocks(control, count, grain):
-        for i, first, last in _parts(firsts, start, end):
+        for i, first, last in _split_by_search(firsts, start, end):
             if current != np.int64(i):
                 if current < len(sources):
                     _mark_ends(lists, (source, target), top, lengths, marks, -1)
-                    _forget(source, reached, near, queue)
+                    _reset_search(source, reached, near, queue)
                 current, source, target = np.int64(i), np.uint64(sources[i]), np.uint64(targets[i])
                 top = source if is_bounded else np.uint64(len(near))
-                reached, far = _approach(lists, (source, target), top, deep, share, near, queue)
+                reached, far = _search_backward(lists, (source, target), top, deep, share, near, queue)
                 _mark_ends(lists, (source, target), top, lengths, marks, 1)
             low = np.uint64(indptr[source]) + first - np.uint64(firsts[i])
             if reached > _ONE and not is_stopped(control):
@@ -247,7 +245,10 @@ def _count(
 
 @compiled
 def _mark_ends(lists, ends, top, lengths, marks, by):
-    """Set `closing` of all vertices for a search if `by` is 1, or undo that if it is -1."""
+    """Set ``closing[v]``, the number of ways from v to the target in two edges or in one, at the start of a search.
+
+    Undo that if `by` is -1 instead of 1.
+    """
     in_indptr, tails = lists[2], lists[3]
     least, most, deep = lengths
     near, closing = marks
@@ -267,7 +268,7 @@ def _mark_ends(lists, ends, top, lengths, marks, by):
 
 @compiled
 def _add_ways(lists, v, top, closing, by):
-    """Add `by` to the number of ways to the target, `closing`, of each in-neighbor of v."""
+    """Add `by` to ``closing[u]``, the number of ways from u to the target in two edges, for each in-neighbor u of v."""
     in_indptr, tails = lists[2], lists[3]
     for k in range(np.uint64(in_indptr[v]), np.uint64(in_indptr[v + _ONE])):
         u = np.uint64(tails[k])
@@ -278,9 +279,7 @@ def _add_ways(lists, v, top, closing, by):
 
 @compiled
 def _count_from(control, lists, target, top, lengths, far, marks, path, at, counts):
-    """Count the paths from ``path[0]`` whose first edges are at the positions in `at`, depth-first without
-    recursion.
-    """
+    """Count the paths from ``path[0]`` whose first edges are at the positions in `at`, by a depth-first search."""
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     near, closing = marks
@@ -306,7 +305,7 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
             depth -= _ONE
             continue
         known, after = np.int64(near[u]), np.int64(depth) + 1
-        if not _leads_on(known, after - 1, deep, far):
+        if not _may_reach_target(known, after - 1, deep, far):
             continue
         ends = known == deep - 1  # whether an edge leads from u to the target
         if ends:
@@ -327,9 +326,7 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
 
 @compiled
 def _add_up(heads, low, high, top, closing, counts):
-    """Add the numbers of ways to the target from the vertices at positions `low` to `high` of the lists to the
-    count.
-    """
+    """Add the numbers of ways to the target from the vertices at positions `low` to `high` of a list to the count."""
     total = 0
     for k in range(low, high):
         u = np.uint64(heads[k])
@@ -361,27 +358,25 @@ def _list(
     source = target = top = _ZERO
     for block, start, end in open_blocks(control, total, limit, count, grain):
         open_block(writers[thread], block, tally, block_starts, limit)
-        for i, first, last in _parts(firsts, start, end):
+        for i, first, last in _split_by_search(firsts, start, end):
             if current != np.int64(i):
                 if current < len(sources):
-                    _forget(source, reached, near, queue)
+                    _reset_search(source, reached, near, queue)
                 current, source, target = np.int64(i), np.uint64(sources[i]), np.uint64(targets[i])
                 top = source if is_bounded else np.uint64(len(near))
-                reached, far = _approach(lists, (source, target), top, deep, share, near, queue)
+                reached, far = _search_backward(lists, (source, target), top, deep, share, near, queue)
             low = np.uint64(indptr[source]) + first - np.uint64(firsts[i])
             if reached > _ONE and not is_stopped(control):
                 path[0], at[_NEXT, 0], at[_END, 0] = source, low, low + last - first
                 _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows)
         close_block(writers[thread], block, tally, block_starts, total)
     if current < len(sources):
-        _forget(source, reached, near, queue)
+        _reset_search(source, reached, near, queue)
 
 
 @compiled
 def _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows):
-    """Write the paths from ``path[0]`` whose first edges are at the positions in `at`, depth-first without
-    recursion.
-    """
+    """Write the paths from ``path[0]`` whose first edges are at the positions in `at`, by a depth-first search."""
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     last = _NONE if target == np.uint64(path[0]) else np.int64(target)
@@ -402,7 +397,7 @@ def _list_from(control, lists, target, top, one_way, lengths, far, near, path, a
         elif after == deep - 1:
             if near[u] == after and deep <= most and (not one_way or np.uint64(path[1]) < u):
                 write(rows, path, after, np.int64(u), last)
-        elif _leads_on(np.int64(near[u]), after - 1, deep, far):
+        elif _may_reach_target(np.int64(near[u]), after - 1, deep, far):
             depth += _ONE
             path[depth], at[_NEXT, depth], at[_END, depth] = u, indptr[u], indptr[u + _ONE]
             at[_KNOWN, depth] = near[u]

@@ -41,8 +41,9 @@ class RowSearch:
         self.writers = np.zeros((threads, _WORDS), np.int64)
 
     def count(self, limit: int = _NO_LIMIT) -> int:
-        """Return the number of rows. With a limit, the search stops early, and the result may be anything above the
-        limit.
+        """Return the number of rows.
+
+        With a limit, the search stops early, and the result may be anything above the limit.
         """
         nothing = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
         self.search(self.tally, *nothing, np.empty(0, self.dtype), np.empty(0, np.int32))
@@ -81,7 +82,10 @@ def open_blocks(control, total, limit, n, size):
 
 @compiled
 def open_block(writer, block, tally, starts, limit):
-    """Set up a thread's writer for a block: reset its counts, and set where its rows go if they are written."""
+    """Set up a thread's writer, an array of counts and positions, for a block.
+
+    The counts are reset. In the pass that writes rows, the positions are set where the rows of the block go.
+    """
     writer[ROWS] = writer[ENTRIES] = 0
     writer[ROOM], writer[ENTRY_AT] = limit, -1
     if len(starts):
@@ -90,7 +94,7 @@ def open_block(writer, block, tally, starts, limit):
 
 @compiled
 def close_block(writer, block, tally, starts, total):
-    """Store how many rows and entries a block has, if this is the pass that counts."""
+    """Store how many rows and entries a block has, in the first pass, which only counts rows."""
     if len(starts) == 0:
         tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
         fetch_add_relaxed(total, 0, writer[ROWS])
@@ -98,8 +102,9 @@ def close_block(writer, block, tally, starts, total):
 
 @inlined
 def is_full(rows):
-    """Return whether the block of a writer has as many rows as it may have. `rows` is a tuple that begins with the
-    writer.
+    """Return whether a block has as many rows as it may have.
+
+    `rows` is a tuple with the thread's writer as its first item.
     """
     writer = rows[0]
     return writer[ROWS] >= writer[ROOM]
@@ -107,9 +112,7 @@ def is_full(rows):
 
 @compiled
 def write(rows, path, count, other, last):
-    """Append a row, unless the block is full: the first `count` vertices of `path`, then `other` and `last` if not
-    negative.
-    """
+    """Append a row, unless the block is full: `count` vertices of `path`, then `other` and `last` if not negative."""
     writer, entries, lengths = rows
     if is_full(rows):
         return

@@ -69,7 +69,7 @@ def _is_worse(value, column, other, its_column):
 
 @compiled
 def _rise(ids, heap, at, column, value):
-    """Add an entry at position `at`, the end of a heap, and move it up until no entry above it is better."""
+    """Add an entry at position `at`, the end of a heap, and move it up until the entry above it is worse."""
     while at:
         parent = (at - _ONE) // _TWO
         if not _is_worse(value, column, heap[parent], ids[parent]):
@@ -81,9 +81,7 @@ def _rise(ids, heap, at, column, value):
 
 @compiled
 def _sink(ids, heap, count, column, value):
-    """Replace the root of a heap of `count` entries by a new entry, and move it down until no entry below it is
-    worse.
-    """
+    """Replace the root of a heap of `count` entries by a new entry, and move it down to its place."""
     at, child = np.uint64(0), _ONE
     while child < count:
         if child + _ONE < count and _is_worse(heap[child + _ONE], ids[child + _ONE], heap[child], ids[child]):

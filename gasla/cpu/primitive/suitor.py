@@ -1,5 +1,4 @@
-"""Compute a maximal matching of heavy edges by proposals: each vertex proposes to its best neighbor that would
-accept it.
+"""Compute a maximal matching of heavy edges: each vertex proposes to its best neighbor that would accept it.
 
 A neighbor accepts if the edge is better for it than the edge of its present suitor, the vertex whose proposal it holds.
 That suitor is then rejected, and proposes to another neighbor. In the end suitors are mutual, and these pairs are the
@@ -77,8 +76,8 @@ def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
     least = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).min)
     bars, offers, suitors = np.full(n, least), np.full(n, least), np.full(n, -1, lists.indices.dtype)
     heaps, sizes, searches = np.empty(m, place_type), np.zeros(n, place_type), np.zeros(n, np.uint8)
-    given = lists.indptr, lists.indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes
-    run(_match, n + m, *given, block_size(n, threads_for(n + m)), most=_LOOKS * (n + m))
+    arrays = lists.indptr, lists.indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes
+    run(_match, n + m, *arrays, block_size(n, threads_for(n + m)), most=_LOOKS * (n + m))
     return suitors
 
 
@@ -88,19 +87,19 @@ def _match(
 ):
     """Let each vertex propose to its best neighbor. A vertex that is rejected proposes again, to another neighbor.
 
-    ``offers[u]`` is the weight of the edge along which u proposed last. ``bars[v]`` is the weight of the edge of v's
-    suitor, or of an earlier suitor. Most proposals are rejected by comparing their weight with it, without reading the
-    suitor.
+    ``offers[u]`` is the weight of the edge along which u proposed last. ``bars[v]`` is the weight of the edge from v to
+    its suitor, the vertex whose proposal v holds, or to an earlier suitor. Most proposals are rejected by comparing
+    their weight with it, without reading the suitor.
     """
     for start, stop in blocks(control, np.uint64(len(suitors)), grain):
         for first in range(start, stop):
-            next_one = np.int64(first)
-            while next_one >= 0:
-                u = np.uint64(next_one)
-                k = _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u)
+            proposer = np.int64(first)
+            while proposer >= 0:
+                u = np.uint64(proposer)
+                k = _best_candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u)
                 if k < 0:
                     break
-                next_one = _propose(indices, weights, degrees, bars, suitors, offers, u, np.uint64(k))
+                proposer = _propose(indices, weights, degrees, bars, suitors, offers, u, np.uint64(k))
                 if is_stopped(control):
                     return
 
@@ -109,7 +108,7 @@ def _match(
 def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
     """Propose along the edge at position k, from u to v. Return the vertex that has to propose next, or -1.
 
-    This is the suitor of v that is rejected, or u itself if v has a better suitor meanwhile.
+    This is the vertex whose proposal v rejects in favor of u, or u itself if another proposal to v is better meanwhile.
     """
     v = np.uint64(indices[k])
     store_release(offers, u, weights[k])
@@ -123,12 +122,12 @@ def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
 
 
 @compiled
-def _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u):
+def _best_candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u):
     """Return the position of u's best edge to a neighbor that would accept a proposal, or -1 if there is none."""
     low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
     if searches[u] < _SEARCHES:
         searches[u] += 1
-        return _search(indices, weights, degrees, bars, suitors, offers, u, low, high)
+        return _search_list(indices, weights, degrees, bars, suitors, offers, u, low, high)
     if searches[u] == _SEARCHES:
         searches[u] += 1
         sizes[u] = _make_heap(indices, weights, degrees, bars, suitors, offers, heaps, u, low, high)
@@ -136,17 +135,15 @@ def _candidate(indptr, indices, weights, degrees, bars, suitors, offers, searche
         size = np.uint64(sizes[u]) - _ONE
         k = np.uint64(heaps[low])
         sizes[u], heaps[low] = size, heaps[low + size]
-        _sift(indices, weights, degrees, heaps, u, low, size, np.uint64(0))
+        _sift_down(indices, weights, degrees, heaps, u, low, size, np.uint64(0))
         if _accepts(weights, degrees, bars, suitors, offers, u, np.uint64(indices[k]), k):
             return np.int64(k)
     return np.int64(-1)
 
 
 @compiled
-def _search(indices, weights, degrees, bars, suitors, offers, u, low, high):
-    """Return the position of u's best edge to a neighbor that would accept a proposal, or -1, by reading the whole
-    list.
-    """
+def _search_list(indices, weights, degrees, bars, suitors, offers, u, low, high):
+    """Return the position of u's best edge to a neighbor that would accept a proposal, or -1, from its whole list."""
     best = np.int64(-1)
     for k in range(low, high):
         v = np.uint64(indices[k])
@@ -157,7 +154,7 @@ def _search(indices, weights, degrees, bars, suitors, offers, u, low, high):
 
 
 @inlined
-def _key(degrees, u, v):
+def _tie_breaker(degrees, u, v):
     """Return a number that decides between edges of equal weight: the smaller one is better.
 
     It is unique among the edges of a vertex to different neighbors.
@@ -170,14 +167,14 @@ def _precedes(indices, weights, degrees, u, a, b):
     """Return whether u's edge at position a is better than u's edge at position b."""
     if weights[a] != weights[b]:
         return weights[a] > weights[b]
-    return _key(degrees, u, np.uint64(indices[a])) < _key(degrees, u, np.uint64(indices[b]))
+    return _tie_breaker(degrees, u, np.uint64(indices[a])) < _tie_breaker(degrees, u, np.uint64(indices[b]))
 
 
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-    """Return whether v would accept a proposal from u along the edge at position k.
+    """Return whether v would accept a proposal from u along the edge at position k: it has none, or a worse one.
 
-    Another thread may give v a better suitor at any time, so a proposal may be rejected nevertheless.
+    Another thread may make a better proposal to v at any time, so the proposal may be rejected nevertheless.
     """
     bar = load_relaxed(bars, v)
     if weights[k] != bar:
@@ -187,11 +184,10 @@ def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
 
 @inlined
 def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-    """Return whether v has no suitor, or prefers u, along the edge at position k, to its suitor.
+    """Return whether v has no suitor (a vertex whose proposal v holds), or prefers u, along the edge at position k.
 
-    A suitor that was rejected never becomes v's suitor again. So if v has the same suitor after its offer was read,
-    that
-    offer was the one made to v.
+    A suitor that was rejected never becomes v's suitor again. So if v still has the same suitor after the weight of
+    this suitor's offer was read, the offer was the one made to v.
     """
     while True:
         suitor = np.int64(load_acquire(suitors, v))
@@ -207,7 +203,7 @@ def _is_better(weights, degrees, offers, u, v, k, suitor):
     offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer
-    return _key(degrees, u, v) < _key(degrees, suitor, v)
+    return _tie_breaker(degrees, u, v) < _tie_breaker(degrees, suitor, v)
 
 
 @compiled
@@ -220,12 +216,12 @@ def _make_heap(indices, weights, degrees, bars, suitors, offers, heaps, u, low, 
             heaps[low + size] = k
             size += _ONE
     for i in range(size // _TWO):
-        _sift(indices, weights, degrees, heaps, u, low, size, size // _TWO - _ONE - i)
+        _sift_down(indices, weights, degrees, heaps, u, low, size, size // _TWO - _ONE - i)
     return size
 
 
 @compiled
-def _sift(indices, weights, degrees, heaps, u, low, size, at):
+def _sift_down(indices, weights, degrees, heaps, u, low, size, at):
     """Move the edge at position `at` of u's heap down until no edge below it is better."""
     while _TWO * at + _ONE < size:
         child = _TWO * at + _ONE

@@ -1,5 +1,4 @@
-"""Count the triangles at each edge of a simple undirected graph, or sum the weights of the vertices opposite to each
-edge.
+"""Count the triangles at each edge of a simple undirected graph, or sum the weights of vertices opposite to it.
 
 As in `neighbors`, each triangle u < v < w is found once, by the thread that processes v. It is then counted at its
 three edges. Other threads may count at the edges u -> v and u -> w at the same time, so each thread has its own
@@ -55,36 +54,35 @@ Array = np.ndarray[Any, Any]
 MOST_COUNTING = 8  # largest number of threads with counters of their own, as these take memory for each edge
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; few, because one vertex may be much work
-_LEFT_BITS = np.uint64(24)  # bits for the length of a list end in `ByDegree.rests`
+_LEFT_BITS = np.uint64(24)  # bits for the length of the rest of a list in `ByDegree.rests`
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # number of list ends ahead for which entries are prefetched
+_AHEAD = np.uint64(8)  # entries are prefetched this many rests of lists (see `ByDegree`) ahead
 _BITS = 62  # number of bits of the largest possible sum of weights, in units
 _FINE = 2.0**33  # smallest weight in units, so that rounding weights to units has a relative error of at most 2**-34
 _LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
 
 def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:
-    """Return for each stored edge the summed weights of the vertices opposite to it in triangles
-    (`primitives.sum_at_edges`).
-    """
+    """Return for each stored edge the summed weights of opposite vertices in triangles (`primitives.sum_at_edges`)."""
     # vertices of degree 1 or less are in no triangle, so their weights don't matter
     weights = np.where(graph.out_degrees > 1, weights, 0)
     largest = float(weights.max(initial=0)) * graph.max_out_degree
     unit = math.ldexp(1, math.frexp(largest)[1] - _BITS)
     if not (largest < np.inf and unit > 0) or weights.min(initial=np.inf, where=weights > 0) < unit * _FINE:
         return None
-    return _at_edges(graph, lists, np.rint(weights / unit).astype(np.int64)) * unit
+    return _count_or_sum_at_edges(graph, lists, np.rint(weights / unit).astype(np.int64)) * unit
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
     """Return the number of triangles of the graph, and the number at each stored edge, in the order of the input."""
-    counts = _at_edges(graph, lists, None)
+    counts = _count_or_sum_at_edges(graph, lists, None)
     return int(counts.sum()) // 6, counts  # each triangle counts at three edges, which are stored in both directions
 
 
-def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
-    """Return the number of triangles at each stored edge, in the order of the input, or the sum of opposite vertices'
-    weights.
+def _count_or_sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
+    """Return the number of triangles at each stored edge, or the summed weights of opposite vertices.
+
+    Edges are in the order of the input.
     """
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
@@ -96,20 +94,18 @@ def _at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) 
         team = threads_for(work)
         ranks = np.empty(n, graph.id_dtype)
         ranks[lists.vertices] = np.arange(n, dtype=graph.id_dtype)
-        kind = graph.id_dtype if weights is None else np.dtype(np.int64)
-        tallies, counters = np.zeros((team, n), kind), np.zeros((min(team, MOST_COUNTING), m // 2), kind)
+        count_dtype = graph.id_dtype if weights is None else np.dtype(np.int64)
+        tallies, counters = np.zeros((team, n), count_dtype), np.zeros((min(team, MOST_COUNTING), m // 2), count_dtype)
         weighing = None if weights is None else (lists.vertices, weights[lists.vertices])
-        given = by.indptr, by.indices, ranks, *lists[1:], weighing, tallies, counters, counts
-        run(_mark, work, *given, most=m * math.isqrt(m), team=team)
-    found: Array = by.by_edge(counts)
-    return found
+        arrays = by.indptr, by.indices, ranks, *lists[1:], weighing, tallies, counters, counts
+        run(_mark, work, *arrays, most=m * math.isqrt(m), team=team)
+    result: Array = by.by_edge(counts)
+    return result
 
 
 @compiled
 def _merge(thread, threads, control, lists, weights, counts, grain):
-    """Count the triangles at each edge by merging the sorted lists of its ends, and store the count in both
-    directions.
-    """
+    """Count the triangles at each edge by merging the sorted lists of its ends, and store both directions' counts."""
     indptr, indices = lists
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
@@ -149,7 +145,7 @@ def _mark(
                         _count(heads, low, high, rests, first, last, tally, counters[thread])
                     else:
                         lower = indptr, indices, ranks, rests, first
-                        _add_up(lower, weighing, heads, r, low, high, (tally, counters[thread]))
+                        _add_weights(lower, weighing, heads, r, low, high, (tally, counters[thread]))
     if not go_on(thread, threads, control, True):
         return
     edges = np.uint64(len(heads))
@@ -162,7 +158,7 @@ def _mark(
     for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters[0], counts)
+            _store_counts(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters[0], counts)
 
 
 @compiled
@@ -185,7 +181,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
             tally[w] = before + hit
             counters[k] += hit
             hits += hit
-        counters[start - _ONE] += hits  # the entry before the list end is the edge to the vertex at hand
+        counters[start - _ONE] += hits  # the entry before the rest is the edge to the vertex at hand
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1
@@ -193,7 +189,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
 
 
 @compiled
-def _add_up(lower, weighing, heads, r, low, high, sums):
+def _add_weights(lower, weighing, heads, r, low, high, sums):
     """Add, at each edge of the triangles of rank r, the weight of the opposite vertex. This works like `_count`.
 
     Meanwhile ``tally[w]`` is 1 more than the sum of weights opposite to the edge to w.
@@ -206,7 +202,7 @@ def _add_up(lower, weighing, heads, r, low, high, sums):
     v, own = np.uint64(vertices[r]), weights[r]
     for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         u = np.uint64(ranks[np.uint64(indices[e])])
-        if u < r:  # list ends are in the order in which lower neighbors occur in the list
+        if u < r:  # rests are in the order in which lower neighbors occur in the list
             start, theirs, found = rests[at] >> _LEFT_BITS, weights[u], 0
             for k in range(start, start + (rests[at] & _LEFT)):
                 w = np.uint64(heads[k])
@@ -224,10 +220,8 @@ def _add_up(lower, weighing, heads, r, low, high, sums):
 
 
 @compiled
-def _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
-    """Store the counts of v's edges: those to higher ranks by a table of neighbors, those to lower ranks by the list
-    ends.
-    """
+def _store_counts(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
+    """Store the counts of v's edges: to neighbors of higher rank from a table, to others in the order of `rests`."""
     rank = ranks[v]
     r = np.uint64(rank)
     for k in range(np.uint64(starts[r]), np.uint64(starts[r + _ONE])):

@@ -38,8 +38,7 @@ lists, stay, queue :
     (2, m) and its two rows: the numbers of the edges that stay, and of the edges to remove
 words, own :
     int64 words that threads share: the end of the queue at `_TAIL`, and for each thread, from index `own` on, the
-    lowest
-    level of its edges and the number of its edges at that level
+    lowest level of its edges and the number of its edges at that level
 grain :
     number of vertices in a block
 first, last, level, low :
@@ -82,9 +81,11 @@ _ALL = np.iinfo(np.int64).max
 
 
 def peel_edges(graph: Graph, first: int, last: int) -> Array:
-    """Return the level at which each stored edge of a simple graph is removed, in the order of the input.
+    """Return the level of each stored edge of a simple graph, in the order of the input.
 
-    Levels go from `first` to `last`. Edges that remain after that have level `last` + 1.
+    The level of an edge is the support, the number of triangles left at it, with which it is removed when edges of the
+    smallest support are removed first. Levels are computed from `first` to `last`. Edges that remain after that have
+    `last` + 1.
     """
     _, counts = count_at_edges(graph, orient(graph))
     if counts.max(initial=0) <= first:
@@ -98,7 +99,7 @@ def peel_edges(graph: Graph, first: int, last: int) -> Array:
 
 
 def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
-    """Return the level at which each stored edge is removed, given the support of each stored edge.
+    """Return the support with which each stored edge is removed, given the edges' support in the whole graph.
 
     An undirected edge is stored in both directions, so there are m // 2 edges with numbers of their own.
     """
@@ -124,9 +125,8 @@ def _number(indptr, indices, counts, places, ids, owners, others, support):
     """Number the undirected edges in the order of their owners, and store their ends and support.
 
     The owner of an edge is its end with the longer list. ``ids[k]`` is the number of the edge of list entry k.
-    Adjacency
-    lists are sorted, so the entries of each list are met in their order, and ``places[v]`` is the next entry of v's
-    list.
+    Adjacency lists are sorted, so the entries of each list are met in their order, and ``places[v]`` is the next entry
+    of v's list.
     """
     count = _NONE
     for u in range(np.uint64(len(indptr) - 1)):
@@ -167,7 +167,7 @@ def _peel(
         stay[e] = e
     head, compact, level, is_over = _NONE, _NONE, np.int64(first), False
     while not is_over:
-        end = _lowest(stay, begin, end, support, states, level, words, own)
+        end = _find_lowest_level(stay, begin, end, support, states, level, words, own)
         if not go_on(thread, threads, control, True):
             return
         low = np.int64(_ALL)
@@ -177,8 +177,8 @@ def _peel(
         if not is_over:
             level = low
             if words[own] == level:
-                _open(stay, begin, end, support, level, queue, words, own)
-            if not _rounds(
+                _queue_level(stay, begin, end, support, level, queue, words, own)
+            if not _remove_in_rounds(
                 thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue,
                 words, head, level,
             ):  # fmt: skip
@@ -187,14 +187,14 @@ def _peel(
             if head - compact > edges - head:
                 for start, stop in blocks(control, n, grain):
                     for v in range(start, stop):
-                        ends[v] = _shrunk(indices, ids, states, np.uint64(starts[v]), np.uint64(ends[v]))
+                        ends[v] = _delete_removed(indices, ids, states, np.uint64(starts[v]), np.uint64(ends[v]))
                 if not go_on(thread, threads, control, True):
                     return
                 compact = head
 
 
 @compiled
-def _rounds(
+def _remove_in_rounds(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue, words, tail,
     level,
 ):  # fmt: skip
@@ -213,7 +213,7 @@ def _rounds(
             break
         size = max(_LEAST, min(_MOST, (tail - head) // np.uint64(8 * threads)))
         for start, stop in blocks(control, tail - head, size):
-            _remove(
+            _remove_edges(
                 starts, ends, indices, ids, owners, others, support, states, marks, queue, words, head + start,
                 head + stop, level, threads > 1,
             )  # fmt: skip
@@ -222,26 +222,27 @@ def _rounds(
 
 
 @compiled
-def _lowest(stay, begin, end, support, states, level, words, own):
-    """Keep this thread's edges that stay, and store their lowest level and how many have it. Return the end of the
-    edges.
+def _find_lowest_level(stay, begin, end, support, states, level, words, own):
+    """Keep this thread's edges that are not removed, and store their lowest support and how many have it.
+
+    Return their end.
     """
-    low, count, kept = np.int64(_ALL), np.int64(0), begin
+    low, count, new_end = np.int64(_ALL), np.int64(0), begin
     for k in range(begin, end):
         e = np.uint64(stay[k])
         if states[e] == _STAYS:
-            stay[kept] = e
-            kept += _ONE
-            at = max(np.int64(support[e]), level)
-            count = 1 if at < low else count + (at == low)
-            low = min(low, at)
+            stay[new_end] = e
+            new_end += _ONE
+            level_of_e = max(np.int64(support[e]), level)
+            count = 1 if level_of_e < low else count + (level_of_e == low)
+            low = min(low, level_of_e)
     words[own], words[own + _ONE] = low, count
-    return kept
+    return new_end
 
 
 @compiled
-def _open(stay, begin, end, support, level, queue, words, own):
-    """Append this thread's edges of the lowest level to the queue."""
+def _queue_level(stay, begin, end, support, level, queue, words, own):
+    """Append this thread's edges of the lowest support, `level`, to the queue of edges to remove."""
     at = np.uint64(fetch_add_relaxed(words, _TAIL, words[own + _ONE]))
     for k in range(begin, end):
         e = np.uint64(stay[k])
@@ -259,22 +260,23 @@ def _mark_states(thread, threads, queue, states, low, high, state):
 
 
 @compiled
-def _shrunk(indices, ids, states, low, high):
+def _delete_removed(indices, ids, states, low, high):
     """Delete removed edges from the adjacency list at positions `low` to `high`, and return its new end."""
-    kept = low
+    new_end = low
     for k in range(low, high):
         if states[np.uint64(ids[k])] != _GONE:
-            indices[kept], ids[kept] = indices[k], ids[k]
-            kept += _ONE
-    return kept
+            indices[new_end], ids[new_end] = indices[k], ids[k]
+            new_end += _ONE
+    return new_end
 
 
 @compiled
-def _remove(
+def _remove_edges(
     starts, ends, indices, ids, owners, others, support, states, marks, queue, words, start, stop, level, shared
 ):
-    """Remove the edges at positions `start` to `stop` of the queue. Consecutive edges with the same owner share its
-    marks.
+    """Remove the edges at positions `start` to `stop` of the queue.
+
+    Consecutive edges with the same owner share its marks.
     """
     while start < stop:
         hub, last, looks = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
@@ -300,7 +302,7 @@ def _remove(
                 for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
                     mark = np.uint64(marks[np.uint64(indices[k])])
                     if mark:
-                        _lower(e, mark - _ONE, np.uint64(ids[k]), support, states, queue, words, level, shared)
+                        _lower_support(e, mark - _ONE, np.uint64(ids[k]), support, states, queue, words, level, shared)
             for k in range(low, high):
                 marks[np.uint64(indices[k])] = 0
         start = last
@@ -311,8 +313,7 @@ def _search(indices, ids, k, end, low, high, e, support, states, queue, words, l
     """Find the triangles of edge e by searching the list entries at [k, end) in the longer list at [low, high).
 
     Lowers the support of the other two edges of each triangle. Both lists are sorted, so each binary search begins
-    where
-    the last one ended.
+    where the last one ended.
     """
     while k < end and low < high:
         w, last = indices[k], high
@@ -323,12 +324,12 @@ def _search(indices, ids, k, end, low, high, e, support, states, queue, words, l
             else:
                 last = middle
         if low < high and indices[low] == w:
-            _lower(e, np.uint64(ids[low]), np.uint64(ids[k]), support, states, queue, words, level, shared)
+            _lower_support(e, np.uint64(ids[low]), np.uint64(ids[k]), support, states, queue, words, level, shared)
         k += _ONE
 
 
 @inlined
-def _lower(e, a, b, support, states, queue, words, level, shared):
+def _lower_support(e, a, b, support, states, queue, words, level, shared):
     """Lower the support of edges a and b, which form a triangle with the removed edge e, unless a or b is gone already.
 
     If two edges of a triangle are removed in the same round, the one with the smaller number lowers the support of the
@@ -337,14 +338,17 @@ def _lower(e, a, b, support, states, queue, words, level, shared):
     of_a, of_b = states[a], states[b]
     if of_a != _GONE and of_b != _GONE:
         if of_a == _STAYS and (of_b == _STAYS or e < b):
-            _decrease(a, support, queue, words, level, shared)
+            _decrease_support(a, support, queue, words, level, shared)
         if of_b == _STAYS and (of_a == _STAYS or e < a):
-            _decrease(b, support, queue, words, level, shared)
+            _decrease_support(b, support, queue, words, level, shared)
 
 
 @inlined
-def _decrease(e, support, queue, words, level, shared):
-    """Lower the support of edge e, but not below the level. Append the edge to the queue when it reaches the level."""
+def _decrease_support(e, support, queue, words, level, shared):
+    """Lower the support of edge e by 1, but not below `level`.
+
+    Append the edge to the queue when its support reaches `level`.
+    """
     if load_unordered(support, e) > level:
         if shared:
             before = np.int64(fetch_add_relaxed(support, e, -1))

@@ -30,9 +30,9 @@ def multiply(lists: Lists, terms: Terms, x: Any, mask: Any, complement: bool, re
     steps = (rows + len(lists.indices)) * max(columns, 1)
     team, plan = threads_for(steps), dense_plan(terms, mask is not None)
     chunk = max(1, min(rows * GRAIN // max(steps, 1), rows // (8 * team)))
-    given = {"values": lists.values, "x": x.reshape(-1), "mask": None if mask is None else mask.reshape(-1)}
+    optional_inputs = {"values": lists.values, "x": x.reshape(-1), "mask": None if mask is None else mask.reshape(-1)}
     args = [np.uint64(columns), lists.width, chunk, bool(complement), lists.indptr, lists.indices]
-    args += [given[name] for name in plan.given]
+    args += [optional_inputs[name] for name in plan.given]
     args += [y.reshape(-1) for y in results]
     args += [np.empty((team, columns), kind) for kind in parts(terms.type)]
     control = threads.new_control()

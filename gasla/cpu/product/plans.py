@@ -96,8 +96,9 @@ class ProductPlan:
 
     @cached_property
     def printed(self) -> dict[str, Compiled]:
-        """The compiled functions of the semiring, by name. Their source code is printed and loaded when a kernel is
-        compiled.
+        """The compiled functions of the semiring, by name.
+
+        Their source code is printed and loaded when a kernel is compiled.
         """
         imports = [f"from {module} import {name}" for name, module in self.imports().items()]
         head = "\n".join([HEADER.format(name=title(self.terms.name)), *imports])
@@ -111,9 +112,7 @@ class ProductPlan:
 
 
 class Four(NamedTuple):
-    """The expressions of a product and of a combination that are computed for four entries at once in SIMD
-    registers.
-    """
+    """The expressions of a product and of a combination for four entries at once, in SIMD registers."""
 
     product: Expr
     combination: Expr
@@ -157,8 +156,7 @@ class VectorPlan(ProductPlan):
 
     @property
     def table(self) -> int | None:
-        """The reductions of all combinations of four truth values, as the 16 bits of an integer, or None for other
-        types.
+        """The reductions of all combinations of four truth values, as the bits of a number, or None for other types.
 
         Bit i is the reduction of the four bits of the number i.
         """
@@ -169,8 +167,7 @@ class VectorPlan(ProductPlan):
         return sum(bool(functools.reduce(combine, truths)) << bits for bits, truths in enumerate(numbers))
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: product, combination, test for a final total, and merge with an old
-        value.
+        """Return the source code of functions: product, combination, test for a final total, and merge.
 
         The first two are also printed for vectors of four values.
         """
@@ -191,8 +188,9 @@ class VectorPlan(ProductPlan):
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node of an expression as source code, whose arguments `args` are code already. A `where` has no
-    branch.
+    """Return one node of an expression as source code, whose arguments `args` are code already.
+
+    A `where` has no branch.
     """
     if expr.op != "where":
         return printer.expression(expr, args)
@@ -203,15 +201,13 @@ def write(expr: Expr, args: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """Return the expressions of a product for vectors of four entries, or None if vectors lack one of the
-    operations.
-    """
+    """Return the expressions of a product for vectors of four values, or None if vectors lack some operation."""
     if terms.any_will_do or not (simd4_printer.are_for(terms.product) and simd4_printer.are_for(terms.combination)):
         return None
     return Four(simd4_printer.as_choices(terms.product), simd4_printer.as_choices(terms.combination))
 
 
-def _items(expr: Expr) -> tuple[Expr, ...]:
+def _items_of(expr: Expr) -> tuple[Expr, ...]:
     """Return the items of a tuple expression, or a tuple of the expression alone."""
     return expr.args if expr.op == "tuple" else (expr,)
 
@@ -223,10 +219,8 @@ class BatchedPlan(ProductPlan):
     """The plan of a product of a matrix and a vector that calls functions such as exp, for many entries at once.
 
     The kernel (`gasla/cpu/kernels/products/batched.py`) lays out the entries of some rows as a table, the batch. A
-    column of
-    the table is a slot: it holds up to `height` entries of one row. A line of the table has one entry of each slot, so
-    that
-    a loop along a line computes many entries at once.
+    column of the table is a slot: it holds up to `height` entries of one row. A line of the table has one entry of each
+    slot, so that a loop along a line computes many entries at once.
     """
 
     block = 2048  # entries of a batch, which fits into the L1 cache
@@ -244,19 +238,19 @@ class BatchedPlan(ProductPlan):
         self.looked_up, self.symbols, self.product = cut(terms)
         self.sizes: dict[np.dtype[Any], int] = {}  # number of values of each type that a thread needs as scratch
         line, kinds = self.most + self.lanes, parts(terms.type)
-        self.entry = self._place([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
+        self.entry = self._reserve([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
         # totals that are laid out in lines like entries
-        self.laid = self._place(kinds, (self.low - 1) * self.stride + line, self.is_tuple)
-        self.total = self._place(kinds, line, self.is_tuple)  # the total of each slot
-        self.count = self._place([np.int32], line)  # the number of entries of each slot
-        self.begin = self._place([np.int64], line)  # the first slot of each row
-        self.result = self._place(kinds, line, self.is_tuple)  # the result of each row
-        self.stored = self._place(parts(terms.out_type), line, self.out.is_tuple)
+        self.laid = self._reserve(kinds, (self.low - 1) * self.stride + line, self.is_tuple)
+        self.total = self._reserve(kinds, line, self.is_tuple)  # the total of each slot
+        self.count = self._reserve([np.int32], line)  # the number of entries of each slot
+        self.begin = self._reserve([np.int64], line)  # the first slot of each row
+        self.result = self._reserve(kinds, line, self.is_tuple)  # the result of each row
+        self.stored = self._reserve(parts(terms.out_type), line, self.out.is_tuple)
         # For rows that extend over several slots: the number of the row, its first slot, and its last slot.
-        self.row, self.first, self.last = (self._place([np.int64], line) for _ in range(3))
+        self.row, self.first, self.last = (self._reserve([np.int64], line) for _ in range(3))
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 
-    def _place(self, kinds: Iterable[Any], size: int, is_tuple: bool = False) -> Arrays:
+    def _reserve(self, kinds: Iterable[Any], size: int, is_tuple: bool = False) -> Arrays:
         """Reserve parts of a thread's scratch arrays for `size` values of each type. Return their names and offsets."""
         kinds = [*map(np.dtype, kinds)]
         offsets = []
@@ -274,9 +268,7 @@ class BatchedPlan(ProductPlan):
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: what is loaded for an entry, its product, the combination of two, and
-        the merge.
-        """
+        """Return the source code of functions: what an entry loads, its product, the combination, and the merge."""
         make = functools.partial(printer.function, write=vector_printer.write)
         texts = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
         texts.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
@@ -291,8 +283,7 @@ class BatchedPlan(ProductPlan):
 
 @functools.lru_cache(maxsize=1024)
 def batch_height(terms: Terms, is_long: bool) -> int:
-    """Return how many entries a slot of a batch holds, for long or short rows, or 0 if the product does not run in
-    batches.
+    """Return how many entries a slot of a batch holds, for long or short rows, or 0 for a product without batches.
 
     It runs in batches if it calls functions such as exp, all of them exist for vectors, and no row can end early.
     """
@@ -306,17 +297,14 @@ def batch_height(terms: Terms, is_long: bool) -> int:
 
 
 def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
-    """Split the product of an entry into what is computed when the entry is loaded, and the rest, which is computed in
-    batches.
+    """Split the product of an entry into what is computed at loading the entry, and what is computed in batches.
 
     Returns the expressions to compute at loading, symbols that stand for their values, and the product in terms of
-    these
-    symbols. If the product calls no function such as exp, its items are computed at loading. Otherwise only its symbols
-    are
-    loaded.
+    these symbols. If the product calls no function such as exp, its items are computed at loading. Otherwise only its
+    symbols are loaded.
     """
     product = terms.product
-    items = _items(product)
+    items = _items_of(product)
     is_called = any(e.op in printer.CALLS for e in in_order([product]))
     if is_called or not all(isinstance(e.type, np.dtype) for e in items):
         return [*terms.symbols], terms.symbols, product
@@ -359,8 +347,9 @@ class DensePlan(ProductPlan):
         return max(1, LINE // kind.itemsize)
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: the product of an entry, the combination of two, and the merge with
-        an old value.
+        """Return the source code of functions: the product of an entry, the combination of two, and the merge.
+
+        The merge combines a new total with an old value of the result.
         """
         terms, make = self.terms, functools.partial(printer.function, write=vector_printer.write)
         texts = [make("product", terms.symbols, vector_printer.sheltered(terms.product))]
@@ -388,9 +377,7 @@ class SparsePlan(ProductPlan):
         return [*values, *self.outs, *(f"all_{name}" for name in self.totals)]
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: the product of an entry, the combination of two, and the value to be
-        stored.
-        """
+        """Return the source code of functions: the product of an entry, the combination of two, and the merge."""
         terms = self.terms
         texts = [
             printer.function("product", terms.symbols, terms.product, write),

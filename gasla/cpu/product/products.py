@@ -1,5 +1,4 @@
-"""Products of a matrix and a vector over semirings: choose the kernel for the types, load it, and run it on all
-threads.
+"""Products of a matrix and a vector over semirings: choose a kernel by types, load it, and run it on all threads.
 
 A thread takes rows with some thousand entries at a time. Each row is reduced by one thread, in an order that depends
 only on its length and position, so the result has the same bits for any number of threads. Kernels check offsets and
@@ -40,8 +39,9 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return the CSR or CSC arrays of a matrix. They are not cached, as they are SciPy's own arrays, and kernels check
-    them.
+    """Return the CSR or CSC arrays of a matrix.
+
+    They are not cached, as they are SciPy's own arrays, and kernels check them.
     """
     return make()
 
@@ -90,8 +90,7 @@ class Product:
         args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
             # This compares with 0 once for each element of x instead of each entry of the matrix. Lookups then read at
-            # most a quarter
-            # of the bytes.
+            # most a quarter of the bytes.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if isinstance(self.plan, BatchedPlan):

@@ -24,10 +24,10 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 def are_for(expr: Expr) -> bool:
     """Return whether all operations of an expression exist for vectors of four values."""
-    return all(_is_there(e) for e in in_order(expr))
+    return all(_exists_for_vectors(e) for e in in_order(expr))
 
 
-def _is_there(expr: Expr) -> bool:
+def _exists_for_vectors(expr: Expr) -> bool:
     if expr.op == "cast":
         return expr.args[0].dtype.kind != "f" or expr.dtype.kind in "fb"
     if expr.op in ("left_shift", "right_shift"):

@@ -29,8 +29,9 @@ class Rows:
         self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
 
     def divide(self) -> bool:
-        """Check all matrices, and divide the rows into parts. Return False if a matrix has an index or offset out of
-        range.
+        """Check all matrices, and divide the rows into parts.
+
+        Return False if a matrix has an index or offset out of range.
         """
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
@@ -48,15 +49,11 @@ class Rows:
         return True
 
     def bytes_of_a_thread(self) -> int:
-        """Return the approximate number of bytes in a thread's scratch arrays, which are as long as the result has
-        columns.
-        """
+        """Return the approximate bytes of a thread's scratch arrays, which are as long as the result has columns."""
         return 33 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
-        """Return whether rows of B can be searched by bisection: some are long enough, and in all rows the columns
-        ascend.
-        """
+        """Return whether rows of B can be searched by bisection: some are long, and the columns of all rows ascend."""
         return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
 
     def _ascends(self) -> bool:
@@ -91,8 +88,9 @@ def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int 
 
 
 class Product(Rows):
-    """A product of sparse matrices whose entries are counted before they are computed, as `gasla.engines.MatrixProduct`
-    says.
+    """A product of sparse matrices whose entries are counted before they are computed.
+
+    `gasla.engines.MatrixProduct` describes it.
     """
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
@@ -109,7 +107,7 @@ class Product(Rows):
             if int(least.sum()) > most:
                 return least
         counts = np.zeros(self.rows, np.int64)
-        self.run(counting.count, *self.inputs, *self.without, self._stamps(), counts, most)
+        self.run(counting.count, *self.inputs, *self.without, self._new_stamps(), counts, most)
         return counts
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
@@ -119,24 +117,24 @@ class Product(Rows):
         width, team, terms = self.B.width, self.team, self.terms
         most = min(width, self.most) + simd4.SIZE  # up to SIZE entries more are read and written, but not used
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
-        own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
+        scratch = (self._new_stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
-        given = (
+        arguments = (
             *self.inputs,
             *self.without,
             self.ends,
             width,
             indptr,
             indices,
-            *own,
-            *_values(terms, self.A, self.B),
+            *scratch,
+            *_values_read(terms, self.A, self.B),
             *outs,
             *totals,
         )
-        if not self.run(gustavson.fill.of(sparse_plan(terms)), *given):
+        if not self.run(gustavson.fill.of(sparse_plan(terms)), *arguments):
             raise ValueError("a matrix changed while it was read; expected the same arrays until the call returns")
 
-    def _stamps(self) -> Array:
+    def _new_stamps(self) -> Array:
         return np.zeros((self.team, self.B.width), index_dtype(self.rows + 1))
 
 
@@ -157,10 +155,19 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
     slots = np.empty((rows.team, mask.width), index_dtype(longest))
     slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
     totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
-    given = (*rows.inputs, mask.indptr, mask.indices, rows.can_search(), slots, *_values(terms, A, B), *outs, *totals)
-    return rows.run(gustavson.at_entries.of(sparse_plan(terms)), *given)
+    arguments = (
+        *rows.inputs,
+        mask.indptr,
+        mask.indices,
+        rows.can_search(),
+        slots,
+        *_values_read(terms, A, B),
+        *outs,
+        *totals,
+    )
+    return rows.run(gustavson.at_entries.of(sparse_plan(terms)), *arguments)
 
 
-def _values(terms: Terms, A: Lists, B: Lists) -> list[Any]:
+def _values_read(terms: Terms, A: Lists, B: Lists) -> list[Any]:
     """Return the arrays of the matrices' values that the product of two entries reads."""
     return [lists.values for name, lists in (("value", A), ("x", B)) if terms.reads(name)]

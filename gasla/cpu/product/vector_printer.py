@@ -1,6 +1,4 @@
-"""Prints expressions as code for loops that LLVM vectorizes: choices without a branch, and calls of vector
-functions.
-"""
+"""Prints expressions as code for loops that LLVM vectorizes: choices without a branch, calls of vector functions."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ def write(expr: Expr, args: list[str]) -> str:
     if expr.op == "where":
         return f"select({', '.join(args)})"
     if vector_math.is_vectorised(expr.op, expr.type):
-        return f"{_name(expr)}({', '.join(args)})"
+        return f"{_function_name(expr)}({', '.join(args)})"
     return printer.expression(expr, args)
 
 
-def _name(expr: Expr) -> str:
+def _function_name(expr: Expr) -> str:
     """Return the name of the vector function for a call in an expression.
 
     For exp, it is the function that takes equal time for all values, unless `sheltered` has already replaced slow
@@ -35,8 +33,8 @@ def _name(expr: Expr) -> str:
 
 def imports(exprs: Iterable[Expr]) -> dict[str, str]:
     """Return the names of the vector functions that some expressions call, with the module that defines them."""
-    called = [_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
-    return dict.fromkeys(["NATIVE", *called] if called else [], "gasla.cpu.runtime.vector_math")
+    function_names = [_function_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
+    return dict.fromkeys(["NATIVE", *function_names] if function_names else [], "gasla.cpu.runtime.vector_math")
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:

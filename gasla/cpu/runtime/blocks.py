@@ -37,9 +37,8 @@ def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, 
 
     If `work`, or `most`, an upper bound of the kernel's steps, is large, the calling thread does not run the kernel but
     waits, so that it can react to Ctrl-C. `loose` is as for `launch`. `team`, from `threads_for`, is the number of
-    threads
-    that arrays in `args` have room for. It is passed because another Python thread may change the number of threads
-    meanwhile.
+    threads that arrays in `args` have room for. It is passed because another Python thread may change the number of
+    threads meanwhile.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")

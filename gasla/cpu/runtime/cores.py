@@ -12,10 +12,10 @@ NO_LIMIT = 1 << 20
 
 def usable() -> int:
     """Return how many threads can run at the same time, at least 1."""
-    return min(_bound_to(), _share(cgroups.CGROUPS, cgroups.MEMBERSHIP))
+    return min(_cores_in_affinity(), _share(cgroups.CGROUPS, cgroups.MEMBERSHIP))
 
 
-def _bound_to() -> int:
+def _cores_in_affinity() -> int:
     """Return the number of cores in the affinity mask of this process, which may change at any time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

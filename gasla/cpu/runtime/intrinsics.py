@@ -95,8 +95,7 @@ def to_half(number):
     """Round a float32 or float64 to the nearest float16, and return the bits of the result.
 
     A float64 is first rounded to a float32 by rounding to odd, so that rounding this once more gives the nearest
-    float16.
-    For a direct conversion, LLVM would call a library function, which may not exist.
+    float16. For a direct conversion, LLVM would call a library function, which may not exist.
 
     A float64 is first rounded to odd, to float32: rounding that once more gives the nearest float16. LLVM would call a
     library function to convert directly, and there may be none.

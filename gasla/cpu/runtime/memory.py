@@ -1,6 +1,4 @@
-"""The memory that this process can still allocate, by the system, the container and the limits of the process
-itself.
-"""
+"""The memory that this process can still allocate, by limits of the system, of the container and of the process."""
 
 from __future__ import annotations
 
@@ -19,15 +17,14 @@ def available() -> int | None:
     """Return how many bytes can be allocated now without swapping, or None if the system does not tell.
 
     From a limit on the address space (RLIMIT_AS), the part in use is subtracted. From a limit on data (RLIMIT_DATA)
-    nothing
-    is subtracted, because the data in use includes freed memory that allocations use again.
+    nothing is subtracted, because the data in use includes freed memory that allocations use again.
     """
     of_groups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
-    limits = [bytes_ for bytes_ in (_of_system(), of_groups, _of_process()) if bytes_ is not None]
+    limits = [bytes_ for bytes_ in (_available_in_system(), of_groups, _available_to_process()) if bytes_ is not None]
     return min(limits, default=None)
 
 
-def _of_system() -> int | None:
+def _available_in_system() -> int | None:
     if line := re.search(r"^MemAvailable: *(\d+) kB$", cgroups.text(_SYSTEM), re.MULTILINE):
         return 1024 * int(line[1])
     try:  # all memory of the machine, if the system does not tell how much is free
@@ -36,7 +33,7 @@ def _of_system() -> int | None:
         return None
 
 
-def _of_process() -> int | None:
+def _available_to_process() -> int | None:
     try:
         import resource
     except ImportError:  # Windows has no such module
@@ -54,10 +51,10 @@ def threads_with_room(team: int, shared: int, each: int) -> int:
     Each thread needs `each` bytes of scratch arrays, and all together need `shared` bytes.
     """
     needed = shared + team * each
-    if team == 1 or needed < LARGE or (there := available()) is None or needed <= there:
+    if team == 1 or needed < LARGE or (free_bytes := available()) is None or needed <= free_bytes:
         return team
-    fewer = max(1, min(team, (there - shared) // each)) if each else team
-    if fewer < team:
-        said = "a run uses %d of %d threads: %s bytes are available, and each thread has scratch arrays of %s bytes"
-        LOG.warning(said, fewer, team, f"{there:,}", f"{each:,}")
-    return fewer
+    fitting_threads = max(1, min(team, (free_bytes - shared) // each)) if each else team
+    if fitting_threads < team:
+        message = "a run uses %d of %d threads: %s bytes are available, and each thread has scratch arrays of %s bytes"
+        LOG.warning(message, fitting_threads, team, f"{free_bytes:,}", f"{each:,}")
+    return fitting_threads

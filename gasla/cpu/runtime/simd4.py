@@ -41,10 +41,10 @@ def first(quad):
 
 @inlined
 def gather(array, indices, index, bound):
-    """Return a vector of ``array[indices[index + k]]`` for k from 0 to 3, and True, if all four indices are below
-    `bound`.
+    """Return a vector of the array's elements at four indices, and True.
 
-    Otherwise return a vector of zeros and False.
+    The indices are at positions `index` to ``index + 3`` of `indices`. If an index is not below `bound`, return a
+    vector of zeros and False instead.
     """
     a, b = np.uint64(indices[index]), np.uint64(indices[index + _ONE])
     c, d = np.uint64(indices[index + _TWO]), np.uint64(indices[index + _THREE])

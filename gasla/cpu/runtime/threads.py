@@ -96,14 +96,12 @@ ALONE = 1 << 17  # number of edges that a run reads before it wakes other thread
 LASTING = 8  # after this many iterations in a row with little work (`thin`), one thread goes on alone
 
 # Costs of sharing are measured again after FRESH nanoseconds, as a hypervisor may move a core at any time: two cores
-# may
-# then share one cache, or be in two sockets. The minimum of ROUNDS rounds of TRIPS exchanges counts, because other
+# may then share one cache, or be in two sockets. The minimum of ROUNDS rounds of TRIPS exchanges counts, because other
 # processes may take a core meanwhile.
 FRESH, ROUNDS, TRIPS = 50_000_000, 8, 4
 # Reading an edge takes about 8 ns on one thread. When two threads push, each waits for a cache line at every tenth
-# edge,
-# or more often if the graph has fewer than SPARSELY edges. So a second thread may not pay off if moving a cache line
-# takes PER_LINE nanoseconds.
+# edge, or more often if the graph has fewer than SPARSELY edges. So a second thread may not pay off if moving a cache
+# line takes PER_LINE nanoseconds.
 PER_LINE, SPARSELY = 80, 1 << 22
 
 # The time that several threads save is estimated as 1 / SAVED of the time that they work together, and saved up to
@@ -117,8 +115,7 @@ NAP = 50 if has("usleep") else 0  # microseconds of sleep; 0 on Windows, which c
 _nap = Extern("usleep" if has("usleep") else "Sleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
 # The lock of the run that last used the worker threads. That run keeps them for as long as the lock is locked. `with
-# turn:`
-# locks and unlocks in C, so that Ctrl-C, which interrupts only Python code, cannot leave the lock locked.
+# turn:` locks and unlocks in C, so that Ctrl-C, which interrupts only Python code, cannot leave the lock locked.
 _holder = [threading.Lock()]
 _probe_parts: list[Any] = []  # keeps the objects alive whose addresses the pool has for the probe
 # reentrant, as a signal handler or a finalizer may interrupt the holder and need threads itself
@@ -189,9 +186,11 @@ def _limit_at_start() -> int:
 
 
 def _log_missing_cores(wanted: int) -> None:
-    """Log that runs use fewer threads than the user asked for, if there are fewer cores. `MOST` means all cores."""
-    if (there := cores.usable()) < wanted < MOST:
-        LOG.info("%d threads are asked for; runs use %d, one for each core that the process may use", wanted, there)
+    """Log that runs use fewer threads than the user asked for, because of too few cores. `MOST` asks for all."""
+    if (core_count := cores.usable()) < wanted < MOST:
+        LOG.info(
+            "%d threads are asked for; runs use %d, one for each core that the process may use", wanted, core_count
+        )
 
 
 _limit = [_limit_at_start()]
@@ -218,9 +217,7 @@ def number_now() -> int:
 
 
 def new_control() -> np.ndarray:
-    """Return a new control array of 72 words, which the threads of a run share: barrier, stop flag, tickets,
-    progress.
-    """
+    """Return a new control array, which the threads of a run share: barrier, stop flag, tickets of blocks, progress."""
     return _NEW_CONTROL.copy()
 
 
@@ -234,10 +231,8 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
     """Pass one iteration of a loop that waits for another thread. `times` counts the iterations so far.
 
     The first SPINS iterations pause for some nanoseconds. Later ones sleep for NAP microseconds, as the other thread
-    probably
-    has no core. The thread does not yield its core instead: it would then wait for the whole time slice of another
-    process,
-    which takes milliseconds.
+    probably has no core. The thread does not yield its core instead: it would then wait for the whole time slice of
+    another process, which takes milliseconds.
     """
     if times < SPINS:
         pause()
@@ -250,9 +245,8 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
     """Wait while the word at index `slot` of an array has a given value.
 
     If the first thread waits long, for a thread without a core, the lost time is recorded, and the first thread may
-    work
-    alone for a while. Other threads record nothing: waiting for the first thread is never slower than running on it
-    alone.
+    work alone for a while. Other threads record nothing: waiting for the first thread is never slower than running on
+    it alone.
     """
     times = 0
     while load_acquire(words, slot) == value and times < SPINS:
@@ -266,11 +260,11 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
         stand_by(times)
         times += 1
     if is_first:
-        _count(words_at(control[POOL], POOL_SIZE), time_without_core(mailboxes, since))
+        _update_balance(words_at(control[POOL], POOL_SIZE), time_without_core(mailboxes, since))
 
 
 @helper
-def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
+def _update_balance(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
     """Update the balance of time that the first thread has saved by working with others, and lost by waiting for them.
 
     If more time was lost than saved, the first thread works alone for many times as long.
@@ -284,9 +278,7 @@ def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return for how many nanoseconds the first thread should still work alone, because some thread had no core
-    lately.
-    """
+    """Return for how many nanoseconds the first thread should still work alone, as some thread had no core lately."""
     pool = words_at(control[POOL], POOL_SIZE)
     until = load_relaxed(pool, APART)
     if until == 0:
@@ -351,8 +343,9 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 
 @helper
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
-    """Wait until a word equals `at`, and increment it. The first thread then waits until the other thread increments
-    it, too.
+    """Wait until a word equals `at`, and increment it.
+
+    The first thread then waits until the other thread increments it, too.
     """
     times = 0
     while load_acquire(word, 0) != at:
@@ -366,8 +359,9 @@ def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no co
 
 @helper
 def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure the costs of sharing cache lines and barriers, unless they are known. The caller has reserved the
-    workers.
+    """Measure the costs of sharing cache lines and barriers, unless they are known.
+
+    The caller has reserved the workers.
     """
     if pool[PROBE] != 0 and not is_measured(pool):
         control = words_at(pool[PROBE_CONTROL], CONTROL_SIZE)
@@ -383,21 +377,17 @@ def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
 
 @helper
 def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return the number of vertices and edges below which one thread runs an iteration faster than several with
-    barriers.
+    """Return the number of vertices and edges below which an iteration is faster on one thread than on several.
 
     An iteration has some four barriers, and the cache lines of counters and tickets move between cores twice as often.
-    An
-    edge that is in a cache takes about a nanosecond.
+    An edge that is in a cache takes about a nanosecond.
     """
     return 4 * (pool[BARRIER] + 2 * pool[LINE])
 
 
 @helper
 def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
-    """Return whether threads may lose more time by moving cache lines between cores than they save by sharing the
-    work.
-    """
+    """Return whether threads may lose more time by moving cache lines between cores than they save by sharing work."""
     return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
 
 
@@ -448,8 +438,7 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
     """Call the compiled function `part` on all threads, with the calling thread as the first.
 
     In the mode LOOSELY, this does not wait for workers that have not begun. By setting `control[NEXT_THREADS]`, a
-    kernel can
-    ask to be called by fewer threads at first, and to be called again.
+    kernel can ask to be called by fewer threads at first, and to be called again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
     given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
@@ -468,7 +457,7 @@ def _run_once(
 ) -> None:  # pragma: no cover - compiled
     """Call the compiled function `part` once on each of `threads` threads, and wait for them."""
     mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
-    left_out, thread = _slowest(mailboxes, threads) if threads > 1 else 0, 0
+    left_out, thread = _slowest_worker(mailboxes, threads) if threads > 1 else 0, 0
     for i in range(threads):
         if i != left_out:
             thread += 1
@@ -490,14 +479,12 @@ def _run_once(
     ended = now() if is_timed or threads > 1 else 0
     timer[SPENT] += ended - began if is_timed else 0
     if threads > 1:
-        _count(pool, 0)
+        _update_balance(pool, 0)
 
 
 @helper
-def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """Return the index of the worker that would begin last: a sleeping worker, preferably one that is bound to this
-    core.
-    """
+def _slowest_worker(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
+    """Return the index of the worker that would begin last: a sleeping worker, preferably one bound to this core."""
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
@@ -509,11 +496,12 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wake the workers that a run needs before it has a job for them. The caller goes on, and will soon give them
-    one.
+    """Wake the workers that a run needs before it has a job for them.
+
+    The caller goes on, and will soon give them one.
     """
     mailboxes = words_at(control[MAILBOXES], threads)
-    left_out = _slowest(mailboxes, threads)
+    left_out = _slowest_worker(mailboxes, threads)
     for i in range(threads):
         if i != left_out:
             wake(words_at(mailboxes[i], MAILBOX_SIZE))
@@ -543,8 +531,9 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """Reserve the workers, and start missing ones. Return the number of threads for a run, or 1 if another run uses
-    them.
+    """Reserve the workers, and start missing ones.
+
+    Return the number of threads for a run, or 1 if another run uses them.
     """
     if wanted == 1 or not hold(turn):
         return 1
@@ -586,15 +575,12 @@ def launch(
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
     `kernel` is a compiled function, or its `Call`. The compiled function `by` runs it on all threads. To use several
-    threads,
-    the caller has reserved them with `take`. `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop
-    flag,
-    waits until the kernel returns, and is then raised.
+    threads, the caller has reserved them with `take`. `watch()` is called ten times a second meanwhile. Ctrl-C sets the
+    stop flag, waits until the kernel returns, and is then raised.
 
     A `short` run ends within some tenths of a second: the calling thread is its first thread, and reacts to Ctrl-C
     afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so the launch need not wait for
-    workers
-    that have not begun.
+    workers that have not begun.
 
     Parameters
     ----------
@@ -635,31 +621,31 @@ def launch(
     if short:
         whole()
     else:
-        _elsewhere(whole, control, watch)
+        _launch_from_new_thread(whole, control, watch)
     if not isinstance(kernel, Call):
         kernel.take_back(call)
 
 
-def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
+def _launch_from_new_thread(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
     """Launch a kernel from a new thread, while the calling thread waits, calls `watch`, and reacts to Ctrl-C.
 
     If no thread can be started, the calling thread runs the kernel itself, and reacts to Ctrl-C afterwards.
     """
-    waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
+    pending, results, end_lock = [run], list[BaseException | None](), threading.Lock()
 
     def begin() -> None:
         try:
-            waiting.pop()()
+            pending.pop()()
             results.append(None)
         except BaseException as error:  # the waiting thread raises the error
             results.append(error)
-        bell.release()
+        end_lock.release()
 
     def wait(seconds: float) -> None:
-        if not results and bell.acquire(timeout=seconds):
-            bell.release()
+        if not results and end_lock.acquire(timeout=seconds):
+            end_lock.release()
 
-    bell.acquire()
+    end_lock.acquire()
     try:
         try:
             _thread.start_new_thread(begin, ())
@@ -673,7 +659,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
     except BaseException:  # most likely Ctrl-C, which stops the kernel
         control[STOP] = 1
         with suppress(IndexError):  # an empty list means that the kernel has begun
-            waiting.pop()
+            pending.pop()
             raise
         while not results:
             with suppress(BaseException):  # ignore a second Ctrl-C, as the kernel still uses the arrays
@@ -683,7 +669,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
         raise results[0]
 
 
-def _forget() -> None:
+def _reset_after_fork() -> None:
     """Reset the state of threads in the child of a fork, which has none of its parent's threads."""
     global _changing
     _holder[0], _changing = threading.Lock(), threading.RLock()
@@ -691,4 +677,4 @@ def _forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset_after_fork)

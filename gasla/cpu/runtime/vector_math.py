@@ -5,8 +5,7 @@ function for vectors that does the same. On x86 the GNU C library has vector fun
 correct to a few units in the last place. Elsewhere `is_vectorised` is False.
 
 Functions for vectors of different lengths may round differently. A loop whose results must not depend on the position
-of
-a value therefore always computes a multiple of LANES values.
+of a value therefore always computes a multiple of LANES values.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -45,8 +44,9 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @cache
 def _library() -> Any:
-    """Load the C library's vector functions, libmvec, so that LLVM finds them. Return the library, or None if there is
-    none.
+    """Load the C library's vector functions, libmvec, so that LLVM finds them.
+
+    Return the library, or None if there is none.
     """
     try:
         return ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
@@ -56,8 +56,9 @@ def _library() -> Any:
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
-    """Return the vector functions for an operation that this processor supports: their symbols, with the values per
-    vector.
+    """Return the vector functions that this processor supports for an operation on values of a dtype.
+
+    The result has, for the symbol of each function in the C library, the number of values in its vectors.
     """
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
@@ -74,15 +75,13 @@ def is_vectorised(name: str, dtype: Any) -> bool:
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
-def _function(name: str, dtype: Any) -> Builtin:
-    """Return a function of the kernel language that calls a function of the C library, and tells LLVM its vector
-    functions.
-    """
+def _make_function(name: str, dtype: Any) -> Builtin:
+    """Return a function of the kernel language that calls a C library's function, with vector functions for LLVM."""
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
-    own = f"plain_{plain}"
+    wrapper_name = f"plain_{plain}"
 
-    def call(emit: Emitter, node: Any, *given: Operand) -> Value:
-        values, heads = [emit.to(node, x, kind) for x in given], emit.unit.heads
+    def call(emit: Emitter, node: Any, *operands: Operand) -> Value:
+        values, heads = [emit.to(node, x, kind) for x in operands], emit.unit.heads
         emit.declare(plain, kind, [kind] * len(values))
         for symbol, lanes in _symbols(name, dtype).items():
             emit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
@@ -91,40 +90,41 @@ def _function(name: str, dtype: Any) -> Builtin:
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
         # LLVM may replace a call of a C function by a less exact one. The mark `nobuiltin` (in `OF_C`) forbids that,
-        # but LLVM
-        # vectorizes no call with this mark. So a loop calls a wrapper function without the mark, and only the wrapper
-        # calls the
-        # C function. The wrapper is `weak`, which means that linking may replace it, so LLVM does not inline it.
+        # but LLVM vectorizes no call with this mark. So a loop calls a wrapper function without the mark, and only the
+        # wrapper calls the C function. The wrapper is `weak`, which means that linking may replace it, so LLVM does not
+        # inline it.
         takes = ", ".join(f"{kind.ir} %{k}" for k in range(len(values)))
         body = f"  %found = call {kind.ir} @{plain}({takes}) {OF_C}\n  ret {kind.ir} %found"
-        heads[own] = f"define weak {kind.ir} @{own}({takes}) noinline nounwind {{\nentry:\n{body}\n}}"
-        variants = ",".join(f"_ZGV_LLVM_{symbol[5:].replace(plain, own)}({symbol})" for symbol in _symbols(name, dtype))
+        heads[wrapper_name] = f"define weak {kind.ir} @{wrapper_name}({takes}) noinline nounwind {{\nentry:\n{body}\n}}"
+        variants = ",".join(
+            f"_ZGV_LLVM_{symbol[5:].replace(plain, wrapper_name)}({symbol})" for symbol in _symbols(name, dtype)
+        )
         arguments = ", ".join(f"{kind.ir} {value.text}" for value in values)
         marks = f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
-        return emit.make(kind, f"call {kind.ir} @{own}({arguments}) {marks}")
+        return emit.make(kind, f"call {kind.ir} @{wrapper_name}({arguments}) {marks}")
 
     return Builtin(plain, call)
 
 
-def _even(plain: Any, kind: Any, limit: float) -> Any:
+def _even_time_exp(plain: Any, kind: Any, limit: float) -> Any:
     """Return an exponential function that takes the same time for all values. `plain` is the vector function.
 
     The library would compute subnormal results one by one, so beyond `limit` the argument is halved, and the result is
     squared.
     """
-    near, one, middle = kind(limit), kind(1), kind(0.5)
+    bound, one, one_half = kind(limit), kind(1), kind(0.5)
 
     @compiled
     def exp(x):
-        is_near, half = abs(x) <= near, x * middle
-        half = select(half < near, select(half > -near, half, -near), near)
-        y = plain(select(is_near, x, half))
-        return select(x == x, y * select(is_near, one, y), x)
+        is_small, half_x = abs(x) <= bound, x * one_half
+        half_x = select(half_x < bound, select(half_x > -bound, half_x, -bound), bound)
+        y = plain(select(is_small, x, half_x))
+        return select(x == x, y * select(is_small, one, y), x)
 
     return exp
 
 
-FUNCTIONS: dict[str, Any] = {f"{name}_{dtype}": _function(name, dtype) for name in NAMES for dtype in FLOATS}
-FUNCTIONS["even_exp_float32"] = _even(FUNCTIONS["exp_float32"], np.float32, 87)
-FUNCTIONS["even_exp_float64"] = _even(FUNCTIONS["exp_float64"], np.float64, 708)
+FUNCTIONS: dict[str, Any] = {f"{name}_{dtype}": _make_function(name, dtype) for name in NAMES for dtype in FLOATS}
+FUNCTIONS["even_exp_float32"] = _even_time_exp(FUNCTIONS["exp_float32"], np.float32, 87)
+FUNCTIONS["even_exp_float64"] = _even_time_exp(FUNCTIONS["exp_float64"], np.float64, 708)
 globals().update(FUNCTIONS)  # generated modules import these functions by name

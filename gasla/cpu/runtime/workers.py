@@ -32,12 +32,11 @@ from gasla.cpu.runtime.intrinsics import (
 from gasla.log import LOG
 
 # Indices of the int64 words in a worker's mailbox. Words that other threads write are a cache line (8 words) apart from
-# the
-# word that the worker waits for. The words hold: the job, with the compiled function, its arguments, and the number of
-# this thread and of all threads; whether the worker sleeps; its lock, its place among the workers, the core that it is
-# bound to, and the number of cores; the address of the mailbox, and of the pool; whether a thread serves the mailbox,
-# and
-# that thread's CPU-time clock; the set of cores that it may run on, and the set with the core that it sleeps on.
+# the word that the worker waits for. The words hold: the job, with the compiled function, its arguments, and the number
+# of this thread and of all threads; whether the worker sleeps; its lock, its place among the workers, the core that it
+# is bound to, and the number of cores; the address of the mailbox, and of the pool; whether a thread serves the
+# mailbox, and that thread's CPU-time clock; the set of cores that it may run on, and the set with the core that it
+# sleeps on.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 MAILBOX_SIZE, SET = 64, 16
@@ -47,8 +46,7 @@ NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job: no job, a job that waits for th
 # cores; until when one thread works alone (the clock's nanoseconds, or 0); how much time several threads have saved
 # lately, and since when this is to be counted; the costs of sharing that were measured last, in nanoseconds (moving a
 # cache line from core to core, and a barrier), and when; the code, the arguments and the control array of the probe
-# that
-# measures them.
+# that measures them.
 SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, LINE, BARRIER, MEASURED = range(9)
 PROBE, PROBE_ARGUMENTS, PROBE_CONTROL, POOL_SIZE = range(9, 13)
 
@@ -71,13 +69,13 @@ def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
 
 
 if has("pthread_getcpuclockid"):
-    _this = Extern("pthread_self", I64)
+    _this_pthread = Extern("pthread_self", I64)
     _get_clock = Extern("pthread_getcpuclockid", I32, (I64, I64))
 
     @helper
-    def _find_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
+    def _store_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         """Store the identifier of this thread's CPU-time clock in its mailbox."""
-        _get_clock(_this(), mailbox[SELF] + 8 * CLOCK)
+        _get_clock(_this_pthread(), mailbox[SELF] + 8 * CLOCK)
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
@@ -93,7 +91,7 @@ if has("pthread_getcpuclockid"):
 else:
 
     @helper
-    def _find_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
+    def _store_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         pass
 
     @helper
@@ -107,7 +105,7 @@ if has("sched_setaffinity"):
     _set_cores = Extern("sched_setaffinity", I32, (I32, I64, I64))
 
     @helper
-    def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
+    def _bind_to_core(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
         """Bind this thread to a core that depends on its place among the workers. Return whether that was possible."""
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
@@ -126,19 +124,19 @@ if has("sched_setaffinity"):
         return _set_cores(0, 8 * SET, mailbox[SELF] + 8 * OWN) == 0
 
     @helper
-    def _leave(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
+    def _unbind_from_core(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         """Let this thread run on any core that the process may use again."""
         _set_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL)
 
 else:
 
     @helper
-    def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
+    def _bind_to_core(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
         """Return False, because the system can't bind a thread to a core."""
         return False
 
     @helper
-    def _leave(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
+    def _unbind_from_core(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         pass
 
 
@@ -146,27 +144,27 @@ else:
 def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
     """Wait for jobs in a mailbox and run them, forever.
 
-    After a job the thread stays awake for a while, as the next job often follows soon.
-    Returns at once if another thread serves the mailbox, or if the mailbox has no lock.
+    After a job the thread stays awake for a while, as the next job often follows soon. Returns at once if another
+    thread serves the mailbox, or if the mailbox has no lock.
     """
     awake, pool = 0, words_at(mailbox[SLEEPERS], POOL_SIZE)
     if mailbox[LOCK] == 0 or not compare_and_swap_relaxed(mailbox, SERVED, 0, 1):
         return
-    _find_clock(mailbox)
+    _store_clock(mailbox)
     while mailbox[LOCK] != 0:
         for _ in range(awake):
             if load_relaxed(mailbox, JOB) == GIVEN:
                 break
             pause()
         if load_relaxed(mailbox, JOB) != GIVEN:
-            settled = _settle(mailbox)
+            settled = _bind_to_core(mailbox)
             fetch_add_relaxed(pool, SLEEPING, 1)
             fetch_add_relaxed(mailbox, ASLEEP, 1)
             if fetch_add_acq_rel(mailbox, JOB, 0) != GIVEN or not compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
                 acquire_lock(mailbox[LOCK], 1)
             fetch_add_relaxed(pool, SLEEPING, -1)
             if settled:
-                _leave(mailbox)
+                _unbind_from_core(mailbox)
             awake = AWAKE
         if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
@@ -183,8 +181,7 @@ class Worker:
     """A thread that waits for jobs in a mailbox.
 
     It is bound to a core of its own while it sleeps, and not bound while it is awake. Otherwise the system sometimes
-    wakes
-    two threads on one core, and takes milliseconds to move one of them, while they wait for each other.
+    wakes two threads on one core, and takes milliseconds to move one of them, while they wait for each other.
     """
 
     def __init__(self, place: int) -> None:
@@ -213,10 +210,8 @@ def start_workers(threads: int) -> int:
     """Start workers until there are as many as `threads`. Return the number of threads that a run can have.
 
     This is one worker more than run at once, so that the worker on the caller's core can stay asleep. If a worker can't
-    be
-    started, for want of memory or because of a limit on threads, the result is the number of workers, and at least 1
-    for the
-    caller's own thread.
+    be started, for want of memory or because of a limit on threads, the result is the number of workers, and at least 1
+    for the caller's own thread.
 
     Ctrl-C may come between any two lines, but `mailboxes` always has the addresses of all `_workers`.
     """
