@@ -81,7 +81,9 @@ class Steps(Functions):
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """If no vertex is active, open the next bucket, or call the program's `idle` and `wake` to find vertices."""
+        """If no vertex is active, open the next bucket, or else call the program's `idle` and `wake`, which may
+        activate some.
+        """
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
         if self.has("bucket") and self.open_next():
@@ -203,7 +205,10 @@ class Steps(Functions):
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
-        """Run the steps 2 to 6 of an iteration for the receiving vertices. Return the number of edges visited."""
+        """Run the steps 2 to 6 of an iteration, as `VertexProgram` numbers them, for the receiving vertices.
+
+        Return the number of edges visited.
+        """
         before, visited_edges, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
             places = self.gathered_over(part, from_active)

@@ -64,14 +64,17 @@ class Decisions:
         return [reach for reach in join.within if reach.place < place - 1]
 
     def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the last matched vertex's lists that must contain the next vertex (True) or must not (False)."""
+        """Return the lists of the last matched vertex that decide whether a vertex fits next.
+
+        True stands for a list that must contain the next vertex, and False for a list that must not contain it.
+        """
         outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
     def _lists_tested_by_marks(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of earlier matched vertices in which the next vertex is tested by marks.
+        """Return the lists of earlier matched vertices for which a candidate's mark tells whether it is in the list.
 
-        A list is left out if it is the only one that must contain the vertex: then the list itself is read.
+        A list is left out if it is the only one that must contain the next vertex: then the list itself is read.
         """
         within = self.earlier(join, place)
         if len(within) == 1 and not self.latest(join, place):
@@ -90,11 +93,17 @@ class Decisions:
         return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
 
     def kind(self, join: Join) -> int:
-        """Return the bit of a mark that is set at vertices which may be matched to the pattern vertex of this join."""
+        """Return the bit that is set in the mark of each vertex that may be matched to this pattern vertex.
+
+        A mark is a word for each vertex of the graph.
+        """
         return 1 << join.vertex
 
     def bit(self, reach: Reach) -> int:
-        """Return the bit of a mark that is set at the vertices in an adjacency list of a matched vertex."""
+        """Return the bit that is set in the mark of each vertex that is in this adjacency list of a matched vertex.
+
+        A mark is a word for each vertex of the graph.
+        """
         return 1 << (_KINDS + self.marked.index(reach))
 
     def all_but(self, reach: Reach) -> int:
@@ -111,11 +120,17 @@ class Decisions:
         return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
-        """Return how many matched vertices certainly were, or will be, counted as fits for a pattern vertex."""
+        """Return how many matched vertices certainly are among the vertices that were counted as fits for a pattern
+        vertex.
+
+        A match uses each vertex once, so this number is subtracted.
+        """
         return sum(map(functools.partial(self._is_certain, self.free[number]), self._matched_that_may_fit(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
-        """Return the matched vertices that may have been counted for a pattern vertex, and the tests that decide it."""
+        """Return the matched vertices that may have been counted as fits for a pattern vertex, and the tests that
+        decide it.
+        """
         return [met for met in self._matched_that_may_fit(number) if not self._is_certain(self.free[number], met)]
 
     def _matched_that_may_fit(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
@@ -126,7 +141,7 @@ class Decisions:
         return not met[1] and not free.join.has_label and not free.join.above
 
     def factors(self, first: int) -> list[int]:
-        """Return at most two numbers of counted pattern vertices, from number `first` on."""
+        """Return the numbers of at most two counted pattern vertices, from number `first` on."""
         return self.numbers[first : first + 2]
 
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:

@@ -60,7 +60,7 @@ Array = np.ndarray[Any, Any]
 
 SHORT = 16  # if no vertex has more neighbors, merging lists is faster than ordering vertices by degree
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once; few, because one vertex may be much work
 _PARTS = 8  # largest number of threads that fill the lists by degree, as each needs 8 bytes per vertex
 # the rest of a list is one uint64: the position where it begins, and its length in the low 24 bits
 _LEFT_BITS = np.uint64(24)

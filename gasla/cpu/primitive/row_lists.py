@@ -82,9 +82,9 @@ def open_blocks(control, total, limit, n, size):
 
 @compiled
 def open_block(writer, block, tally, starts, limit):
-    """Set up a thread's writer, an array of counts and positions, for a block.
+    """Set up a thread's writer, an array of counts and positions, before the search of a block.
 
-    The counts are reset. In the pass that writes rows, the positions are set where the rows of the block go.
+    The counts are reset. In the pass that writes rows, the positions are set to where the rows of the block go.
     """
     writer[ROWS] = writer[ENTRIES] = 0
     writer[ROOM], writer[ENTRY_AT] = limit, -1
@@ -94,7 +94,7 @@ def open_block(writer, block, tally, starts, limit):
 
 @compiled
 def close_block(writer, block, tally, starts, total):
-    """Store how many rows and entries a block has, in the first pass, which only counts rows."""
+    """Store how many rows and entries a thread has found in a block, if this is the first pass, which only counts."""
     if len(starts) == 0:
         tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
         fetch_add_relaxed(total, 0, writer[ROWS])

@@ -72,7 +72,7 @@ Array = np.ndarray[Any, Any]
 _STAYS, _GOES, _GONE = np.uint8(0), np.uint8(1), np.uint8(2)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
-_TAIL = _NONE  # index in `words` of the number of edges that were appended to the queue so far
+_TAIL = _NONE  # index in `words` of the number of edges that were ever appended to the queue of edges to remove
 _SPARSE = np.uint64(8)  # a list that is more than this many times as long as the others is searched, and not marked
 # smallest and largest number of edges that a thread takes from the queue at once
 _LEAST, _MOST = np.uint64(16), np.uint64(1024)
@@ -159,7 +159,7 @@ def _peel(
     `lists` has two rows: the edges that stay, and the queue of edges to remove.
     """
     edges, n, marks, stay, queue = np.uint64(len(support)), np.uint64(len(ends)), all_marks[thread], lists[0], lists[1]
-    # index of two words: the lowest level of this thread's edges, and the number of its edges at that level
+    # index of two words of this thread: the lowest support of its edges, and how many of its edges have that support
     own = _LINE * (np.uint64(thread) + _ONE)
     begin = edges * np.uint64(thread) // np.uint64(threads)
     end = edges * np.uint64(thread + 1) // np.uint64(threads)

@@ -236,15 +236,15 @@ class BatchedPlan(ProductPlan):
         self.most = self.block // height  # number of slots of a batch, and an upper bound for its rows
         self.stride = self.most + self.GAP  # distance in memory from one line of a batch to the next
         self.looked_up, self.symbols, self.product = cut(terms)
-        self.sizes: dict[np.dtype[Any], int] = {}  # number of values of each type that a thread needs as scratch
+        self.sizes: dict[np.dtype[Any], int] = {}  # how many values of each type a thread's scratch arrays have
         line, kinds = self.most + self.lanes, parts(terms.type)
         self.entry = self._reserve([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
         # totals that are laid out in lines like entries
         self.laid = self._reserve(kinds, (self.low - 1) * self.stride + line, self.is_tuple)
-        self.total = self._reserve(kinds, line, self.is_tuple)  # the total of each slot
-        self.count = self._reserve([np.int32], line)  # the number of entries of each slot
-        self.begin = self._reserve([np.int64], line)  # the first slot of each row
-        self.result = self._reserve(kinds, line, self.is_tuple)  # the result of each row
+        self.total = self._reserve(kinds, line, self.is_tuple)  # place of each slot's total
+        self.count = self._reserve([np.int32], line)  # place of each slot's number of entries
+        self.begin = self._reserve([np.int64], line)  # place of each row's first slot
+        self.result = self._reserve(kinds, line, self.is_tuple)  # place of each row's result
         self.stored = self._reserve(parts(terms.out_type), line, self.out.is_tuple)
         # For rows that extend over several slots: the number of the row, its first slot, and its last slot.
         self.row, self.first, self.last = (self._reserve([np.int64], line) for _ in range(3))

@@ -656,7 +656,7 @@ def _launch_from_new_thread(run: Callable[[], None], control: np.ndarray, watch:
             wait(-1 if watch is None else 0.1)
             if watch is not None and not results:
                 watch()
-    except BaseException:  # most likely Ctrl-C, which stops the kernel
+    except BaseException:  # most likely Ctrl-C: set the stop flag, so that the kernel ends
         control[STOP] = 1
         with suppress(IndexError):  # an empty list means that the kernel has begun
             pending.pop()
