@@ -1,13 +1,14 @@
 """Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
+import itertools
 import weakref
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gasla.arrays import device_of, here, moved
-from gasla.distributed.communicator import Rank, Ranks
+from gasla.distributed.communicator import Member, Rank, Ranks
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -17,24 +18,17 @@ class Handle:
     """Owns a key under which ranks keep data. When it is freed, ranks drop the data."""
 
     def __init__(self, ranks: Ranks) -> None:
-        self.ranks, self.key = ranks, _Key()
+        self.ranks, self.key = ranks, _Key(next(_numbers))
         ranks.dropped.add_with(self, self.key)
 
 
-class _Key:
+class _Key(NamedTuple):
     """A unique key, equal to its copies on other ranks."""
 
-    _count = 0
+    number: int
 
-    def __init__(self) -> None:
-        _Key._count += 1  # under mpiexec all ranks run the same script, and count alike
-        self.number = _Key._count
 
-    def __hash__(self) -> int:
-        return self.number
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.number == self.number
+_numbers = itertools.count(1)  # under mpiexec all ranks run the same script, and count alike
 
 
 class Placed(dict[str, Any]):
@@ -150,12 +144,13 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
 
 
 class _Blocks(Mapping[str, Any]):
-    """The blocks of a rank in whole arrays, each of which is made when read."""
+    """The blocks of a rank in whole arrays, each of which is made when read, after `wait` was called."""
 
-    def __init__(self, arrays: Mapping[str, tuple[Any, np.ndarray]], rank: int) -> None:
-        self._arrays, self._rank = arrays, rank
+    def __init__(self, arrays: Mapping[str, tuple[Any, np.ndarray]], rank: int, wait: Callable[[], None]) -> None:
+        self._arrays, self._rank, self._wait = arrays, rank, wait
 
     def __getitem__(self, name: str) -> Any:
+        self._wait()
         array, cuts = self._arrays[name]
         return array[int(cuts[self._rank]) : int(cuts[self._rank + 1])]
 
@@ -166,10 +161,26 @@ class _Blocks(Mapping[str, Any]):
         return len(self._arrays)
 
 
-def divide(handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]]) -> dict[str, BlockArray]:
-    """Divide whole arrays on a GPU of this process into blocks, which stay there, by the bounds of the blocks."""
-    for rank, member in enumerate(handle.ranks.members()):
-        member.kept[handle.key] = _Blocks(arrays, rank)
+def divide(
+    members: Sequence[Member],
+    handle: Handle,
+    arrays: Mapping[str, tuple[Any, np.ndarray]],
+    wait: Callable[[], None],
+) -> dict[str, BlockArray]:
+    """Divide whole arrays on a GPU of this process into blocks, which stay there.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        The ranks.
+    handle : Handle
+    arrays : mapping
+        Each array by name, with the bounds of its blocks.
+    wait : function
+        Called before a block is read: it waits until the arrays are computed.
+    """
+    for rank, member in enumerate(members):
+        member.kept[handle.key] = _Blocks(arrays, rank, wait)
     return {name: BlockArray(handle, name, array.shape, array.dtype) for name, (array, _) in arrays.items()}
 
 

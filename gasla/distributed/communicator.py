@@ -7,7 +7,6 @@ every process runs the same script and calls it on its own rank (`mpiexec`). Use
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -107,12 +106,18 @@ class Dropped:
 
     def taken(self) -> Iterator[Any]:
         """Take the keys out, one after another. Another thread may take some meanwhile."""
-        with suppress(IndexError):
-            while True:
-                self.add(self._owners.pop(id(self.freed.pop()))[1])
-        with suppress(IndexError):
-            while True:
-                yield self.keys.pop()
+        while self.freed:
+            try:
+                reference = self.freed.pop()
+            except IndexError:  # another thread has taken it
+                break
+            self.keys.append(self._owners.pop(id(reference))[1])
+        while self.keys:
+            try:
+                key = self.keys.pop()
+            except IndexError:
+                break
+            yield key
 
 
 class Ranks(Protocol):

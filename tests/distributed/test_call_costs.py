@@ -10,7 +10,8 @@ import pytest
 
 import gasla
 from gasla import distributed
-from gasla.gpu.program import peers, workspace
+from gasla.algorithms.traversal.bfs import LEVELS
+from gasla.gpu.program import engine, peers, workspace
 from tests.distributed.test_ranks import random_graph
 from tests.helpers import programs
 from tests.helpers.launched_kernels import Kernel, with_launched_kernels
@@ -71,7 +72,29 @@ def test_calls_are_short(call: Any, first: int, further: int, monkeypatch: pytes
 def test_a_run_on_one_card_is_as_short_as_without_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     spread = spread_over(monkeypatch, 2)
     spread.one_card = True
-    assert python_calls(lambda: gasla.bfs(spread, 3)) <= 140
+    without = spread.on_one_device(lambda whole: whole)
+    assert python_calls(lambda: gasla.bfs(spread, 3)) <= python_calls(lambda: gasla.bfs(without, 3)) + 35
+
+
+def test_a_run_on_one_card_may_be_left_until_its_results_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    spread = spread_over(monkeypatch, 2)
+    spread.one_card = True
+    waited, cupy = list[str](), sys.modules["cupy"]
+    stream: Any = cupy.cuda.get_current_stream()
+    stream.synchronize = lambda: waited.append("for the stream")
+    monkeypatch.setattr(engine, "wait", lambda *_: waited.append("for the kernel"))
+    levels = {3: 0}
+    result = gasla.run(LEVELS, spread, active=[3], level=levels, wait=False)
+    waited.clear()  # the copy of the graph, made in the first run, is waited for
+    result = gasla.run(LEVELS, spread, active=[3], level=levels, wait=False)
+    block = spread.ranks.members()[1].kept[result.level.handle.key]
+    assert waited == []
+    assert block["level"].dtype == np.int32 and waited == ["for the stream"]
+    assert result.converged and waited == ["for the stream", "for the kernel"]
+    gasla.run(LEVELS, spread, active=[3], level=levels)
+    assert waited[2:] == ["for the kernel"]
+    gasla.run(LEVELS, spread, active=[3], wait=False, out={"level": result.level})
+    assert waited[3] == "for the stream" and "for the kernel" in waited[4:]
 
 
 def test_every_kernel_is_launched_before_one_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,7 @@ def emulate_kernels(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(distributed_run, "exchanges", exchanges)
     patch.setattr(peers, "on", lambda *_: nullcontext())
+    patch.setattr(peers, "waiting", lambda card: lambda: None)
     patch.setattr(peers, "card_of", lambda *_: nullcontext)
     patch.setattr(peers, "number", lambda *_: None)
     patch.setattr(peers, "PeerRun", EmulatedPeerRun)

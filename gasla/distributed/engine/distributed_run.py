@@ -92,8 +92,9 @@ class DistributedRuns:
     ) -> "DistributedRun | one_card.OneCardRun":
         """Begin a run, on the first GPU alone if that is faster."""
         assert frontier is not None
-        _Given(self._plan, program, graph).check_all(fields, out or {})
         whole = one_card.whole_graph(program, graph, self.options)
+        if whole is None or out:  # otherwise a run on one card checks them
+            _Given(self._plan, program, graph).check_all(fields, out or {})
         if whole is not None:
             return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})

@@ -46,7 +46,7 @@ def searches(kind: Any, id_type: np.dtype[Any]) -> bool:
 
 def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
     """Choose for a run over GPUs of this process."""
-    if any(field.attribute is not None for field in program.edge_fields.values()):
+    if program.edge_fields and any(field.attribute is not None for field in program.edge_fields.values()):
         return Choice(False, "the program reads an edge attribute, of which each rank has a part")
     kind: Any = type(program)
     if graph.one_card is None and graph.m >= DIVIDED:
@@ -166,7 +166,12 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
         return moved(answer, "cpu")[()]
     of_vertices = len(answer) == graph.n
     bounds = vertex_bounds(graph) if of_vertices else even_bounds(graph, len(answer))
-    return divide(Handle(graph.ranks), {"found": (answer, bounds)})["found"]
+    divided = divide(graph.ranks.members(), Handle(graph.ranks), {"found": (answer, bounds)}, wait_no_more)
+    return divided["found"]
+
+
+def wait_no_more() -> None:
+    """Do nothing before blocks are read, because the call that has computed them has waited."""
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
@@ -238,7 +243,10 @@ def even_bounds(graph: Any, count: int) -> np.ndarray:
 
 
 class OneCardRun(Synchronous):
-    """A run on the first GPU, whose results are in blocks like those of all GPUs."""
+    """A run on the first GPU, whose results are in blocks like those of all GPUs.
+
+    It may be left while the GPU still runs. Whoever reads a block then waits.
+    """
 
     def __init__(
         self,
@@ -252,18 +260,14 @@ class OneCardRun(Synchronous):
         out: Mapping[str, Any],
     ) -> None:
         self._graph, self._out, self._program = graph, out, program
-        self._card = graph.ranks.members()[0].card
+        self._members = graph.ranks.members()
+        self._on: AbstractContextManager[Any] = peers().on(self._members[0].card)  # makes the GPU the current one
         given = {**out, **fields}
         start = {n: joined(x, whole.device, graph) if isinstance(x, BlockArray) else x for n, x in given.items()}
-        with self._on():
+        with self._on:
             runs = _runs(program, whole, options)
             self._run: Running = runs.begin(program, whole, start, frontier, None, delta, None)
         self.log_rows = self._run.log_rows
-
-    def _on(self) -> AbstractContextManager[Any]:
-        """Make the GPU the current one."""
-        context: AbstractContextManager[Any] = peers().on(self._card)
-        return context
 
     iteration = property(lambda self: self._run.iteration)
     edges = property(lambda self: self._run.edges)
@@ -272,13 +276,23 @@ class OneCardRun(Synchronous):
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run until iteration `until` or the end of the run."""
-        with turn_over_cards, self._on():
+        with turn_over_cards, self._on:
             self._run.advance(until, progress, trace)
+
+    def leave(self, until: int) -> bool:
+        """Run to `until` asynchronously, if possible, and unless results are copied into other arrays."""
+        with turn_over_cards, self._on:
+            return not self._out and self._run.leave(until)
+
+    def finish(self) -> None:
+        """Wait for the end of an asynchronous run."""
+        with self._on:
+            self._run.finish()
 
     def log(self, rows: int) -> np.ndarray:
         """Return the first rows of the trace, without exchanges and bytes."""
         rows_of_log = np.zeros((rows, OF_RANKS), np.int64)
-        with self._on():
+        with self._on:
             rows_of_log[:, :3] = self._run.log(rows)[:, :3]
         return rows_of_log
 
@@ -288,30 +302,35 @@ class OneCardRun(Synchronous):
 
     def outcome(self) -> Outcome:
         """Return the current results of the run."""
-        graph, handle = self._graph, Handle(self._graph.ranks)
-        with self._on():
+        with self._on:
             state, iteration, ended, edges, frontier, aggregates = self._run.outcome()
-            of_vertices, of_edges = vertex_bounds(graph), even_bounds(graph, graph.m)
-            are_of_edges = self._program.edge_fields
-            whole = {name: (x, of_edges if name in are_of_edges else of_vertices) for name, x in state.items()}
-            whole |= {name: (array, of_vertices) for name, array in aggregates.items() if np.ndim(array)}
-            active = frontier.to("cpu")
-            blocks = divide(handle, whole)
-        fields = {name: blocks[name] for name in state}
+            of_vertices = {name: array for name, array in aggregates.items() if np.ndim(array)}
+            sums = self._in_blocks(of_vertices) if of_vertices else {}
+            fields, active = self._in_blocks(state), frontier.to("cpu")
+            numbers = {n: sums[n] if n in sums else moved(number, "cpu")[()] for n, number in aggregates.items()}
         fill_out(self._out, fields)
-        numbers = {name: blocks.get(name, number) for name, number in aggregates.items()}
         return fields, iteration, ended, edges, active, numbers
 
     def state(self) -> Mapping[str, Any]:
         """Return the current fields."""
-        return self.outcome()[0]
+        with self._on:
+            return self._in_blocks(self._run.state())
+
+    def _in_blocks(self, arrays: Mapping[str, Any]) -> dict[str, BlockArray]:
+        """Divide fields, or sums at vertices, among the ranks."""
+        graph, first = self._graph, self._members[0]
+        bounds: dict[str, np.ndarray] = dict.fromkeys(arrays, first.kept[graph.handle.key][SHARE].bounds)
+        for name in self._program.edge_fields:
+            if name in bounds:
+                bounds[name] = even_bounds(graph, graph.m)
+        whole = {name: (array, bounds[name]) for name, array in arrays.items()}
+        return divide(self._members, Handle(graph.ranks), whole, peers().waiting(first.card))
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters that `idle` changes."""
-        with self._on():
+        with self._on:
             return self._run.changed()
 
     def close(self) -> None:
         """Release the workspace for the next run."""
-        with self._on():
-            self._run.close()
+        self._run.close()

@@ -1,14 +1,13 @@
 """Options of a distributed run."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gasla.arrays import Device
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Options of a run."""
 
     way: int

@@ -44,6 +44,7 @@ __all__ = [
     "on",
     "part",
     "shared_memory",
+    "waiting",
     "yielding",
 ]
 
@@ -105,6 +106,17 @@ def on(card: int) -> AbstractContextManager[Any]:
     """Make a GPU the current one."""
     found: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
     return found
+
+
+def waiting(card: int) -> Callable[[], None]:
+    """Return a function that waits for the work on a GPU's current stream. Other threads may call it later."""
+    stream = require_gpu().cuda.get_current_stream()
+
+    def wait() -> None:
+        with on(card):
+            stream.synchronize()
+
+    return wait
 
 
 def card_of(card: int, rank: int, shares_card: bool) -> "Card":
