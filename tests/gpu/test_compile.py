@@ -94,8 +94,8 @@ def test_each_thread_binds_a_context_before_it_launches(monkeypatch: pytest.Monk
     monkeypatch.setattr(gpu, "current_device", lambda: 7)
     monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: calls.append("bind"))
     monkeypatch.setattr(cupy.cuda.driver, "launchKernel", lambda *_: calls.append("launch"))
-    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: SimpleNamespace(ptr=0))
     launched = gpu.Kernel.__new__(gpu.Kernel)
+    launched._driver, launched._current_stream = cupy.cuda.driver, lambda: SimpleNamespace(ptr=0)
     launched.function, launched.threads, launched.shared = SimpleNamespace(ptr=0), 32, 0
     pointers: Any = SimpleNamespace(address=0)
 

@@ -212,8 +212,9 @@ class Kernel:
     def __init__(
         self, source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1, shared: int = 0
     ) -> None:
-        from cupy.cuda import driver
+        from cupy.cuda import driver, get_current_stream
 
+        self._driver, self._current_stream = driver, get_current_stream
         self.function = module(source).get_function(function)
         self.threads, self.shared = threads, shared
         if shared:
@@ -236,14 +237,12 @@ class Kernel:
 
     def launch_prepared(self, blocks: int, arguments: "Pointers") -> None:
         """Launch on the current stream with all blocks resident at once, without CuPy's conversion of arguments."""
-        from cupy.cuda import driver, get_current_stream
-
         bind_context()
-        stream, size = get_current_stream().ptr, (blocks, 1, 1, self.threads, 1, 1, self.shared)
+        stream, size = self._current_stream().ptr, (blocks, 1, 1, self.threads, 1, 1, self.shared)
         if blocks > 1:
-            driver.launchCooperativeKernel(self.function.ptr, *size, stream, arguments.address)
+            self._driver.launchCooperativeKernel(self.function.ptr, *size, stream, arguments.address)
         else:
-            driver.launchKernel(self.function.ptr, *size, stream, arguments.address, 0)
+            self._driver.launchKernel(self.function.ptr, *size, stream, arguments.address, 0)
 
     def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
         """Launch on the current stream. Arguments are arrays, NumPy scalars and structs (`struct`)."""
