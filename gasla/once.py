@@ -19,6 +19,7 @@ T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MISSING = object()
+_Lock = type(threading.RLock())  # threading.RLock is a function that calls it
 # What is being made now, by the id of its owner and a name: a lock, and how often its holder has entered.
 _entries: dict[tuple[int, Hashable], list[Any]] = {}
 
@@ -31,7 +32,7 @@ def only_one(owner: object, name: Hashable) -> Iterator[None]:
     """
     key = id(owner), name
     while True:
-        entry = _entries.setdefault(key, [threading.RLock(), 0])
+        entry = _entries.setdefault(key, [_Lock(), 0])
         with entry[0]:
             if _entries.get(key) is not entry:  # its holder has left, and another thread may have begun anew
                 continue
@@ -75,7 +76,7 @@ class once_property(Generic[T]):
         made: dict[str, T] = owner.__dict__
         key = id(owner), self.name
         while True:  # as `only_one`, whose generator takes 2 µs
-            entry = _entries.setdefault(key, [threading.RLock(), 0])
+            entry = _entries.setdefault(key, [_Lock(), 0])
             with entry[0]:
                 if _entries.get(key) is not entry:
                     continue

@@ -451,7 +451,7 @@ class Call:
         self.words = np.zeros(self.kernel.size + 1, np.int64)
         self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
         self.floats = self.words.view(np.float64).data
-        self.address, self.number = self.words.ctypes.data, 0
+        self.address, self.number = self.words.__array_interface__["data"][0], 0  # .ctypes takes two calls of Python
         self.given = [_NOTHING] * len(arguments)
         return self
 

@@ -184,7 +184,7 @@ def lists_on(array: Array) -> ModuleType:
     It is `lists_cpu` for NumPy arrays and `lists_gpu` for CuPy arrays.
     """
     if device_of(array) == "cpu":
-        from gasla.graph import lists_cpu as lists
+        import gasla.graph.lists_cpu as lists
     else:
-        from gasla.graph import lists_gpu as lists  # type: ignore[no-redef]
+        import gasla.graph.lists_gpu as lists  # type: ignore[no-redef]
     return lists

@@ -5,7 +5,6 @@ Arrays that already have the required type are returned as they are. No array is
 
 import os
 import reprlib
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,10 @@ def require_sparse(A: Any) -> None:
     The message says how to make a graph from the object.
     """
     xp = array_module(A)
-    sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
+    if xp is np:
+        import scipy.sparse as sparse
+    else:
+        import cupyx.scipy.sparse as sparse  # type: ignore[no-redef]
     if sparse.issparse(A):
         return
     if isinstance(A, xp.ndarray):
@@ -333,8 +335,9 @@ Checked = tuple[Lists, Array | None]  # the edges, and their values or None
 def lists_of_matrix(A: Any) -> Checked:
     """Return the edges of a SciPy or CuPy matrix as a `Lists`, and their values, after checks."""
     require_sparse(A)
-    require_square(A.shape)
-    n, form = int(A.shape[0]), A.format
+    shape, form = A.shape, A.format
+    require_square(shape)
+    n = int(shape[0])
     if form == "coo":
         return lists_of_edges(n, *as_coordinates(A), A.data)
     if form not in ("csr", "csc"):
@@ -351,12 +354,11 @@ def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: b
 
     With `by_column` the arrays are CSC.
     """
-    data = imported(data)
-    device = same_device(indptr=indptr, indices=indices, values=data)
     m = len(indices)
+    values = as_values(data, m)
+    device = same_device(indptr=indptr, indices=indices, values=values)
     check_offsets(indptr, n, m)
     check_range("indices", indices, n)
-    values = as_values(data, m)
     xp = array_module(indptr)
     kind = indices.dtype if device == "cpu" else index_dtype(n)
     given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
@@ -367,10 +369,9 @@ def lists_of_edges(n: int, src: Array, dst: Array, data: Any) -> Checked:
     """Return the edges from ``src[k]`` to ``dst[k]`` as a `Lists`, and their values, after checks."""
     if len(src) != len(dst):
         raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
-    data = imported(data)
-    device = same_device(src=src, dst=dst, values=data)
+    values = as_values(data, len(src))
+    device = same_device(src=src, dst=dst, values=values)
     check_range("src", src, n)
     check_range("dst", dst, n)
     require_vertices(n)
-    values = as_values(data, len(src))
     return Lists.of_edges(n, device, src, dst), values

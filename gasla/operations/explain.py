@@ -13,7 +13,7 @@ from gasla.engines import engine, engine_of_language
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
 from gasla.operations.on_one_device import DECORATED
-from gasla.operations.prepare import Direction, Variant, check_device, runs_of, way_of
+from gasla.operations.prepare import WAYS, Direction, Variant, check_device, runs_of
 from gasla.program import Order, WalkProgram
 from gasla.program.program import VertexProgram, as_program, in_order
 
@@ -91,9 +91,9 @@ def explain(
         asked = engine_of_language(target)
         if asked is not engine(graph.engine):
             graph.require_whole("target")
-            lines = asked.explain_elsewhere(program, graph, way_of(direction), deterministic, scheduled)
+            lines = asked.explain_elsewhere(program, graph, WAYS[direction], deterministic, scheduled)
             return Lines("\n".join(lines))
-    turn, variant = Lock(), Variant(way_of(direction), deterministic, scheduled, True)
+    turn, variant = Lock(), Variant(WAYS[direction], deterministic, scheduled, True)
     with turn:
         runs = runs_of(program, graph, variant, turn)
         return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))

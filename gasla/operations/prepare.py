@@ -24,7 +24,16 @@ from gasla.program.schedule import as_schedule
 __all__ = ["Prepared", "prepare"]
 
 Direction = Literal["auto", "push", "pull"]
-WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
+
+
+class Ways(dict[str, int]):
+    """The engines' numbers for directions."""
+
+    def __missing__(self, direction: str) -> int:
+        raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
+
+
+WAYS = Ways(auto=AUTO, push=PUSH, pull=PULL)
 FLAGS = {bool}  # the types of several arguments, if each argument is True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 _entering = RLock()  # a lock that a thread may take again, as a signal handler may start a run too
@@ -126,7 +135,7 @@ def prepare(
     [[0, 1, 2, 3], [100, 100, 0, 1]]
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
-    variant = Variant(way_of(direction), deterministic, scheduled, compile and compiles())
+    variant = Variant(WAYS[direction], deterministic, scheduled, compile and compiles())
     return Prepared(runs_alone(program, order), as_graph(graph), variant, notice, device and check_device(device))
 
 
@@ -330,17 +339,6 @@ def _trace_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarr
     table["direction"] = np.where(numbers[:, 2] == PULL, "pull", "push")
     table["reason"] = np.where(numbers[:, 2] == PULL, reasons[PULL], reasons[PUSH])
     return table
-
-
-def way_of(direction: str) -> int:
-    """Return the number by which engines know a direction: "auto", "push" or "pull".
-
-    Raise ValueError for other words.
-    """
-    number = WAYS.get(direction)
-    if number is None:
-        raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
-    return number
 
 
 def check_device(device: Device) -> Device:

@@ -13,6 +13,7 @@ from gasla.graph.graph import as_graph
 from gasla.operations.phases import Phase, as_phases, run_phases
 from gasla.operations.prepare import (
     FLAGS,
+    WAYS,
     Begin,
     Course,
     Direction,
@@ -21,7 +22,6 @@ from gasla.operations.prepare import (
     run_once,
     runs_alone,
     runs_of,
-    way_of,
 )
 from gasla.operations.result import Result
 from gasla.program.fields import Order
@@ -157,7 +157,7 @@ def run(
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
-    variant = Variant(way_of(direction), deterministic, schedule is not None, compile and compiles())
+    variant = Variant(WAYS[direction], deterministic, schedule is not None, compile and compiles())
     begin = Begin(values, active, schedule, out, start)
     if phases:
         return run_phases(phases, graph, variant, begin, course)

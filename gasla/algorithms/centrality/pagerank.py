@@ -241,16 +241,16 @@ def pagerank(
         }
     else:
         options = {"normalized": False, "until_converged": False, "norm": semirings.max}
-    program = _program(real=score_dtype, weights=weights, alpha=alpha, tolerance=tol, **options)
-    compile_ahead(graph, in_order(program, order))
+    program = in_order(_program(real=score_dtype, weights=weights, alpha=alpha, tolerance=tol, **options), order)
+    compile_ahead(graph, program)
     graph, scaled, fields = prepared_fields(graph, weights, score_dtype)
     if scaled != weights:
-        program = _program(real=score_dtype, weights=scaled, alpha=alpha, tolerance=tol, **options)
+        program = in_order(_program(real=score_dtype, weights=scaled, alpha=alpha, tolerance=tol, **options), order)
     if not normalized:
         given["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if given:
         fields = fields | _given_fields(graph, fields["inverse"], given)
-    result = run(program, graph, max_iterations=max_iter, order=order, wait=False, notice=False, **fields)
+    result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
     if tol > 0 or not normalized:  # otherwise nothing needs the result yet, so the host does not wait for a GPU
         check_converged("ranks", result.converged, float(result.residual), max_iter, silent=False)
     ranks, residual = result.state["rank"], _to_number(result.aggregates["residual"])

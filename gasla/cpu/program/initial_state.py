@@ -48,8 +48,8 @@ class Start:
         self.shape, self.type = field_layout
         self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
         self.value = value  # an array of length 1, or None if the program declares no initial value for all vertices
-        self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
         self._one = np.empty(*layout(kind, 1))
+        self.alike, self.nothing = (value, NOTHING), (self._one[:0], NOTHING)
         # The value for all vertices and then the values of some vertices, and the ids of these vertices.
         self._seeds = self.nothing
         bounds = bounds_of(kind)

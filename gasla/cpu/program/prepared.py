@@ -93,6 +93,7 @@ class Prepared(Synchronous, Binding):
         self._is_plain, self._starts_active = not any(special), self.plan.starts_active
         self.paces = np.zeros(launch.PACES_SIZE, np.int64)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
+        self._none_active = Frontier.none(graph.n)
         self._set_up_threads()
         if not staged:
             del self.program, self.graph
@@ -103,16 +104,14 @@ class Prepared(Synchronous, Binding):
         """
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
-        self.team = self.threads = fitting_team(plan, graph, team_for(graph, once=plan.scheduled))
+        self.team = self.threads = fitting_team(plan, graph, team_for(graph, self.number, once=plan.scheduled))
         self.control = self._control()
         # Memoryviews, whose items Python reads and sets faster than those of arrays.
         self._words, self._first = self.control.data, self.control.copy().data
         self._short = threads.SHORT // plan.weight
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)
-        sides = self._sides()
-        of_graph = [name for name in plan.arrays if name in OF_GRAPH or name[1:3] == "v_"]
-        lists = {name: self._graph_array(name, sides) for name in of_graph if self._is_cached(name, sides)}
+        lists = self._cached_arrays()
         kinds = self.traced.aggregate_types
         count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
@@ -138,7 +137,7 @@ class Prepared(Synchronous, Binding):
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
         control[launch.UNTIL], control[launch.THIN], control[launch.LASTING] = ALONE, THIN, LASTING
-        control[launch.PACES], control[launch.LARGE] = self.paces.ctypes.data, LARGE
+        control[launch.PACES], control[launch.LARGE] = self.paces.__array_interface__["data"][0], LARGE
         return control
 
     def begin(
@@ -379,18 +378,22 @@ class Prepared(Synchronous, Binding):
             starts.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], values_layout))
         return starts
 
-    def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
-        """Return whether the graph keeps an array of adjacency lists, or of edge values in the order of the lists,
-        for all runs.
+    def _cached_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that all runs share, by the name of their argument.
 
-        Such an array becomes an argument that all runs share.
+        The graph keeps these arrays: those of its adjacency lists, and edge values in the order of the lists.
         """
-        if name in ("in_p", "out_p"):
-            return True
-        lists = sides[0 if name[0] == "g" else 1]
-        if name in OF_GRAPH:
-            return lists.are_cached
-        return lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
+        sides, arrays = self._sides(), {}
+        for name in self.plan.arrays:
+            lists, field = sides[0 if name[0] == "g" else 1], name[3:]
+            if name in OF_GRAPH:
+                is_cached = name in ("in_p", "out_p") or lists.are_cached
+            else:
+                of_values = name[1:3] == "v_"
+                is_cached = of_values and lists.caches_values(self.traced.edge_types[field], self.weighted(field))
+            if is_cached:
+                arrays[name] = self._graph_array(name, sides)
+        return arrays
 
     def _has_uneven_degrees(self) -> bool:
         """Return whether degrees differ so much that the edges of active vertices must be counted.
@@ -538,7 +541,7 @@ class Prepared(Synchronous, Binding):
         aggregates.
         """
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
-            return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
+            return self._fields, self.iteration, self.ended, self.edges, self._none_active, {}
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, np.ndarray]:

@@ -90,7 +90,7 @@ def longest_list(graph: Graph, direction: str) -> int:
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
     """Return the size in bytes of the scratch arrays of a program's runs on a graph."""
     kind: Any = type(program)
-    return _bytes_of(generate.plan(kind, graph.id_dtype, deterministic), graph, team_for(graph))
+    return _bytes_of(generate.plan(kind, graph.id_dtype, deterministic), graph, team_for(graph, threads.num_threads()))
 
 
 def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
@@ -108,12 +108,12 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
     return memory.threads_with_room(team, alone - bytes_per_thread, bytes_per_thread)
 
 
-def team_for(graph: Graph, once: bool = False) -> int:
-    """Return how many threads run a program on a graph.
+def team_for(graph: Graph, number: int, once: bool = False) -> int:
+    """Return how many of `number` threads run a program on a graph.
 
     `once` says that each vertex takes part in only one iteration.
     """
-    return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
+    return 1 if graph.n + graph.m < least_shared(once) else number
 
 
 def least_shared(once: bool) -> int:
