@@ -139,8 +139,8 @@ def part(name: str) -> Callable[[Answer], Any]:
     return lambda answer: getattr(answer, name)
 
 
-class Task(NamedTuple):
-    """How to call, verify and compare one algorithm."""
+class Benchmark(NamedTuple):
+    """How to call, verify and compare one algorithm on the benchmark's graphs: a `gasla.rows.Task`, resolved."""
 
     starts: Literal["source", "sources", "nowhere"]  # the argument of a call besides the graph
     call: Callable[..., Answer]  # gasla's function, of the graph and this argument
@@ -219,7 +219,7 @@ def task(
     checked_by: str = "",
     checked_with: Mapping[str, Any] = NONE,
     **more: Any,
-) -> Task:
+) -> Benchmark:
     """Return a task that calls a function of gasla with the given arguments, on one of the benchmark's graphs.
 
     `on` names the graph: an attribute of `BenchmarkGraph`, or of its part, such as "part.acyclic". Arguments are then
@@ -247,7 +247,7 @@ def task(
             parts = {next(name for name in wanted if name not in known): answer}
         verifier(getattr(g, on), **{name: value for name, value in {**known, **parts}.items() if name in wanted})
 
-    return Task(starts, call, check if checked_by else None, function=function, on_part=bool(part), **more)
+    return Benchmark(starts, call, check if checked_by else None, function=function, on_part=bool(part), **more)
 
 
 def names_of(function: str) -> list[str]:
@@ -276,7 +276,7 @@ def picture(g: BenchmarkGraph) -> Any:
     return positions
 
 
-def of_row(function: str, row: rows.Task) -> Task:
+def of_row(function: str, row: rows.Task) -> Benchmark:
     """Return the task that the `Row` of a function declares."""
     own = row.name if row.name in verify.__all__ else ""
     checked_by = own if row.checked_by is None else row.checked_by
@@ -289,13 +289,15 @@ def of_row(function: str, row: rows.Task) -> Task:
 STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
 HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
 
-TASKS: dict[str, Task] = {task.name: of_row(row.function.__name__, task) for row in rows.rows() for task in row.tasks}
+TASKS: dict[str, Benchmark] = {
+    task.name: of_row(row.function.__name__, task) for row in rows.rows() for task in row.tasks
+}
 TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of the benchmark
-    "pagerank": Task(
+    "pagerank": Benchmark(
         "nowhere", lambda g: ranks(g).ranks, like(lambda g: power_iteration(in_float64(g)), shares),
         form=shares, agree=near_in_sum,
     ),
-    "personal_pageranks": Task(
+    "personal_pageranks": Benchmark(
         "nowhere", lambda g: ranks(g, personalization=g.personalizations).ranks,
         like(lambda g: personal_iteration(in_float64(g), g.personalizations)), agree=near_in_sum,
     ),
@@ -307,7 +309,7 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
         "eigenvector_centrality", {"tol": TOLERANCE, "max_iter": 100_000},
         checked_by="eigenvector", array=part("scores"), form=nothing,
     ),
-    "hits": Task(
+    "hits": Benchmark(
         "nowhere", lambda g: gasla.hits(g.graph, **HITS).hubs, like(lambda g: hub_iteration(in_float64(g)), shares),
         form=shares, agree=near_in_sum,
     ),
@@ -326,8 +328,8 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
     "geolocate": task("geolocate", lambda g: {"locations": g.places}, checked_by="geolocate", form=nothing),
     "top_k_similar": task("top_k_similar", {"k": SIMILAR}, array=part("scores"), agree=near),
     "k_truss": task("k_truss", {"k": TRUSS}),
-    "motif_counts": Task("nowhere", lambda g: np.array([*gasla.motif_counts(g.graph).values()])),
-    "triadic_census": Task("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
+    "motif_counts": Benchmark("nowhere", lambda g: np.array([*gasla.motif_counts(g.graph).values()])),
+    "triadic_census": Benchmark("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
     "modularity": task(
         "modularity", lambda g: {"labels": g.groups, "weighted": False}, checked_by="modularity", agree=near
     ),
@@ -355,28 +357,28 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
     "aggregate_features": task(
         "aggregate_features", lambda g: {"features": g.features}, checked_by="aggregate_features", agree=near
     ),
-    "multi_source_bfs": Task(
+    "multi_source_bfs": Benchmark(
         "sources", lambda g, s: gasla.multi_source_bfs(g.graph, s),
         lambda g, a, s: verify.multi_source_bfs(g.graph, s[:FIRST], a[:FIRST]), several=64,
     ),
-    "multi_source_shortest_paths": Task(
+    "multi_source_shortest_paths": Benchmark(
         "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
         lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
     ),
-    "effective_diameter": Task("nowhere", lambda g: np.array(gasla.effective_diameter(g.graph)), agree=near),
+    "effective_diameter": Benchmark("nowhere", lambda g: np.array(gasla.effective_diameter(g.graph)), agree=near),
     "earliest_arrival": task("earliest_arrival", on="temporal", checked_by="earliest_arrival"),
     "fastest_durations": task(
         "fastest_durations", on="temporal", checked_by="fastest_durations", checked_with={"samples": FIRST}
     ),
-    "random_walks": Task(
+    "random_walks": Benchmark(
         "nowhere", lambda g: gasla.random_walks(g.graph, g.walkers, STEPS),
         lambda g, a, _: verify.random_walks(g.graph, g.walkers[:FEW], a[:FEW]), form=nothing, counted=STEPS_OF_ALL,
     ),
-    "node2vec_walks": Task(
+    "node2vec_walks": Benchmark(
         "nowhere", lambda g: gasla.node2vec_walks(g.graph, g.walkers, STEPS, p=NODE2VEC[0], q=NODE2VEC[1]),
         lambda g, a, _: verify.random_walks(g.graph, g.walkers[:FEW], a[:FEW]), form=nothing, counted=STEPS_OF_ALL,
     ),
-    "sample_neighbors": Task(
+    "sample_neighbors": Benchmark(
         "nowhere", lambda g: gasla.sample_neighbors(g.graph, g.walkers, DRAWN),
         lambda g, a, _: verify.sample_neighbors(g.graph, g.walkers[:FEW], DRAWN, a[:FEW]), form=nothing,
         counted=lambda g: DRAWN * len(g.walkers),
@@ -388,19 +390,19 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
     "split_edges": task(
         "split_edges", {"fractions": SPLIT}, checked_by="split_edges", array=lambda a: a[0], form=nothing
     ),
-    "walk_pairs": Task(
+    "walk_pairs": Benchmark(
         "nowhere", lambda g: gasla.walk_pairs(g.walks, WINDOW), form=nothing, counted=lambda g: STEPS * len(g.walks)
     ),
-    "mxv": Task(
+    "mxv": Benchmark(
         "nowhere", lambda g: gasla.mxv(g.graph, g.vector),
         like(lambda g: g.matrix.astype(np.float64) @ g.vector, shares), agree=near,
     ),
-    "mxm": Task(
+    "mxm": Benchmark(
         "nowhere", lambda g: gasla.mxm(g.matrix, g.matrix),
         totals(lambda g: float(g.matrix.astype(np.float64).sum(axis=0) @ g.matrix.astype(np.float64).sum(axis=1))),
         total, agree=near, counted=lambda g: g.products,
     ),
-    "mxm_masked": Task(
+    "mxm_masked": Benchmark(
         "nowhere", lambda g: gasla.mxm(g.lower, g.lower, semirings.plus_pair, mask=g.lower),
         totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
     ),
@@ -414,12 +416,12 @@ TASKS |= {  # measured by `benchmarks.catalogue` beside their floors
     ),
     "simple_paths": task("simple_paths", lambda g: {**ends(g), "max_length": SHORT, "count": True}, "part.graph"),
     "simple_cycles": task("simple_cycles", {"max_length": SHORT, "count": True}, "part.graph"),
-    "find_cycle": Task("nowhere", lambda g: np.array(gasla.find_cycle(g.acyclic) is None)),
-    "cycle_basis": Task("nowhere", lambda g: np.array(len(gasla.cycle_basis(g.part.graph))), on_part=True),
+    "find_cycle": Benchmark("nowhere", lambda g: np.array(gasla.find_cycle(g.acyclic) is None)),
+    "cycle_basis": Benchmark("nowhere", lambda g: np.array(len(gasla.cycle_basis(g.part.graph))), on_part=True),
     "steiner_tree": task(
         "steiner_tree", lambda g: {"terminals": g.sources}, checked_by="steiner_tree", array=part("total"), agree=near
     ),
-    "transitive_closure": Task("nowhere", lambda g: size(gasla.transitive_closure(g.part.acyclic)), on_part=True),
+    "transitive_closure": Benchmark("nowhere", lambda g: size(gasla.transitive_closure(g.part.acyclic)), on_part=True),
     "transitive_reduction": task("transitive_reduction", on="part.acyclic", checked_by="transitive_reduction"),
     "latest_departure": task(
         "latest_departure", lambda g: {"target": g.ends[1]}, "temporal", checked_by="latest_departure"
@@ -428,73 +430,75 @@ TASKS |= {  # measured by `benchmarks.catalogue` beside their floors
     "temporal_cycles": task(
         "temporal_cycles", {"max_length": 3, "duration": SOON, "count": True}, on="temporal"
     ),
-    "temporal_motif_counts": Task(
+    "temporal_motif_counts": Benchmark(
         "nowhere", lambda g: np.array([*gasla.temporal_motif_counts(g.temporal, SOON).values()])
     ),
     "top_k_pagerank": task("top_k_pagerank", array=part("vertices"), form=nothing, several=8),
-    "partition_table": Task(
+    "partition_table": Benchmark(
         "nowhere", lambda g: gasla.partition_table(g.graph, g.groups, weighted=False).conductance, form=nothing
     ),
-    "partition_quality": Task("nowhere", lambda g: np.array(gasla.partition_quality(g.graph, g.groups)), agree=near),
+    "partition_quality": Benchmark(
+        "nowhere", lambda g: np.array(gasla.partition_quality(g.graph, g.groups)), agree=near
+    ),
     "maximal_cliques": task("maximal_cliques", {"count": True}, "part.graph"),
-    "weisfeiler_lehman_hash": Task("nowhere", lambda g: gasla.weisfeiler_lehman_hash(g.graph), form=nothing,
+    "weisfeiler_lehman_hash": Benchmark("nowhere", lambda g: gasla.weisfeiler_lehman_hash(g.graph), form=nothing,
                                    array=lambda a: np.zeros(0)),
     "is_isomorphic": task("is_isomorphic", lambda g: {"other": g.shuffled}),
-    "isomorphisms": Task("nowhere", lambda g: next(gasla.isomorphisms(g.graph, g.shuffled)), form=nothing),
+    "isomorphisms": Benchmark("nowhere", lambda g: next(gasla.isomorphisms(g.graph, g.shuffled)), form=nothing),
     "randomized": task("randomized", array=size),
-    "null_model": Task(
+    "null_model": Benchmark(
         "nowhere", lambda g: np.array(gasla.null_model(g.graph, gasla.transitivity, 2).mean), form=nothing
     ),
-    "draw": Task("nowhere", picture, form=nothing, on_part=True),
+    "draw": Benchmark("nowhere", picture, form=nothing, on_part=True),
     "spectral_clustering": task(
         "spectral_clustering", {"k": 4, "tol": 1e-3, "weighted": False}, array=part("labels"), form=nothing
     ),
     "fiedler_vector": task(
         "fiedler_vector", {"tol": TOLERANCE, "weighted": False}, "part.graph", form=nothing
     ),
-    "k_nearest_neighbors": Task(
+    "k_nearest_neighbors": Benchmark(
         "nowhere", lambda g: gasla.k_nearest_neighbors(g.points, SIMILAR).neighbors, form=nothing
     ),
-    "nearest_neighbors_graph": Task(
+    "nearest_neighbors_graph": Benchmark(
         "nowhere", lambda g: size(gasla.nearest_neighbors_graph(g.points, SIMILAR)), form=nothing
     ),
-    "project": Task(
+    "project": Benchmark(
         "nowhere", lambda g: size(gasla.project(g.part.two_sides, side=np.arange(g.part.graph.n))), on_part=True
     ),
     "complement": task("complement", on="part.graph", checked_by="complement", array=size),
     "line_graph": task("line_graph", on="part.graph", array=size),
     "assignment": task("assignment", on="part.costs", checked_by="assignment", form=nothing),
-    "minimum_cost_flow": Task(
+    "minimum_cost_flow": Benchmark(
         "nowhere", lambda g: np.array(
             gasla.minimum_cost_flow(g.part.network, dict(zip(g.part.ends, (1, -1)))).cost
         ), on_part=True,
     ),
-    "temporal_walks": Task(
+    "temporal_walks": Benchmark(
         "nowhere", lambda g: gasla.temporal_walks(g.temporal, g.walkers, STEPS), form=nothing, counted=STEPS_OF_ALL
     ),
-    "metapath_walks": Task(
+    "metapath_walks": Benchmark(
         "nowhere", lambda g: gasla.metapath_walks(g.typed, g.walkers, [RELATION], STEPS), form=nothing,
         counted=STEPS_OF_ALL,
     ),
-    "walk": Task(
+    "walk": Benchmark(
         "nowhere", lambda g: gasla.walk(Paces, g.graph, g.walkers, STEPS), form=nothing, counted=STEPS_OF_ALL
     ),
-    "loader": Task("nowhere", lambda g: np.array(batches(g)), form=nothing, counted=lambda g: DRAWN * LOADED),
+    "loader": Benchmark("nowhere", lambda g: np.array(batches(g)), form=nothing, counted=lambda g: DRAWN * LOADED),
     "edge_softmax": task("edge_softmax", lambda g: {"scores": g.matrix.data}, form=nothing),
     "edge_softmax_gradient": task(
         "edge_softmax_gradient", lambda g: {"shares": g.matrix.data, "gradient": g.matrix.data}, form=nothing
     ),
-    "ranking_metrics": Task("nowhere", lambda g: np.array(gasla.ranking_metrics(g.ranked, g.graph)), agree=near),
-    "vxm": Task(
+    "ranking_metrics": Benchmark("nowhere", lambda g: np.array(gasla.ranking_metrics(g.ranked, g.graph)), agree=near),
+    "vxm": Benchmark(
         "nowhere", lambda g: gasla.vxm(g.vector, g.graph),
         like(lambda g: g.vector @ g.matrix.astype(np.float64), shares), agree=near,
     ),
-    "top_k": Task("nowhere", lambda g: gasla.top_k(g.matrix, SIMILAR).values, agree=near),
-    "batch": Task("nowhere", lambda g: size(gasla.batch([g.part.graph] * TOGETHER).graph), on_part=True),
-    "compare_partitions": Task(
+    "top_k": Benchmark("nowhere", lambda g: gasla.top_k(g.matrix, SIMILAR).values, agree=near),
+    "batch": Benchmark("nowhere", lambda g: size(gasla.batch([g.part.graph] * TOGETHER).graph), on_part=True),
+    "compare_partitions": Benchmark(
         "nowhere", lambda g: np.array(gasla.compare_partitions(g.groups, g.groups[::-1].copy())), agree=near
     ),
-    "reduce_by_key": Task(
+    "reduce_by_key": Benchmark(
         "nowhere", lambda g: gasla.reduce_by_key(g.matrix.indices, g.matrix.data, semirings.plus, g.graph.n),
         agree=near,
     ),
