@@ -75,9 +75,9 @@ class Shipped:
         found = self.compiled.setdefault(item.nodeid, [])
         compile_now = Compiled._compile
 
-        def noted(function: Compiled, takes: Any, key: str) -> bytes:
+        def noted(function: Compiled, *rest: Any) -> bytes:
             found.append(function.plain.__name__)
-            return compile_now(function, takes, key)
+            return compile_now(function, *rest)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Compiled, "_compile", noted)
