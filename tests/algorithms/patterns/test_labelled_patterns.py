@@ -59,7 +59,7 @@ def check(seed: int, text: str, labels: dict[int, int]) -> None:
 
 @pytest.mark.parametrize(("text", "labels"), CASES[:4])
 def test_labels_are_those_of_networkx(text: str, labels: dict[int, int]) -> None:
-    for seed in (0, 3, 5, 7, 8, 9, 11, 12):  # with others labels are matched in more orders, each compiled for seconds
+    for seed in (3, 8, 10, 12, 13, 15):  # others match the labels in further orders, each compiled for seconds
         check(seed, text, labels)
 
 
