@@ -84,9 +84,8 @@ def made(scale: int, ranks: Ranks) -> distributed.Graph:
     return graph
 
 
-def check_small(ranks: Ranks) -> None:
+def check_small(ranks: Ranks, scale: int = 16) -> None:
     """A small graph has the answers that one process gives for the same edges."""
-    scale = 16
     with distributed.Cluster(threads=1) as single:
         (edges,) = single.each(lambda rank: Kronecker(rank, scale).edges(0, 1))
     one, spread = gasla.Graph.from_edges(edges.src, edges.dst, n=1 << scale), made(scale, ranks)

@@ -46,6 +46,6 @@ def test_vertices_are_renamed_one_by_one() -> None:
 
 def test_answers_are_checked() -> None:
     with distributed.Cluster(threads=2) as cluster:
-        made_on_cards.check_small(cluster)
+        made_on_cards.check_small(cluster, SCALE)
         cells = made_on_cards.row(2, 10, cluster).split()
     assert cells[:2] == ["2", "10"] and len(cells) == len(made_on_cards.HEAD.split()) - 4
