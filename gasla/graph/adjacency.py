@@ -96,8 +96,8 @@ class Adjacency:
 
     def row(self, v: int) -> Array:
         """Return the neighbors of one vertex, as a view of `indices`."""
-        begin, end = self.indptr[v : v + 2].tolist()
-        return self.indices[begin:end]
+        start, end = self.indptr[v : v + 2].tolist()
+        return self.indices[start:end]
 
     def of(self, vertices: Array) -> Adjacency:
         """Return the adjacency lists of some vertices, in the order of the array `vertices`, without edge numbers."""
@@ -122,9 +122,9 @@ class Adjacency:
         lists, ids = lists_on(self.indptr), self.edge_ids
         if ids is None or lists.Properties(self.indptr, ids).ascend:
             return self
-        owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
-        owners[ids], others[ids] = self.owners(), self.indices
-        return Adjacency.grouped(owners, others, len(self.indptr) - 1)
+        owners, neighbors = array_module(ids).empty((2, len(ids)), self.indices.dtype)
+        owners[ids], neighbors[ids] = self.owners(), self.indices
+        return Adjacency.grouped(owners, neighbors, len(self.indptr) - 1)
 
     def transposed(self) -> Adjacency:
         """Return the adjacency lists of the transposed matrix, with edge numbers.

@@ -44,8 +44,8 @@ def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -
     Error messages call a single vertex by the word `one`, such as "source".
     """
     require_several(name, given)
-    each = f"{name}: {one}"
-    return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
+    description = f"{name}: {one}"
+    return [translate_vertex(graph, v, description) for v in translate_vertices(graph, given, name, one)]
 
 
 def require_several(name: str, given: Any) -> None:
@@ -93,8 +93,8 @@ def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
     for bad in map(int, range_of(ids)) if len(ids) else ():
         if not 0 <= bad < graph.n:
             raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
-    on: Any = module_of(graph.device)
-    return on.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
+    xp: Any = module_of(graph.device)
+    return xp.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
 
 
 def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | None, seed: Any) -> list[int]:
@@ -125,16 +125,16 @@ def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | No
 
 def check_flags(**flags: Any) -> None:
     """Raise TypeError for any argument that is neither True nor False. Keywords are the arguments' names."""
-    for name, given in flags.items():
-        if given is not True and given is not False and not isinstance(given, np.bool_):
-            raise TypeError(f"{name} is {reprlib.repr(given)}; expected True or False")
+    for name, flag in flags.items():
+        if flag is not True and flag is not False and not isinstance(flag, np.bool_):
+            raise TypeError(f"{name} is {reprlib.repr(flag)}; expected True or False")
 
 
 def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
     """Raise ValueError unless an argument is one of the strings in `words`, which the error lists."""
-    known = [*words]
-    if not isinstance(given, str) or given not in known:
-        raise ValueError(f"{name} is {reprlib.repr(given)}; expected one of {', '.join(map(repr, known))}")
+    choices = [*words]
+    if not isinstance(given, str) or given not in choices:
+        raise ValueError(f"{name} is {reprlib.repr(given)}; expected one of {', '.join(map(repr, choices))}")
 
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
@@ -153,8 +153,8 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
     except OverflowError:
         number = math.inf if given > 0 else -math.inf
     if not (least < number if above else least <= number) or not number <= most:
-        kind = "a finite number" if math.isinf(number) else "a number"
-        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {kind}{_range(least, most, above)}")
+        description = "a finite number" if math.isinf(number) else "a number"
+        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {description}{_range(least, most, above)}")
     return number
 
 
@@ -215,7 +215,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     if dtype.kind in "bu" and not positive:
         return 0, 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
     bounds: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
-    # NaN if any weight is NaN: then none of the comparisons below holds
+    # NaN if any weight is NaN, so that none of the comparisons below holds, and an error is raised
     smallest, largest = bounds[0].item(), bounds[1].item()
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         edge, weight = first_edge(graph.values, partial(_is_unusable, positive, shares))
@@ -255,8 +255,8 @@ def has_negative(graph: Graph) -> bool:
 
 def float_type(graph: Graph) -> np.dtype:
     """Return the dtype for sums of edge values: the values' own dtype if it is floating-point, otherwise float64."""
-    kind = graph.value_type
-    return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
+    dtype = graph.value_type
+    return dtype if dtype is not None and dtype.kind == "f" else np.dtype(np.float64)
 
 
 def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
@@ -297,34 +297,34 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))
     if bool(bad.any()):
-        v, wanted = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
-        raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {wanted}")
+        v, expected = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
+        raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {expected}")
     return numbers
 
 
-def _example_dict(graph: Graph, given: Any) -> str:
+def _example_dict(graph: Graph, argument: Any) -> str:
     """Return an example of a dict for an error message.
 
     If a list of ids was given by mistake, the example maps its first three ids to the number 1.
     """
-    ids = given[:3] if isinstance(given, list) else []
+    ids = argument[:3] if isinstance(argument, list) else []
     return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})
 
 
-def _as_numbers(name: str, given: Any) -> Any:
-    numbers = as_array(name, given)
+def _as_numbers(name: str, argument: Any) -> Any:
+    numbers = as_array(name, argument)
     if numbers.dtype.kind not in "biuf":
-        raise TypeError(f"{name} is {reprlib.repr(given)}; expected an array of numbers, or a dict of vertex to number")
+        raise TypeError(
+            f"{name} is {reprlib.repr(argument)}; expected an array of numbers, or a dict of vertex to number"
+        )
     return numbers
 
 
 def new_edges(graph: Graph) -> tuple[Any, Any]:
     """Return sources and targets of the edges that `Graph.changed` inserted.
 
-    They are for a run that continues from an older result.
-
-    Such a run gets the result on the graph without these edges as `start`. Raise ValueError if the graph was not made
-    by `Graph.changed`, or if edges were removed, too.
+    They are for a run that continues from an older result, which it gets as `start`: the result on the graph without
+    these edges. Raise ValueError if the graph was not made by `Graph.changed`, or if edges were removed, too.
     """
     change = graph.change
     if change is None:

@@ -43,7 +43,7 @@ class Attributes:
 
     def __getitem__(self, name: str) -> Array:
         numbers = self.numbers(name)
-        return numbers if (kind := self.time_types.get(name)) is None else kind.shown(numbers)
+        return numbers if (time_type := self.time_types.get(name)) is None else time_type.shown(numbers)
 
     def numbers(self, name: str) -> Array:
         """Return the column `name` as an array of numbers. Dates and times are returned as integers."""
@@ -80,7 +80,7 @@ class Attributes:
 
     def column(self, name: str, numbers: Array) -> Any:
         """Return numbers for the column `name` as other graphs take them: with their type if they are dates."""
-        return numbers if (kind := self.time_types.get(name)) is None else TimeColumn(numbers, kind)
+        return numbers if (time_type := self.time_types.get(name)) is None else TimeColumn(numbers, time_type)
 
     def __repr__(self) -> str:
         return f"Attributes({', '.join(f'{name!r}: {self.time_types.get(name, self.types[name])}' for name in self)})"
@@ -217,9 +217,9 @@ def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -
             "strings first: numpy.unique(column, return_inverse=True)"
         )
     if column.shape != (count,):
-        each = {"edge": "edges", "vertex": "vertices"}[of]
+        noun = {"edge": "edges", "vertex": "vertices"}[of]
         raise ValueError(
-            f"{of} attribute {name!r} has shape {column.shape}; expected ({count},), one for each of the {each}"
+            f"{of} attribute {name!r} has shape {column.shape}; expected ({count},), one for each of the {noun}"
         )
     if device_of(column) != device:
         raise TypeError(

@@ -50,13 +50,13 @@ class Edition:
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
     """Return the adjacency lists and values of a graph after a change, and the `Change` itself, for `Graph.changed`."""
     new = _new_edges(lists, values.each, insert)
-    removed, stays = _find_removed(lists, remove)
+    removed, remains = _find_removed(lists, remove)
     old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
-    src, dst, each = (_join_entries(a, stays, b) for a, b in zip(old, new, strict=True))
+    src, dst, all_values = (_join_entries(a, remains, b) for a, b in zip(old, new, strict=True))
     assert src is not None and dst is not None
     new_lists = Lists(lists.n, lists.device, ends=(src, dst))
-    new_values = Values(new_lists, each)
-    _update_built_lists(lists, values, new_lists, new_values, new, stays)
+    new_values = Values(new_lists, all_values)
+    _update_built_lists(lists, values, new_lists, new_values, new, remains)
     return new_lists, new_values, Change(*new[:2], removed)
 
 
@@ -71,59 +71,59 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
         return insert, {}
     if insert is None:
         xp = module_of(device)
-        return None, {name: xp.zeros(0, kind) for name, kind in attributes.types.items()}
-    wanted = f"({', '.join(map(repr, attributes))})"
+        return None, {name: xp.zeros(0, dtype) for name, dtype in attributes.types.items()}
+    expected = f"({', '.join(map(repr, attributes))})"
     if not isinstance(insert, tuple | list) or not insert or not isinstance(insert[-1], Mapping):
         raise TypeError(
-            f"insert has no edge attributes; expected a mapping of columns {wanted} as its last item, as in "
+            f"insert has no edge attributes; expected a mapping of columns {expected} as its last item, as in "
             "insert=(src, dst, {'time': times})"
         )
     given = insert[-1]
     if given.keys() != attributes.keys():
-        raise ValueError(f"insert has columns ({', '.join(map(repr, given))}); expected all attributes: {wanted}")
+        raise ValueError(f"insert has columns ({', '.join(map(repr, given))}); expected all attributes: {expected}")
     count = len(insert[0])
     columns = {}
-    for name, kind in attributes.types.items():
+    for name, dtype in attributes.types.items():
         column, what = checked("edge", name, given[name], count, device), f"attribute {name!r}"
         dates = attributes.time_types.get(name)
         if (dates is None) != (not isinstance(column, TimeColumn)):
-            raise TypeError(f"{what} is given as {given[name]!r}; expected {dates or kind}, as the graph has it")
-        columns[name] = _convert_exactly(column, kind, what) if dates is None else column.held_as(dates, what)
+            raise TypeError(f"{what} is given as {given[name]!r}; expected {dates or dtype}, as the graph has it")
+        columns[name] = _convert_exactly(column, dtype, what) if dates is None else column.held_as(dates, what)
     return (*insert[:-1], *([] if own is None else [columns[own]])), columns
 
 
 def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapping[str, Array]) -> Attributes:
     """Return the edge attributes of a changed graph: those of the remaining edges, then those of the inserted edges."""
 
-    def make(name: str, column: Array) -> Array:
-        stays = None
+    def join_column(name: str, column: Array) -> Array:
+        remains = None
         if len(removed):
-            stays = array_module(column).ones(m, bool)
-            stays[removed] = False
-        joined = _join_entries(column, stays, new[name])
+            remains = array_module(column).ones(m, bool)
+            remains[removed] = False
+        joined = _join_entries(column, remains, new[name])
         assert joined is not None
         return joined
 
-    return attributes.mapped(make)
+    return attributes.mapped(join_column)
 
 
 def _update_built_lists(
-    lists: Lists, values: Values, new_lists: Lists, new_values: Values, new: Edges, stays: Array | None
+    lists: Lists, values: Values, new_lists: Lists, new_values: Values, new: Edges, remains: Array | None
 ) -> None:
     """Update the adjacency lists that the old graph has built, and edge values in their order, for the new graph."""
     src, dst, weights = new
     assert new_lists.ends is not None
-    for name, values_name, given, inserted, ends in (
+    for name, values_name, input_lists, inserted, ends in (
         ("out", "by_out", lists.rows, (src, dst, weights), new_lists.ends),
         ("in_", "by_in", lists.columns, (dst, src, weights), new_lists.ends[::-1]),
     ):
-        built: Adjacency | None = lists.__dict__.get(name) or given
+        built: Adjacency | None = lists.__dict__.get(name) or input_lists
         if built is None:
             continue
         is_in_input_order = built.edge_ids_known and built.edge_ids is None
         values_by_list = values.__dict__.get(values_name, values.each if is_in_input_order else None)
         new_lists.__dict__[name], merged_values = _merge_lists(
-            built, values_by_list, inserted, stays, ends, new_lists.n
+            built, values_by_list, inserted, remains, ends, new_lists.n
         )
         if merged_values is not None:
             new_values.__dict__[values_name] = merged_values
@@ -164,32 +164,36 @@ def _merge_lists(
     return Adjacency(offsets, indices, compute_numbers if numbers is None else numbers), values
 
 
-def _join_entries(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:
+def _join_entries(old: Array | None, remains: Array | None, new: Array | None) -> Array | None:
     """Return the entries of an array that belong to remaining edges, followed by the entries of the inserted edges."""
     if old is None:
         return None
-    return array_module(old).concatenate([old if stays is None else old[stays], new])
+    return array_module(old).concatenate([old if remains is None else old[remains], new])
 
 
-def _find_removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
+def _find_removed(graph: Lists, argument: Any) -> tuple[Array, Array | None]:
     """Return the numbers of the edges to remove, ascending, and a mask of the remaining edges (None if all remain)."""
     xp = module_of(graph.device)
-    if given is None:
+    if argument is None:
         return xp.zeros(0, np.int64), None
-    ids = _edges_between(graph, *given) if isinstance(given, tuple) and len(given) == 2 else as_ids("remove", given)
+    ids = (
+        _edges_between(graph, *argument)
+        if isinstance(argument, tuple) and len(argument) == 2
+        else as_ids("remove", argument)
+    )
     _check_device(graph, remove=ids)
     if len(ids) == 0:
         return xp.zeros(0, np.int64), None
     for bad in (int(ids.min()), int(ids.max())):
         if not 0 <= bad < graph.m:
             raise ValueError(f"remove names edge {bad}; expected numbers of edges, 0 to {graph.m - 1}")
-    stays = xp.ones(graph.m, bool)
-    stays[ids] = False
+    remains = xp.ones(graph.m, bool)
+    remains[ids] = False
     ids = xp.sort(ids.astype(np.int64))
     repeated = xp.equal(ids[1:], ids[:-1])
     if any_true(repeated):
         raise ValueError(f"remove names edge {int(ids[int(repeated.argmax())])} twice; expected each once")
-    return ids, stays
+    return ids, remains
 
 
 def _edges_between(graph: Lists, sources: Any, targets: Any) -> Array:
@@ -208,27 +212,27 @@ def _edges_between(graph: Lists, sources: Any, targets: Any) -> Array:
     return all_edge_ids(graph, src, dst)
 
 
-def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
+def _new_edges(graph: Lists, values_before: Array | None, argument: Any) -> Edges:
     """Return sources, targets and values of the inserted edges, converted to the graph's dtypes, after checks."""
     xp = module_of(graph.device)
-    if given is None:
+    if argument is None:
         empty = xp.zeros(0, graph.id_dtype)
-        return empty, empty, None if held is None else xp.zeros(0, held.dtype)
-    wanted = "(src, dst)" if held is None else "(src, dst, weights), as the graph has values"
-    if not isinstance(given, tuple | list) or len(given) != (2 if held is None else 3):
-        described = f"{len(given)} items" if isinstance(given, tuple | list) else type(given).__name__
-        raise TypeError(f"insert is {described}; expected {wanted}")
-    src, dst = as_ids("the src of insert", given[0]), as_ids("the dst of insert", given[1])
+        return empty, empty, None if values_before is None else xp.zeros(0, values_before.dtype)
+    expected = "(src, dst)" if values_before is None else "(src, dst, weights), as the graph has values"
+    if not isinstance(argument, tuple | list) or len(argument) != (2 if values_before is None else 3):
+        described = f"{len(argument)} items" if isinstance(argument, tuple | list) else type(argument).__name__
+        raise TypeError(f"insert is {described}; expected {expected}")
+    src, dst = as_ids("the src of insert", argument[0]), as_ids("the dst of insert", argument[1])
     if len(src) != len(dst):
         raise ValueError(f"insert has {len(src)} sources and {len(dst)} targets; expected as many of each")
-    values = None if held is None else as_values(given[2], len(src))
-    if held is not None and values is None:
-        raise TypeError(f"insert has None for weights; expected {wanted}")
+    values = None if values_before is None else as_values(argument[2], len(src))
+    if values_before is not None and values is None:
+        raise TypeError(f"insert has None for weights; expected {expected}")
     _check_device(graph, src=src, dst=dst, weights=values)
     for name, ids in (("the src of insert", src), ("the dst of insert", dst)):
         check_range(name, ids, graph.n)
-    if values is not None and held is not None:
-        values = _convert_exactly(values, held.dtype)
+    if values is not None and values_before is not None:
+        values = _convert_exactly(values, values_before.dtype)
     return src.astype(graph.id_dtype), dst.astype(graph.id_dtype), values
 
 
@@ -237,17 +241,15 @@ def _convert_exactly(weights: Array, dtype: np.dtype[Any], name: str = "weights"
 
     Raise TypeError if any number would change.
     """
-    converted_weights = weights.astype(dtype)
+    result = weights.astype(dtype)
     both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"
     fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")
-    if not fits or (
-        dtype.kind in "biu" and any_true(array_module(converted_weights).not_equal(converted_weights, weights))
-    ):
+    if not fits or (dtype.kind in "biu" and any_true(array_module(result).not_equal(result, weights))):
         raise TypeError(
             f"insert has {name} of type {weights.dtype} and the graph values of type {dtype}, which can't hold them; "
             f"convert the {name}, or make the graph with values of a wider type"
         )
-    return converted_weights
+    return result
 
 
 def _check_device(graph: Lists, **arrays: Any) -> None:

@@ -49,7 +49,7 @@ class TimeType(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype of such a column.
+        """The NumPy dtype of a column of this type.
 
         It has no time zone, and a time of day becomes a duration since midnight.
         """
@@ -110,58 +110,60 @@ class TimeType(NamedTuple):
         exact = numbers * scale
         return is_one, None if width is None else -((back - exact) // per), exact // per
 
-    def _instants(self, name: str, given: Any) -> tuple[bool, Array, str]:
+    def _instants(self, name: str, argument: Any) -> tuple[bool, Array, str]:
         """Convert an argument of dates or durations to integers.
 
         Return whether it is a single date, the integers, and their unit.
 
         A NumPy array of dates is in UTC. A CuPy array holds integers in the unit of this type.
         """
-        if array_module(given) is not np and given.dtype == np.int64:
-            return given.ndim == 0, given.get().reshape(-1), self.unit
-        column = time_column(given) if hasattr(given, "dtype") or hasattr(given, "type") else None
+        if array_module(argument) is not np and argument.dtype == np.int64:
+            return argument.ndim == 0, argument.get().reshape(-1), self.unit
+        column = time_column(argument) if hasattr(argument, "dtype") or hasattr(argument, "type") else None
         if column is None:
-            is_one = isinstance(given, str) or not hasattr(given, "__len__")
-            each = [self._nanoseconds(name, given)] if is_one else self._nanoseconds_of(name, given)
+            is_one = isinstance(argument, str) or not hasattr(argument, "__len__")
+            each = [self._nanoseconds(name, argument)] if is_one else self._nanoseconds_of(name, argument)
             unit = next((unit for unit, count in _NANOSECONDS.items() if not any(one % count for one in each)), "ns")
             whole = [int(one // _NANOSECONDS[unit]) for one in each]
             if any(abs(one) > 2**62 for one in whole):
                 raise ValueError(f"{name} holds dates beyond the range of M8[{unit}]; expected dates of a larger unit")
             return is_one, np.array(whole, np.int64), unit
-        kind = column.type
-        if kind.counts_from_1970 != self.counts_from_1970:
-            raise TypeError(f"{name} holds {kind}; expected {self}, as the times are")
-        if bool(kind.zone) != bool(self.zone) and not isinstance(given, np.ndarray | np.generic):
-            raise TypeError(f"{name} holds {kind}; expected dates {'with' if self.zone else 'without'} a zone")
+        time_type = column.type
+        if time_type.counts_from_1970 != self.counts_from_1970:
+            raise TypeError(f"{name} holds {time_type}; expected {self}, as the times are")
+        if bool(time_type.zone) != bool(self.zone) and not isinstance(argument, np.ndarray | np.generic):
+            raise TypeError(f"{name} holds {time_type}; expected dates {'with' if self.zone else 'without'} a zone")
         if (column.numbers == NAT).any():
             raise ValueError(f"{name} has no date in row {int((column.numbers == NAT).argmax())}; expected one in each")
-        return getattr(given, "ndim", 1) == 0, column.numbers, kind.unit
+        return getattr(argument, "ndim", 1) == 0, column.numbers, time_type.unit
 
-    def _nanoseconds_of(self, name: str, given: Any) -> list[Fraction]:
-        return [self._nanoseconds(f"{name}[{i}]", one) for i, one in enumerate(given)]
+    def _nanoseconds_of(self, name: str, dates: Any) -> list[Fraction]:
+        return [self._nanoseconds(f"{name}[{i}]", date_or_text) for i, date_or_text in enumerate(dates)]
 
-    def _nanoseconds(self, name: str, given: Any) -> Fraction:
-        moment = _nanoseconds_since_1970(name, given, self.zone) if self.counts_from_1970 else length(given)
+    def _nanoseconds(self, name: str, argument: Any) -> Fraction:
+        moment = _nanoseconds_since_1970(name, argument, self.zone) if self.counts_from_1970 else length(argument)
         if moment is None:
             what = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
-            error = ValueError if isinstance(given, str | int | float | np.number) else TypeError
-            raise error(f"{name} is {given!r}; expected {what}, as the times are {self}")
+            error = ValueError if isinstance(argument, str | int | float | np.number) else TypeError
+            raise error(f"{name} is {argument!r}; expected {what}, as the times are {self}")
         return moment
 
 
 def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
-    """Return the types of the columns of dates and times by name, read from a file of a graph.
+    """Return the types of columns of dates and times by name, read from a file of a graph.
 
-    There a type is a list of a kind, a unit and a zone.
-
-    Raise ValueError or TypeError for anything else.
+    The file has a list of a kind, a unit and a zone for each name. Raise ValueError or TypeError for anything else.
     """
-    parsed = {name: TimeType(*kind) for name, kind in dict(given).items() if isinstance(kind, list) and len(kind) == 3}
-    for name, kind in parsed.items():
-        is_zone = kind.zone is None or isinstance(kind.zone, str)
+    parsed = {
+        name: TimeType(*time_type)
+        for name, time_type in dict(given).items()
+        if isinstance(time_type, list) and len(time_type) == 3
+    }
+    for name, time_type in parsed.items():
+        is_zone = time_type.zone is None or isinstance(time_type.zone, str)
         is_whole = name in columns and columns[name].dtype == np.int64
-        if not is_whole or kind.kind not in get_args(_Kind) or kind.unit not in _NANOSECONDS or not is_zone:
-            raise ValueError(f"{name!r} is {[*kind]}; expected a kind, a unit and a zone")
+        if not is_whole or time_type.kind not in get_args(_Kind) or time_type.unit not in _NANOSECONDS or not is_zone:
+            raise ValueError(f"{name!r} is {[*time_type]}; expected a kind, a unit and a zone")
     if len(parsed) < len(given):
         raise ValueError(f"{given!r}; expected a kind, a unit and a zone for each name")
     return parsed
@@ -226,12 +228,12 @@ class TimeColumn:
         unit = self.type.unit if self.type.unit in ("s", "ms", "us", "ns") else "s"
         if self.type.kind == "date":
             return pa.array(self.numbers.astype(np.int32)).view(pa.date32())
-        each = self.type.shown(self.numbers).astype(f"{self.type.dtype.kind}8[{unit}]").view(np.int64)
+        integers = self.type.shown(self.numbers).astype(f"{self.type.dtype.kind}8[{unit}]").view(np.int64)
         if self.type.kind == "time":
             is_narrow = unit in ("s", "ms")
-            kind = pa.time32(unit) if is_narrow else pa.time64(unit)
-            return pa.array(each.astype(np.int32) if is_narrow else each).view(kind)
-        return pa.array(each).view(
+            arrow_type = pa.time32(unit) if is_narrow else pa.time64(unit)
+            return pa.array(integers.astype(np.int32) if is_narrow else integers).view(arrow_type)
+        return pa.array(integers).view(
             pa.timestamp(unit, self.type.zone) if self.type.kind == "datetime" else pa.duration(unit)
         )
 
@@ -247,9 +249,9 @@ def iso(value: Any) -> str:
     nanoseconds = None if isinstance(value, time) else length(value)
     if nanoseconds is None:
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
-    whole, rest = divmod(abs(nanoseconds), 10**9)
-    digits = f"{int(rest):09d}".rstrip("0")
-    return f"{'-' * (nanoseconds < 0)}PT{whole}{'.' * bool(digits)}{digits}S"
+    seconds, fraction = divmod(abs(nanoseconds), 10**9)
+    digits = f"{int(fraction):09d}".rstrip("0")
+    return f"{'-' * (nanoseconds < 0)}PT{seconds}{'.' * bool(digits)}{digits}S"
 
 
 # --- reading columns of dates from NumPy, pandas, polars, Arrow and texts ---------------------------------------------
@@ -266,19 +268,21 @@ def time_column(data: Any) -> TimeColumn | None:
         return data
     zone, unit = _zone_of(data), getattr(getattr(data, "dtype", None), "unit", None)
     array = np.asarray(data, f"M8[{unit}]" if zone and unit in _NANOSECONDS else None)
-    kind: Any = None
+    column_kind: Any = None
     if array.dtype == object and array.ndim == 1:
         column = _column_of_objects(array.tolist())
         if column is None:
             return None
-        array, kind, own = column
-        zone = zone or own
+        array, column_kind, own_zone = column
+        zone = zone or own_zone
     if array.dtype.kind not in "mM":
         return None
     array = _with_plain_unit(array)
     unit = np.datetime_data(array.dtype)[0]
-    kind = kind or ("duration" if array.dtype.kind == "m" else "date" if unit == "D" and not zone else "datetime")
-    return TimeColumn(np.ascontiguousarray(array).view(np.int64), TimeType(kind, unit, zone))
+    column_kind = column_kind or (
+        "duration" if array.dtype.kind == "m" else "date" if unit == "D" and not zone else "datetime"
+    )
+    return TimeColumn(np.ascontiguousarray(array).view(np.int64), TimeType(column_kind, unit, zone))
 
 
 def _zone_of(data: Any) -> str | None:
@@ -307,18 +311,20 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
 
     Missing values (None) become NaT. Return None if the list holds anything else.
     """
-    known = [value for value in values if value is not None]
-    if not known or not all(
-        isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in known
+    present = [value for value in values if value is not None]
+    if not present or not all(
+        isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in present
     ):
         return None
-    zones = {None if (zone := getattr(value, "tzinfo", None)) is None else _zone_name(zone) for value in known}
+    zones = {None if (zone := getattr(value, "tzinfo", None)) is None else _zone_name(zone) for value in present}
     if None in zones and len(zones) > 1:
         raise TypeError("some dates have a zone and others have none; expected one in each, or in none")
-    if isinstance(known[0], time):
-        each: list[Any] = [None if value is None else datetime.combine(_OF_DAY, value) - _OF_DAY for value in values]
-        return np.array(each, "m8[us]"), "time", None
-    if isinstance(known[0], timedelta | np.timedelta64):
+    if isinstance(present[0], time):
+        durations: list[Any] = [
+            None if value is None else datetime.combine(_OF_DAY, value) - _OF_DAY for value in values
+        ]
+        return np.array(durations, "m8[us]"), "time", None
+    if isinstance(present[0], timedelta | np.timedelta64):
         # NaT in days, the longest unit, so that the other values decide the unit of the array
         missing: Any = np.timedelta64("NaT", "D")
         return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
@@ -359,15 +365,15 @@ def _with_plain_unit(array: Array) -> Array:
 
 def of_arrow(column: Any, pa: Any) -> TimeColumn | None:
     """Return a column of dates or times from an Arrow column without nulls, or None if it holds something else."""
-    types, kind = pa.types, column.type
-    if types.is_date(kind):
+    types, dtype = pa.types, column.type
+    if types.is_date(dtype):
         return TimeColumn(_integers(column.cast(pa.date32()), pa), TimeType("date", "D"))
-    if types.is_timestamp(kind):
-        return TimeColumn(_integers(column, pa), TimeType("datetime", kind.unit, kind.tz))
-    if types.is_time(kind):
-        return TimeColumn(_integers(column, pa), TimeType("time", kind.unit))
-    if types.is_duration(kind):
-        return TimeColumn(_integers(column, pa), TimeType("duration", kind.unit))
+    if types.is_timestamp(dtype):
+        return TimeColumn(_integers(column, pa), TimeType("datetime", dtype.unit, dtype.tz))
+    if types.is_time(dtype):
+        return TimeColumn(_integers(column, pa), TimeType("time", dtype.unit))
+    if types.is_duration(dtype):
+        return TimeColumn(_integers(column, pa), TimeType("duration", dtype.unit))
     return None
 
 
@@ -421,14 +427,16 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
     durations = [int(nanoseconds) for text in texts if (nanoseconds := length(text)) is not None]
     if not durations or len(durations) < len(texts):
         return None
-    unit = next(unit for unit in ("s", "ms", "us", "ns") if not any(one % _NANOSECONDS[unit] for one in durations))
+    unit = next(
+        unit for unit in ("s", "ms", "us", "ns") if not any(duration % _NANOSECONDS[unit] for duration in durations)
+    )
     return TimeColumn(np.array(durations, np.int64) // _NANOSECONDS[unit], TimeType("duration", unit))
 
 
 def _read_with(text: str, *readers: Any) -> Any:
-    """Return what the first of the functions `readers` makes of a text, skipping those that raise ValueError, or None.
+    """Return the result of the first function in `readers` that can read a text, or None if each raises ValueError.
 
-    The last reader is NumPy's if there are several. It alone is used for a text with more digits than microseconds
+    The last function is NumPy's if there are several. It alone is used for a text with more digits than microseconds
     have.
     """
     for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
@@ -483,41 +491,41 @@ def _parse_duration(text: str) -> Fraction | None:
     return sign * total
 
 
-def _nanoseconds_since_1970(name: str, given: Any, zone: str | None) -> Fraction | None:
+def _nanoseconds_since_1970(name: str, moment: Any, zone: str | None) -> Fraction | None:
     """Return the nanoseconds from 1970 to a date, or None if the argument is no date.
 
     If the graph's times have a time zone, `zone`, the date needs one too. The same times may be in UTC in one file and
     in a city's time zone in another, so a date without a zone, such as midnight, would mean different moments.
     """
-    if isinstance(given, np.datetime64):  # dates of NumPy are in UTC, as in arrays
-        return None if np.isnat(given) else _numpy_nanoseconds(given)
-    text = given
-    if isinstance(given, str):
-        given = _read_with(given.strip(), datetime.fromisoformat, np.datetime64)
-    if isinstance(given, np.datetime64):  # the text had more digits than Python's dates can hold, so NumPy read it
+    if isinstance(moment, np.datetime64):  # dates of NumPy are in UTC, as in arrays
+        return None if np.isnat(moment) else _numpy_nanoseconds(moment)
+    text = moment
+    if isinstance(moment, str):
+        moment = _read_with(moment.strip(), datetime.fromisoformat, np.datetime64)
+    if isinstance(moment, np.datetime64):  # the text had more digits than Python's dates can hold, so NumPy read it
         if zone is not None:
-            raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{given}+00:00')}")
-        return _numpy_nanoseconds(given)
-    if isinstance(given, date) and not isinstance(given, datetime):
-        given = datetime.combine(given, time())
-    if not isinstance(given, datetime) or given != given:  # NaT of pandas is the only date that differs from itself
+            raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{moment}+00:00')}")
+        return _numpy_nanoseconds(moment)
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if not isinstance(moment, datetime) or moment != moment:  # NaT of pandas is the only date that differs from itself
         return None
-    if given.tzinfo is not None and zone is None:
-        raise TypeError(f"{name} is {given!s}, with a zone, and the times have none; expected a date without a zone")
-    if given.tzinfo is None and zone is not None:
-        stated = given.replace(tzinfo=_zone_object(zone)).isoformat()
+    if moment.tzinfo is not None and zone is None:
+        raise TypeError(f"{name} is {moment!s}, with a zone, and the times have none; expected a date without a zone")
+    if moment.tzinfo is None and zone is not None:
+        stated = moment.replace(tzinfo=_zone_object(zone)).isoformat()
         raise ValueError(f"{name} is {str(text)!r}, {_ZONELESS.format(zone=zone, date=stated)}")
-    below = getattr(given, "nanosecond", 0)
-    given = datetime(
-        *(given.year, given.month, given.day, given.hour, given.minute, given.second, given.microsecond),
-        tzinfo=given.tzinfo or UTC,
-        fold=given.fold,
+    below = getattr(moment, "nanosecond", 0)
+    moment = datetime(
+        *(moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond),
+        tzinfo=moment.tzinfo or UTC,
+        fold=moment.fold,
     )
-    return Fraction(((given - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)
+    return Fraction(((moment - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)
 
 
-def _numpy_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
-    array = _with_plain_unit(np.array([given]))
+def _numpy_nanoseconds(scalar: np.datetime64 | np.timedelta64) -> Fraction:
+    array = _with_plain_unit(np.array([scalar]))
     return Fraction(int(array.view(np.int64)[0]) * _NANOSECONDS[np.datetime_data(array.dtype)[0]])
 
 
@@ -562,9 +570,9 @@ class Clock(NamedTuple):
         ]
         for i, span in enumerate(spans):
             if span is not None:
-                if (other := ends[1 - i]) is None:
+                if (other_end := ends[1 - i]) is None:
                     raise TypeError(f"window is {window!r}; expected a date for the end that {window[i]!r} counts from")
-                ends[i] = other + (
+                ends[i] = other_end + (
                     self.lengths.number(f"window[{i}]", window[i]) if i else -self.lengths.number("", window[i])
                 )
         if ends[0] is not None and ends[1] is not None and ends[0] > ends[1] and not any(spans):

@@ -59,16 +59,16 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
     # both bounds are NaN if any number is NaN
     for bound in [end.item() for end in range_of(column)] if len(column) else ():
         if not -limit < bound < limit:
-            wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
+            expected = "a finite number" if is_float else "an integer between -2**62 and 2**62"
             if dates is not None:
-                wanted = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
+                expected = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
         elif bound < least:
-            wanted = f"{least} or more"
+            expected = f"{least} or more"
         else:
             continue
         edge, number = first_edge(column, partial(_is_equal_or_nan, bound))
         number = number if dates is None else np.int64(bound).view(dates.dtype)
-        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {wanted}")
+        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {expected}")
 
 
 def _is_equal_or_nan(bound: Any, column: Any) -> Any:
@@ -78,14 +78,14 @@ def _is_equal_or_nan(bound: Any, column: Any) -> Any:
 
 def times_of_edges(graph: Graph, time: str) -> Array:
     """Return the times of all edges as int64 or float64, after checks. Dates are returned as integers in their unit."""
-    kind = _time_dtype(graph, time)
+    dtype = _time_dtype(graph, time)
 
     def checked(graph: Graph) -> bool:
         check_times("time", graph, time)
         return True
 
     graph.kept(("checked times", time), checked)
-    return graph.edge_attributes.numbers(time).astype(kind, copy=False)
+    return graph.edge_attributes.numbers(time).astype(dtype, copy=False)
 
 
 def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
@@ -99,8 +99,8 @@ def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
         src, dst = graph.edges()
         xp: Any = array_module(numbers)
         order = np.argsort(numbers, kind="stable") if xp is np else xp.argsort(numbers)
-        owners, others = (src, dst) if direction == "out" else (dst, src)
-        lists = Adjacency.grouped(owners[order], others[order], graph.n)
+        owners, neighbors = (src, dst) if direction == "out" else (dst, src)
+        lists = Adjacency.grouped(owners[order], neighbors[order], graph.n)
         ids = order[lists.numbers()].astype(lists.numbers().dtype, copy=False)
         return TimedLists(Adjacency(lists.indptr, lists.indices, ids), numbers[ids])
 
@@ -115,18 +115,18 @@ def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> 
     bounds are exact: a bound between two times of the attribute's unit is rounded inwards. If `rows` is None, there are
     as many rows as times.
     """
-    kind, dates = _time_dtype(graph, time), graph.edge_attributes.time_types.get(time)
+    dtype, dates = _time_dtype(graph, time), graph.edge_attributes.time_types.get(time)
     if dates is not None:
         is_one, first, last = dates.span("at", at, window)
     else:
-        is_one, first, last = _span_of_numbers(time, kind, at, window)
+        is_one, first, last = _span_of_numbers(time, dtype, at, window)
     if last.ndim != 1 or (rows is not None and not is_one and len(last) != rows):
         raise ValueError(f"at has shape {last.shape}; expected one time, or one for each of {rows or 'some'} rows")
-    parts = (
-        None if part is None else np.full(rows, part[0]) if is_one and rows is not None else part
-        for part in (first, last)
+    bounds = (
+        None if bound is None else np.full(rows, bound[0]) if is_one and rows is not None else bound
+        for bound in (first, last)
     )
-    return Span(*(None if part is None else moved(part, graph.device) for part in parts))
+    return Span(*(None if bound is None else moved(bound, graph.device) for bound in bounds))
 
 
 def _time_dtype(graph: Graph, time: str) -> Any:
@@ -146,30 +146,30 @@ def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, 
     The times are converted to `kind`, the dtype in which times of edges are compared. Without a window, the first times
     are None.
     """
-    given = moved(as_array("at", at), "cpu")
-    if given.dtype.kind not in "iuf" and given.size:
-        raise TypeError(f"at holds {given.dtype}; expected numbers, as the edge attribute {time!r} does")
-    is_one, given = given.ndim == 0, given.reshape(1) if given.ndim == 0 else given
-    if given.dtype.kind == "f" and np.isnan(given).any():
-        raise ValueError(f"at is nan in row {int(np.isnan(given).argmax())}; expected a number")
+    ends = moved(as_array("at", at), "cpu")
+    if ends.dtype.kind not in "iuf" and ends.size:
+        raise TypeError(f"at holds {ends.dtype}; expected numbers, as the edge attribute {time!r} does")
+    is_one, ends = ends.ndim == 0, ends.reshape(1) if ends.ndim == 0 else ends
+    if ends.dtype.kind == "f" and np.isnan(ends).any():
+        raise ValueError(f"at is nan in row {int(np.isnan(ends).argmax())}; expected a number")
     width = None if window is None else real_number("window", window, 0, np.inf)
     width = None if width == np.inf else width
     if kind is np.float64:
-        if given.dtype.kind in "iu" and ((given > EXACT) | (given < -EXACT)).any():
+        if ends.dtype.kind in "iu" and ((ends > EXACT) | (ends < -EXACT)).any():
             raise ValueError(f"at holds integers beyond 2**53; expected floats, as the edge attribute {time!r} does")
-        last = given.astype(np.float64)
+        last = ends.astype(np.float64)
         return is_one, None if width is None else last - width, last
-    if given.dtype.kind == "f":
-        return is_one, None if width is None else _whole(np.ceil(given - width)), _whole(np.floor(given))
+    if ends.dtype.kind == "f":
+        return is_one, None if width is None else _as_int64(np.ceil(ends - width)), _as_int64(np.floor(ends))
     largest = np.iinfo(np.int64).max
-    last = (np.minimum(given, largest) if given.dtype == np.uint64 else given).astype(np.int64)
+    last = (np.minimum(ends, largest) if ends.dtype == np.uint64 else ends).astype(np.int64)
     if width is None:
         return is_one, None, last
-    back = largest if width >= largest else int(window)
-    return is_one, np.where(last < -largest + back, -largest, last - back), last
+    distance = largest if width >= largest else int(window)
+    return is_one, np.where(last < -largest + distance, -largest, last - distance), last
 
 
-def _whole(numbers: Array) -> Array:
+def _as_int64(numbers: Array) -> Array:
     """Convert floats without a fraction to int64.
 
     Floats beyond the range of int64 become its smallest or largest number.

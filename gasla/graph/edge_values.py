@@ -33,7 +33,7 @@ def _checksummed_property(make: Callable[[Values], T]) -> once_property[T]:
 
 
 def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[T]:
-    """Call a function with edge values and return a list of the results, one for each part of the graph.
+    """Call a function with the edge values of each part of a graph, and return a list of the results.
 
     An ordinary graph has one part. A graph that is distributed over ranks has one on each rank, where the function is
     called. The function takes the values and the numbers of their edges, or None if these are 0, 1, 2, ….
@@ -147,9 +147,9 @@ class Values:
         If the graph was made from CSC (lists of in-edges), and the matrix is symmetric in its values, too, the lists of
         both directions are the same. Then the values are in the right order already, and are not copied.
         """
-        given = self.lists.columns if self.lists.rows is None else None
-        if given is not None and given.indices is self.lists.out.indices and self.are_mirrored:
-            return given.by_position(self.each)
+        input_columns = self.lists.columns if self.lists.rows is None else None
+        if input_columns is not None and input_columns.indices is self.lists.out.indices and self.are_mirrored:
+            return input_columns.by_position(self.each)
         return self.lists.out.by_position(self.each)
 
     @_checksummed_property
@@ -170,13 +170,13 @@ class Values:
         Boolean properties that have been computed are copied too.
         """
         copy = Values(lists, None if self.each is None else moved(self.each, device))
-        copy.__dict__.update({name: known for name, known in self.__dict__.copy().items() if isinstance(known, bool)})
+        copy.__dict__.update({name: value for name, value in self.__dict__.copy().items() if isinstance(value, bool)})
         copy.are_private = device == "gpu"
         return copy
 
     def arrays(self) -> list[Array]:
         """Return all arrays that the object holds now, whether given or cached."""
-        return [part for part in self.__dict__.copy().values() if isinstance(part, array_module(part).ndarray)]
+        return [field for field in self.__dict__.copy().values() if isinstance(field, array_module(field).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.copy().items() if name != "_words"} | {"noted": None}

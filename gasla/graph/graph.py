@@ -219,7 +219,7 @@ class Graph(Whole):
         if isinstance(A, Graph):
             A.require_whole()
         if device is not None or stream is not False:
-            A = _placed(A if isinstance(A, Graph) else Graph(A), device, stream)
+            A = _on_device(A if isinstance(A, Graph) else Graph(A), device, stream)
         if isinstance(A, Graph):
             self.__dict__.update(A.__dict__)
             return
@@ -502,8 +502,8 @@ class Graph(Whole):
             raise ValueError(f"as_ is {as_!r}; expected 'arrow', 'pandas' or 'polars'")
         self.require_whole()
         graph = self.to("cpu")
-        each = two_tables.edge_columns(graph, graph.names), two_tables.vertex_columns(graph)
-        return Tables(*(as_table(columns, as_) for columns in each))
+        column_sets = two_tables.edge_columns(graph, graph.names), two_tables.vertex_columns(graph)
+        return Tables(*(as_table(columns, as_) for columns in column_sets))
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
@@ -629,8 +629,8 @@ class Graph(Whole):
         from scipy.sparse import csr_array
 
         lists = self.out
-        each = self.valued.each
-        values = np.ones(self.m, np.int64) if each is None else lists.by_position(each)
+        stored_values = self.valued.each
+        values = np.ones(self.m, np.int64) if stored_values is None else lists.by_position(stored_values)
         arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
@@ -674,7 +674,7 @@ class Graph(Whole):
         >>> payments.to_networkx(attributes=["amount"]).edges(data="amount")
         OutEdgeDataView([(0, 1, 5), (1, 2, 2)])
         """
-        edges = self._plain(attributes)
+        edges = self._edges_on_host(attributes)
         return libraries.to_networkx(edges, self._is_directed(edges, directed), self.has_parallel_edges)
 
     def _is_directed(self, edges: Edges, directed: Any) -> bool:
@@ -736,7 +736,7 @@ class Graph(Whole):
         >>> Graph.from_edges([0, 1], [1, 0]).to_igraph().is_directed()
         False
         """
-        edges = self._plain(attributes)
+        edges = self._edges_on_host(attributes)
         return libraries.to_igraph(edges, self._is_directed(edges, directed))
 
     def to_edge_index(self) -> Array:
@@ -752,7 +752,7 @@ class Graph(Whole):
         edges: Array = array_module(self.edges()[0]).stack([ends.astype(np.int64) for ends in self.edges()])
         return edges
 
-    def _plain(self, attributes: Chosen) -> Edges:
+    def _edges_on_host(self, attributes: Chosen) -> Edges:
         """Return the edges, values, names and chosen attributes of the graph as arrays in host memory."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
@@ -929,22 +929,22 @@ class Graph(Whole):
         row = self.out.row(source)
         return any_true(array_module(row).equal(row, target))
 
-    def _one_vertex(self, name: str, given: Any) -> int:
+    def _one_vertex(self, name: str, argument: Any) -> int:
         """Return the number of a vertex given by its number or its name.
 
         Raise an error if several vertices are given.
         """
-        vertex = self.vertex(given)
+        vertex = self.vertex(argument)
         if not isinstance(vertex, int):
             raise ValueError(
-                f"{name} is {given!r}; expected one vertex; graph.out holds all neighbors, and primitives.has_edges "
+                f"{name} is {argument!r}; expected one vertex; graph.out holds all neighbors, and primitives.has_edges "
                 "looks up many edges"
             )
         return vertex
 
     @property
     def is_streamed(self) -> bool:
-        """Whether neighbor lists and values are in host memory and read by a GPU over the link (`stream`)."""
+        """Whether adjacency lists and values are in host memory, where a GPU reads them over PCIe (`stream`)."""
         # read through `__dict__`, because a distributed graph has no `lists`
         return isinstance(self.__dict__.get("lists"), StreamedLists)
 
@@ -1010,8 +1010,8 @@ class Graph(Whole):
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_type
         dtype('int64')
         """
-        each = self.valued.each
-        return None if each is None else each.dtype
+        stored_values = self.valued.each
+        return None if stored_values is None else stored_values.dtype
 
     @property
     def value_range(self) -> tuple[Any, Any] | None:
@@ -1076,7 +1076,7 @@ class Graph(Whole):
         values = as_values(values(self.valued.each) if callable(values) else values, self.m)
         if values is not None and not self.is_streamed:
             same_device(edges=self.lists.any_ids, values=values)
-        graph = self._again()
+        graph = self._duplicate()
         graph._set_lists(self.lists, values)
         return graph
 
@@ -1115,14 +1115,16 @@ class Graph(Whole):
         >>> payments.with_edge_attributes(minute=lambda edges: 60 * edges["hour"]).edge_attributes["minute"]
         array([480, 420, 540])
         """
-        graph, given = self._again(), {**(columns or {}), **named}
-        given = {name: column(self.edge_attributes) if callable(column) else column for name, column in given.items()}
+        graph, new_columns = self._duplicate(), {**(columns or {}), **named}
+        new_columns = {
+            name: column(self.edge_attributes) if callable(column) else column for name, column in new_columns.items()
+        }
         if self.is_streamed:
             checked = Attributes("edge").replaced(
-                {name: _to_host_memory(c) for name, c in given.items()}, self.m, "cpu"
+                {name: _to_host_memory(c) for name, c in new_columns.items()}, self.m, "cpu"
             )
-            given |= {name: checked.column(name, lent(checked.numbers(name))) for name in checked}
-        graph.edge_attributes = self.edge_attributes.replaced(given, self.m, self.device)
+            new_columns |= {name: checked.column(name, lent(checked.numbers(name))) for name in checked}
+        graph.edge_attributes = self.edge_attributes.replaced(new_columns, self.m, self.device)
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -1151,11 +1153,11 @@ class Graph(Whole):
         >>> towns.subgraph([2, 0]).vertex_attributes["population"]
         array([700, 900])
         """
-        graph = self._again()
+        graph = self._duplicate()
         graph.vertex_attributes = self.vertex_attributes.replaced({**(columns or {}), **named}, self.n, self.device)
         return graph
 
-    def _again(self) -> Self:
+    def _duplicate(self) -> Self:
         """Return another Graph object with the same edges, values, names and attributes, and an empty cache."""
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(self.lists, self.valued.each)
@@ -1231,9 +1233,9 @@ class Graph(Whole):
     @property
     def _has_locked_values(self) -> bool:
         """Whether no caller can write to the values: the array is read-only, an attribute, or mapped from files."""
-        each = self.valued.each
-        is_mapped = self.files is not None and self.files.hold(each)
-        return is_mapped or self.valued.are_locked or self.edge_attributes.name_of(each) is not None
+        stored_values = self.valued.each
+        is_mapped = self.files is not None and self.files.hold(stored_values)
+        return is_mapped or self.valued.are_locked or self.edge_attributes.name_of(stored_values) is not None
 
     @property
     def _reads_values_each_time(self) -> bool:
@@ -1670,10 +1672,10 @@ class Graph(Whole):
         if graph.values is not None and weight_name is None:
             values = (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
         if attributes:
-            other = 0 if fill is None else fill
-            fills = {name: NAT if name in attributes.time_types else other for name in attributes}
+            fill_value = 0 if fill is None else fill
+            fills = {name: NAT if name in attributes.time_types else fill_value for name in attributes}
             columns = {
-                name: xp.full(count, pairing.as_held(fills[name], kind)) for name, kind in attributes.types.items()
+                name: xp.full(count, pairing.as_held(fills[name], dtype)) for name, dtype in attributes.types.items()
             }
             values += ({name: attributes.column(name, column) for name, column in columns.items()},)
         paired_graph = graph.changed(insert=(*added_ends, *values))
@@ -1762,8 +1764,8 @@ class Graph(Whole):
 
         `notice_values` replaces it when values were written to.
         """
-        known: Edition | None = self._known.get("edition")
-        return known or self._known.setdefault("edition", Edition())
+        current: Edition | None = self._known.get("edition")
+        return current or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
         """Return sources and targets of the edges inserted since the edition `edition` of a graph.
@@ -1834,8 +1836,8 @@ class Graph(Whole):
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
         # left out of the pickle, which contains the data of arrays that are mapped from files
-        left = ("_copy", "_original", "_known", "_weighted", "files")
-        return {name: part for name, part in self.__dict__.copy().items() if name not in left}
+        left_out = ("_copy", "_original", "_known", "_weighted", "files")
+        return {name: field for name, field in self.__dict__.copy().items() if name not in left_out}
 
     # --- what engines and algorithms cache with a graph ---------------------------------------------------------------
 
@@ -1880,14 +1882,14 @@ class Graph(Whole):
         """
         # the graphs of `weighted_by` share everything with this graph that does not depend on values
         graphs: list[Graph] = [self, *self._weighted.values()]
-        held = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
-        held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
-        own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        known = [graph._known.copy() for graph in graphs]  # copies, because other threads may add entries meanwhile
+        arrays_now = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
+        arrays_now += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
+        total = sum({(address(array), array.nbytes): array.nbytes for array in arrays_now}.values())
+        caches = [graph._known.copy() for graph in graphs]  # copies, because other threads may add entries meanwhile
         # each value counts once, even if it is cached under several keys
-        made = {id(part): part for each in known for part in each.values()}.values()
-        own += 0 if self.origin is None else self.origin.nbytes
-        return own + sum(getattr(part, "nbytes", 0) for part in made)
+        cached = {id(item): item for cache in caches for item in cache.values()}.values()
+        total += 0 if self.origin is None else self.origin.nbytes
+        return total + sum(getattr(item, "nbytes", 0) for item in cached)
 
     def __repr__(self) -> str:
         columns = "".join(
@@ -1900,15 +1902,17 @@ class Graph(Whole):
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: size, types, and a histogram of out-degrees."""
-        kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
-        kind["weights"] = "none" if self.value_type is None else str(self.value_type)
+        properties = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
+        properties["weights"] = "none" if self.value_type is None else str(self.value_type)
         for attributes in filter(None, (self.edge_attributes, self.vertex_attributes)):
-            kind[f"{attributes.of} attributes"] = ", ".join(attributes)
-        kind["names"] = "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"
-        return html_view.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))
+            properties[f"{attributes.of} attributes"] = ", ".join(attributes)
+        properties["names"] = (
+            "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"
+        )
+        return html_view.of_graph(properties, np.asarray(moved(self.out_degrees, "cpu")))
 
 
-def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
+def _on_device(graph: Graph, device: Any, stream: Any) -> Graph:
     """Return a graph on a device.
 
     With `stream`, it becomes a graph whose adjacency lists a GPU reads in host memory.

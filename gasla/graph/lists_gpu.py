@@ -31,7 +31,7 @@ from gasla.gpu.runtime.compile import Kernel, multiprocessors
 Array = np.ndarray[Any, Any]  # a CuPy array, or a NumPy array in tests
 
 CHUNK = 1 << 26  # edges per sort: their keys, with the sort's second copy, take one gigabyte
-MOST_AT_ONCE = 1 << 28  # edges that one sort can order by both ends: it takes 11 gigabytes
+MOST_AT_ONCE = 1 << 28  # edges that one sort can order by source and target, for which it needs 11 gigabytes
 _THREADS = 256
 _SLICE = 1024  # edges that a warp processes at a time, equal to `SLICE` in kernels/primitive/lists.cuh
 _PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of the CUDA struct `ListProperties`

@@ -74,8 +74,8 @@ class Lists:
         self.rows, self.columns, self.ends = rows, columns, ends
         # the files that the arrays are mapped from, or None if they are in memory
         self.files: MappedFiles | None = None
-        given = rows or columns
-        self.m = len(given.indices) if given is not None else 0 if ends is None else len(ends[0])
+        stored = rows or columns
+        self.m = len(stored.indices) if stored is not None else 0 if ends is None else len(ends[0])
 
     @classmethod
     def of_edges(cls, n: int, device: Device, src: Array, dst: Array) -> Lists:
@@ -107,7 +107,7 @@ class Lists:
 
     @finished_property
     def out(self) -> Adjacency:
-        """The out-neighbors of each vertex (`Graph.out`)."""
+        """The adjacency lists of out-edges: the out-neighbors of each vertex (`Graph.out`)."""
         if self.rows is not None:
             return self.rows
         if self.columns is not None:
@@ -118,7 +118,7 @@ class Lists:
 
     @finished_property
     def in_(self) -> Adjacency:
-        """The in-neighbors of each vertex (`Graph.in_`)."""
+        """The adjacency lists of in-edges: the in-neighbors of each vertex (`Graph.in_`)."""
         if self.columns is not None:
             return self.columns
         if self.rows is not None:
@@ -141,8 +141,8 @@ class Lists:
 
         If there are none, the lists of out-edges are built and returned.
         """
-        known = self.rows or self.__dict__.get("out"), self.columns or self.__dict__.get("in_")
-        return [lists for lists in known if lists is not None] or [self.out]
+        built = self.rows or self.__dict__.get("out"), self.columns or self.__dict__.get("in_")
+        return [lists for lists in built if lists is not None] or [self.out]
 
     @property
     def any_ids(self) -> Array:
@@ -154,17 +154,17 @@ class Lists:
 
     @finished_property
     def both(self) -> Adjacency:
-        """The neighbors of each vertex in both directions (`Graph.both`)."""
-        lists = self._ends_in_lists()
+        """The adjacency lists of both directions: the out-neighbors and in-neighbors of each vertex (`Graph.both`)."""
+        lists = self._lists_of_ends()
         return Adjacency(lists.indptr, lists.indices, array_module(lists.indices).right_shift(lists.numbers(), 1))
 
     @finished_property
     def leaving(self) -> Array:
         """Whether the edge at each position of `both` is an out-edge of the vertex whose list holds the edge."""
-        numbers = self._ends_in_lists().numbers()
+        numbers = self._lists_of_ends().numbers()
         return array_module(numbers).equal(numbers & 1, 0)
 
-    def _ends_in_lists(self) -> Adjacency:
+    def _lists_of_ends(self) -> Adjacency:
         """Return adjacency lists like `both`, whose edge numbers also tell the direction.
 
         Edge e has the number 2e in the adjacency list of its source, and 2e + 1 in the list of its target.
@@ -183,23 +183,23 @@ class Lists:
         owners = lists.owners()
         return (owners, lists.indices) if self.rows is not None else (lists.indices, owners)
 
-    def _reversed(self, given: Adjacency) -> Adjacency:
-        """Return the transpose of the adjacency lists `given`, with edge numbers computed at first use.
+    def _reversed(self, lists: Adjacency) -> Adjacency:
+        """Return the transpose of the adjacency lists `lists`, with edge numbers computed at first use.
 
         Sorted adjacency lists of a symmetric graph equal their transpose, except for edge numbers. So their arrays are
         shared.
         """
-        if given.is_sorted and self.is_symmetric:
-            indptr, indices = given.indptr, given.indices
+        if lists.is_sorted and self.is_symmetric:
+            indptr, indices = lists.indptr, lists.indices
         else:
-            indptr, indices = lists_on(given.indptr).transpose_pattern(given.indptr, given.indices)
+            indptr, indices = lists_on(lists.indptr).transpose_pattern(lists.indptr, lists.indices)
         # Edge numbers are computed at first use, because a search over in-edges never reads them.
-        return Adjacency(indptr, indices, given.transposed_edge_ids)
+        return Adjacency(indptr, indices, lists.transposed_edge_ids)
 
     @finished_property
     def sorted_out(self) -> Adjacency:
         """The out-neighbors of each vertex, ascending (`Graph.sorted_out`)."""
-        # `out` would hardly ever be sorted if it were built, so it isn't built only to see whether it is
+        # `out` isn't built only to test whether it is sorted, because lists of unsorted edges hardly ever are
         if self.ends is not None and "out" not in self.__dict__:
             if self.device == "gpu" and "in_" not in self.__dict__:
                 return Adjacency(*lists_on(self.ends[0]).group_ascending(*self.ends, self.n))
@@ -363,10 +363,10 @@ class Lists:
         )
         ends = None if self.ends is None else (moved(self.ends[0], device), moved(self.ends[1], device))
         copy = Lists(self.n, device, rows, columns, ends)
-        copy.__dict__.update({name: known for name, known in self._made().items() if isinstance(known, bool)})
+        copy.__dict__.update({name: value for name, value in self._fields_now().items() if isinstance(value, bool)})
         return copy
 
-    def _made(self) -> dict[str, Any]:
+    def _fields_now(self) -> dict[str, Any]:
         """Return a copy of the object's fields and the properties cached so far.
 
         A copy is needed because other threads may add properties while a loop runs over the dict.
@@ -374,16 +374,16 @@ class Lists:
         return self.__dict__.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self._made() | {"files": None}  # a pickle contains the arrays' data, so it needs no files
+        return self._fields_now() | {"files": None}  # a pickle contains the arrays' data, so it needs no files
 
     def arrays(self) -> list[Array]:
         """Return all arrays that the object holds now, whether given or cached."""
         arrays_now: list[Array] = [] if self.ends is None else [*self.ends]
-        for part in self._made().values():
-            if isinstance(part, Adjacency):
-                arrays_now += part.arrays()
-            elif isinstance(part, array_module(part).ndarray):
-                arrays_now.append(part)
+        for field in self._fields_now().values():
+            if isinstance(field, Adjacency):
+                arrays_now += field.arrays()
+            elif isinstance(field, array_module(field).ndarray):
+                arrays_now.append(field)
         return arrays_now
 
     def _offsets(self, ascending: Array) -> Array:

@@ -86,7 +86,7 @@ def _rows_of_groups(ids: Array) -> Array:
     return rows
 
 
-def _windows(rows: Array, most: int) -> Array:
+def _windows(rows: Array, most_bits: int) -> Array:
     """Return for each group the upper bits of its word PLACE, which encode the window that contains all its ids.
 
     `rows` has the ids of one group per row. A window has at most 2**most numbers.
@@ -94,12 +94,12 @@ def _windows(rows: Array, most: int) -> Array:
     first = rows[:, 0]
     below = first - rows.min(1)
     shift = np.maximum(np.frexp(below)[1] - STEP_BITS, 0)
-    steps = -(-below >> shift)  # rounded up
+    steps = -(-below >> shift)  # rounded up, so that the window contains the smallest id
     shift += steps == 2**STEP_BITS
     steps = np.where(steps == 2**STEP_BITS, steps // 2, steps)
     bits = np.frexp(rows.max(1) - first + (steps << shift))[1]
-    wide = bits > most
-    bits, shift, steps = np.where(wide, most, bits), np.where(wide, FROM_ZERO, shift), np.where(wide, 0, steps)
+    wide = bits > most_bits
+    bits, shift, steps = np.where(wide, most_bits, bits), np.where(wide, FROM_ZERO, shift), np.where(wide, 0, steps)
     return (bits + ((shift + (steps << SHIFT_BITS)) << SIZE_BITS)).astype(np.uint64) << np.uint64(ADDRESS_BITS)
 
 
@@ -116,10 +116,10 @@ def _stored_entries(rows: Array, groups: Array) -> Array:
     return keys
 
 
-def _fill_groups(groups: Array, ids: Array, most: int) -> None:
+def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
     """Fill the words of some groups from their vertex ids, except for the positions of their lowest bits in memory."""
     rows = _rows_of_groups(ids)
-    groups[:, PLACE] = _windows(rows, most)
+    groups[:, PLACE] = _windows(rows, most_bits)
     keys = _stored_entries(rows, groups)
     widths = np.searchsorted((BLOCK + 1) << np.arange(BLOCK), keys[:, -1], side="right")
     uppers = (keys >> widths[:, None]) + np.arange(BLOCK)
@@ -138,12 +138,12 @@ def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
     places = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
     starts = (places // 4 + ends - widths).ravel()
     for width in np.unique(widths[widths > 0]).tolist():
-        (which,) = np.nonzero(widths.ravel() == width)
-        low = (keys[which].T & ((1 << width) - 1)).astype(np.uint32)
-        put = np.zeros((width, len(which)), np.uint32)
+        (blocks,) = np.nonzero(widths.ravel() == width)
+        lowest_bits = (keys[blocks].T & ((1 << width) - 1)).astype(np.uint32)
+        words_of_width = np.zeros((width, len(blocks)), np.uint32)
         for k in range(BLOCK):
             word, shift = divmod(k * width, 32)
-            put[word] |= low[k] << np.uint32(shift)
+            words_of_width[word] |= lowest_bits[k] << np.uint32(shift)
             if shift + width > 32:
-                put[word + 1] |= low[k] >> np.uint32(32 - shift)
-        words[starts[which] + np.arange(width)[:, None]] = put
+                words_of_width[word + 1] |= lowest_bits[k] >> np.uint32(32 - shift)
+        words[starts[blocks] + np.arange(width)[:, None]] = words_of_width

@@ -325,17 +325,17 @@ class StreamedLists(Lists):
         return _numbers_of_edges(self, self.host.partners())
 
     def are_both_ways(self, values: Array) -> bool:
-        known = on_host(values)
-        return self.host.are_both_ways(values.get() if known is None else known)  # type: ignore[attr-defined]
+        host_values = on_host(values)
+        return self.host.are_both_ways(values.get() if host_values is None else host_values)  # type: ignore[attr-defined]
 
     def as_type(self, array: Array, kind: Any) -> Array:
-        known, kind = on_host(array), np.dtype(kind)
-        if known is None or array.dtype == kind:
+        host_array, kind = on_host(array), np.dtype(kind)
+        if host_array is None or array.dtype == kind:
             return super().as_type(array, kind)
         key = address(array), kind
         # runs of other programs may have converted these values to the same dtype already
         values = self._converted.get(key)
-        return values if values is not None else self._converted.setdefault(key, lent(converted(known, kind)))
+        return values if values is not None else self._converted.setdefault(key, lent(converted(host_array, kind)))
 
     def ones(self, count: int, kind: Any) -> Array:
         key = count, np.dtype(kind)
@@ -355,8 +355,8 @@ class StreamedLists(Lists):
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
     """Return adjacency lists with the same contents in other arrays, with all properties that have been computed."""
     copy = Adjacency(indptr, indices, lists._edge_ids)
-    known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
-    copy.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
+    properties = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
+    copy.properties.__dict__.update({name: value for name, value in properties.items() if isinstance(value, bool)})
     return copy
 
 
@@ -389,7 +389,7 @@ class StreamedValues(Values):
         """
         streamed = cls(lists, given.each)
         streamed.host.__dict__.update(
-            {name: known for name, known in given.__dict__.items() if isinstance(known, bool)}
+            {name: value for name, value in given.__dict__.items() if isinstance(value, bool)}
         )
         return streamed
 

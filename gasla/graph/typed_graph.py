@@ -216,8 +216,8 @@ class TypedGraph:
             if type not in data:
                 raise ValueError(f"node {node!r} has no {type!r}; expected a type for each node")
         graph = Graph.from_networkx(G, weight, attributes=attributes)
-        kinds = [data[type] for _, data in G.nodes(data=True)]
-        return cls.from_graph(graph, kinds, [data.get(relation, "to") for *_, data in G.edges(data=True)])
+        types = [data[type] for _, data in G.nodes(data=True)]
+        return cls.from_graph(graph, types, [data.get(relation, "to") for *_, data in G.edges(data=True)])
 
     @classmethod
     def from_hetero_data(cls, data: Any) -> TypedGraph:
@@ -269,8 +269,8 @@ class TypedGraph:
             data, tensor = import_module("torch_geometric.data").HeteroData(), import_module("torch").from_dlpack
         except ImportError:
             raise ImportError("HeteroData needs PyTorch Geometric: pip install torch-geometric") from None
-        for kind, size in self.sizes.items():
-            data[kind].num_nodes = size
+        for vertex_type, size in self.sizes.items():
+            data[vertex_type].num_nodes = size
         for name, graph in self.relations.items():
             data[name].edge_index = tensor(self.edge_index(name))
             for column in graph.edge_attributes:
@@ -400,7 +400,7 @@ class TypedGraph:
 
 def _check_relation_name(name: Any) -> Relation:
     """Return the name of a relation, a tuple of three strings. Raise TypeError for anything else."""
-    if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(part, str) for part in name):
+    if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(word, str) for word in name):
         raise TypeError(f"relation {name!r}; expected three strings, such as ('user', 'buys', 'item')")
     return name
 
@@ -485,9 +485,13 @@ def _extract_relation(graph: Graph, edges: Array, within: Array, name: Relation,
     src, dst = (within[side[edges]] for side in graph.edges())
     values, columns = graph.values, graph.edge_attributes
     weight_name = columns.name_of(values)
-    part = _graph_of_ends(name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]])
-    part = part.with_edge_attributes({each: columns.column(each, columns.numbers(each)[edges]) for each in columns})
-    return part if weight_name is None else part.weighted_by(weight_name)
+    relation_graph = _graph_of_ends(
+        name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]]
+    )
+    relation_graph = relation_graph.with_edge_attributes(
+        {each: columns.column(each, columns.numbers(each)[edges]) for each in columns}
+    )
+    return relation_graph if weight_name is None else relation_graph.weighted_by(weight_name)
 
 
 def _distinct_strings(name: str, argument: Any, count: int, of: str) -> tuple[Array, Array]:

@@ -152,7 +152,8 @@ def require_vertices(n: int) -> None:
     require_bytes(f"{n:,} vertices need", 16 * n, f"if ids are names, such as account numbers, {remedy}")
 
 
-# if there are more vertices than MANY, and more than PER_ID for each id of the input, the ids are taken for names
+# An id is probably a name, such as an account number, if there are more than MANY vertices, and more than PER_ID
+# vertices for each id in the input.
 MANY, PER_ID = 1 << 24, 16
 
 
@@ -235,7 +236,7 @@ def as_ids(name: str, x: ArrayLike) -> Array:
     if ids.dtype.kind not in "iu":
         remedy = for_names(ids) or "; convert with .astype(np.int64)"
         raise TypeError(f"{name} has type {ids.dtype}; expected integers{remedy}")
-    # the comparison fails for another byte order, so such ids are converted below
+    # only dtypes in native byte order compare equal, so ids in another byte order are converted below
     if ids.dtype in (np.int32, np.int64):
         return ids
     if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:
@@ -248,11 +249,11 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
 
     Raise ValueError unless groups are 0 to n - 1.
     """
-    given = as_ids("labels", labels)
-    if len(given) != n:
-        raise ValueError(f"there are {len(given)} labels; expected one for each of {n} vertices")
-    check_range("labels", given, n)
-    return given
+    groups = as_ids("labels", labels)
+    if len(groups) != n:
+        raise ValueError(f"there are {len(groups)} labels; expected one for each of {n} vertices")
+    check_range("labels", groups, n)
+    return groups
 
 
 def is_value_type(dtype: np.dtype[Any]) -> bool:
@@ -360,9 +361,9 @@ def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: b
     check_offsets(indptr, n, m)
     check_range("indices", indices, n)
     xp = array_module(indptr)
-    kind = indices.dtype if device == "cpu" else index_dtype(n)
-    given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
-    return Lists(n, device, *((None, given) if by_column else (given, None))), values
+    dtype = indices.dtype if device == "cpu" else index_dtype(n)
+    adjacency = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=dtype))
+    return Lists(n, device, *((None, adjacency) if by_column else (adjacency, None))), values
 
 
 def lists_of_edges(n: int, src: Array, dst: Array, data: Any) -> Checked:

@@ -33,17 +33,17 @@ def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
     return ranks
 
 
-def _sort_by_key(name: str, given: Any, n: int) -> Any:
+def _sort_by_key(name: str, argument: Any, n: int) -> Any:
     """Return the vertices sorted by their keys, which are an array or a sequence.
 
     `name` is the argument's name in errors.
     """
-    if isinstance(given, np.ma.MaskedArray):
+    if isinstance(argument, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; expected a key for each vertex, such as those of {name}.filled(…)")
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        _check_shape(name, (len(given),), n)
-        return _sort_objects(name, given)
-    keys = np.asarray(moved(given, "cpu"))
+    if isinstance(argument, Sequence) and not isinstance(argument, str | bytes):
+        _check_shape(name, (len(argument),), n)
+        return _sort_objects(name, argument)
+    keys = np.asarray(moved(argument, "cpu"))
     _check_shape(name, keys.shape, n)
     if keys.dtype.kind in "OT":
         return _sort_objects(name, keys.tolist())
@@ -59,9 +59,9 @@ def _check_shape(name: str, shape: tuple[int, ...], n: int) -> None:
         raise ValueError(f"{name} has shape {shape}; expected {(n,)}, a number or text per vertex")
 
 
-def _sort_objects(name: str, given: Iterable[Any]) -> list[int]:
+def _sort_objects(name: str, objects: Iterable[Any]) -> list[int]:
     """Return the vertices sorted by their keys, which are arbitrary Python objects."""
-    keys = [_as_python(key) for key in given]
+    keys = [_as_python(key) for key in objects]
     for v, key in enumerate(keys):
         _check_key(name, v, key)
     try:
@@ -97,5 +97,5 @@ def _check_key(name: str, v: int, key: Any) -> None:
 
 def _refuse(name: str, v: int, key: Any) -> None:
     """Raise ValueError for a key of vertex `v` that is NaN (not a number) or NaT (no date)."""
-    kind = "NaT" if isinstance(key, date | np.datetime64 | np.timedelta64) else "NaN"
-    raise ValueError(f"the {name} of vertex {v} is {kind}; expected numbers in an order")
+    word = "NaT" if isinstance(key, date | np.datetime64 | np.timedelta64) else "NaN"
+    raise ValueError(f"the {name} of vertex {v} is {word}; expected numbers in an order")

@@ -47,14 +47,14 @@ def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
     return call_with_weight
 
 
-def _choose_weights(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
+def _choose_weights(function: str, graph: Any, keywords: Any) -> tuple[Any, bool]:
     """Return a graph whose values are the weights that the argument `weight` chooses, and whether there are any.
 
-    `weight` is removed from `given`, the keyword arguments of the call.
+    `weight` is removed from `keywords`, the keyword arguments of the call.
     """
-    if "weighted" in given:
+    if "weighted" in keywords:
         raise TypeError(f"{function}() got weighted and weight, which say the same; expected one of them")
-    weight = given.pop("weight")
+    weight = keywords.pop("weight")
     if weight is None or isinstance(weight, bool):
         return graph, bool(weight)
     if not isinstance(weight, str):
@@ -108,10 +108,10 @@ def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
 
 def check_total(function: str, values: Any) -> None:
     """Raise ValueError if the sum of integer values overflows the dtype in which they are summed."""
-    kind = values.dtype
-    if kind.kind == "f" or kind.itemsize < 8:  # a sum of up to 2**32 values of at most 32 bits can't overflow 64 bits
+    dtype = values.dtype
+    if dtype.kind == "f" or dtype.itemsize < 8:  # a sum of up to 2**32 values of at most 32 bits can't overflow 64 bits
         return
-    _check_fits(function, "sum", exact_total(values), sum_type(kind))
+    _check_fits(function, "sum", exact_total(values), sum_type(dtype))
 
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
@@ -120,13 +120,13 @@ def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     Raise ValueError if sums of some weights may overflow it.
     """
     values: Any = graph.valued.each
-    kind = sum_type(values.dtype)
+    dtype = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
-        return kind
+        return dtype
     smallest, largest = map(int, graph._noticed_range())
-    if graph.m * max(-smallest, largest) > np.iinfo(kind).max:
-        _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), kind)
-    return kind
+    if graph.m * max(-smallest, largest) > np.iinfo(dtype).max:
+        _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), dtype)
+    return dtype
 
 
 def _check_fits(function: str, what: str, total: int, dtype: np.dtype[Any]) -> None:

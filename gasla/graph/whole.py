@@ -29,7 +29,7 @@ class Whole:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this process holds all edges. Return False for a graph that is distributed over ranks."""
+        """Whether this process holds all edges. This is False for a graph that is distributed over ranks."""
         return True
 
     @property

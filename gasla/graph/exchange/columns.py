@@ -123,8 +123,8 @@ def kinds_of(schema: Any) -> Kinds:
         if not column.name.startswith("__index_level_")
     }
     whole, texts = ([place for place, dtype in dtypes.items() if test(dtype)] for test in (types.is_integer, _is_text))
-    others = (place for place, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
-    return Kinds(sorted((*whole, *others)), whole, texts)
+    fractional = (place for place, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
+    return Kinds(sorted((*whole, *fractional)), whole, texts)
 
 
 def choose(
@@ -206,10 +206,10 @@ def _find_usual_ends(titles: Sequence[str]) -> tuple[int, int] | None:
     Such titles are "source" and "target". Raise ValueError if more than two columns have such titles.
     """
     pairs = _usual_pairs(titles)
-    own = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
-    if len({*pairs}) > 1 and not own:
+    exact = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
+    if len({*pairs}) > 1 and not exact:
         raise _unclear_ends(titles, "more than two columns are called like ends of edges")
-    return next(iter(own or pairs), None)
+    return next(iter(exact or pairs), None)
 
 
 def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
@@ -323,14 +323,14 @@ def edges_of(
     may_be_empty :
         whether a table without rows is valid
     """
-    places = _column_positions(table, src, dst, weight, attributes)
+    positions = _column_positions(table, src, dst, weight, attributes)
     if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
-    titles = [None if place is None else table.column_names[place] for place in places]
-    values = None if places[2] is None else _read_weights(titles[2], table.column(places[2]))
+    titles = [None if position is None else table.column_names[position] for position in positions]
+    values = None if positions[2] is None else _read_weights(titles[2], table.column(positions[2]))
     if table.num_rows == 0:
         return Edges(0, np.zeros(0, np.int64), np.zeros(0, np.int64), values, None)
-    ends = [ids_of(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
+    ends = [ids_of(title, table.column(position)) for title, position in zip(titles[:2], positions[:2])]
     are_texts = [_is_text(ids.type) for ids in ends]
     if are_texts[0] != are_texts[1]:
         kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
@@ -361,8 +361,8 @@ def _column_positions(
 
     The last position is None if there are no weights.
     """
-    others = places_of_attributes(table.column_names, attributes)
-    return choose(table.column_names, src, dst, weight, kinds_of(table.schema).without(others))
+    attribute_positions = places_of_attributes(table.column_names, attributes)
+    return choose(table.column_names, src, dst, weight, kinds_of(table.schema).without(attribute_positions))
 
 
 def attribute_of_weight(
@@ -378,10 +378,10 @@ def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
     """Return the positions of the columns that the argument `attributes` lists by title or position."""
     if isinstance(attributes, str) or not isinstance(attributes, Sequence):
         raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
-    places = [place_of(titles, "attributes", column) for column in attributes]
-    if repeated := [place for place in places if places.count(place) > 1]:
+    positions = [place_of(titles, "attributes", column) for column in attributes]
+    if repeated := [place for place in positions if positions.count(place) > 1]:
         raise ValueError(f"attributes has column {titles[repeated[0]]!r} twice; expected each once")
-    return places
+    return positions
 
 
 def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
@@ -420,7 +420,8 @@ def undirected_rows(table: Any) -> Array | bool:
     if place is None:
         return False
     pc = arrow("pyarrow.compute")
-    # Tables of polars have Arrow's string views, which most functions of Arrow don't take, so they are cast to strings.
+    # Text of polars has Arrow's type string view, for which `utf8_lower` is missing, so the column is cast to
+    # large_string.
     words = pc.utf8_lower(_expand_dictionary(table.column(place)).cast(arrow().large_string()))
     distinct = {*words.unique().to_pylist()} - {None}
     if not distinct or not distinct <= {*WAYS}:
@@ -452,17 +453,19 @@ def further_columns(table: Any, src: Column | None, dst: Column | None, weight: 
 
     The columns of ends and weights are left out. Warn of all other columns.
     """
-    places = choose(table.column_names, src, dst, weight, kinds_of(table.schema)._replace(numbers=()))
-    return numeric_columns(table, [None if place is None else table.column_names[place] for place in places], "columns")
+    positions = choose(table.column_names, src, dst, weight, kinds_of(table.schema)._replace(numbers=()))
+    return numeric_columns(
+        table, [None if position is None else table.column_names[position] for position in positions], "columns"
+    )
 
 
 def _why_no_attribute(column: Any) -> str:
     """Return the reason why a column can't be an attribute, or an empty text if it can."""
     types, pc = arrow().types, arrow("pyarrow.compute")
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    dtype = column.type.value_type if types.is_dictionary(column.type) else column.type
     tests = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
-    if not any(test(kind) for test in tests):
-        return str(kind)
+    if not any(test(dtype) for test in tests):
+        return str(dtype)
     return f"row {pc.index(pc.is_null(column), True).as_py()} is null" if column.null_count else ""
 
 
@@ -474,8 +477,8 @@ def are_two_kinds(src: str | None, dst: str | None) -> bool:
     >>> are_two_kinds("userId", "movieId"), are_two_kinds("citing", "cited")
     (True, False)
     """
-    one, other = (_core_of_title(title or "") for title in (src, dst))
-    return any(one in people and other in things for people, things in (_KINDS, _KINDS[::-1]))
+    source, target = (_core_of_title(title or "") for title in (src, dst))
+    return any(source in people and target in things for people, things in (_KINDS, _KINDS[::-1]))
 
 
 def _prefix_with_titles(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
@@ -484,19 +487,19 @@ def _prefix_with_titles(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
     So an id that occurs in both columns names two vertices.
     """
     text, join = arrow().large_string(), arrow("pyarrow.compute").binary_join_element_wise
-    begins = [f"{title} " for title in titles]
-    if begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]):
+    prefixes = [f"{title} " for title in titles]
+    if prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0]):
         raise ValueError(
             f"one of the titles {titles[0]!r} and {titles[1]!r} begins the other; rename it for bipartite="
         )
     none = arrow().scalar("", text)
-    return [join(arrow().scalar(begin, text), ids.cast(text), none) for begin, ids in zip(begins, ends)]
+    return [join(arrow().scalar(prefix, text), ids.cast(text), none) for prefix, ids in zip(prefixes, ends)]
 
 
 def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
     """Warn if an id occurs in both columns although their titles say that they hold two kinds of vertices."""
     pc = arrow("pyarrow.compute")
-    ids = [each.combine_chunks().unique() for each in ends]
+    ids = [column.combine_chunks().unique() for column in ends]
     shared = ids[0].filter(pc.is_in(ids[0], ids[1].cast(ids[0].type)))
     if len(shared):
         warnings.warn(
@@ -508,10 +511,13 @@ def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
 
 
 def _number_names(ends: list[Any], values: Array | None) -> Edges:
-    """Return edges whose vertices are numbered by name, first the names in the first column in their order."""
+    """Return edges whose ids are names, with vertices numbered in the order in which their names first occur.
+
+    The names in the first column come before those that are only in the second.
+    """
     pa, m = arrow(), len(ends[0])
-    kind = pa.large_string() if _is_text(ends[0].type) else _common_integer_type(ends)
-    encoded = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
+    dtype = pa.large_string() if _is_text(ends[0].type) else _common_integer_type(ends)
+    encoded = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(dtype).chunks]).dictionary_encode()
     numbers = encoded.indices.to_numpy()
     try:
         names = encoded.dictionary.to_numpy(zero_copy_only=False)
@@ -527,11 +533,11 @@ def _check_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_
     """
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):
-        if (least := pc.min(ids).as_py()) < 0:
-            row = pc.index(ids, least).as_py()
+        if (smallest := pc.min(ids).as_py()) < 0:
+            row = pc.index(ids, smallest).as_py()
             raise ValueError(
-                f"row {row} of column {title!r} holds {least}; expected vertex numbers from 0; pass names=True if ids "
-                "are names"
+                f"row {row} of column {title!r} holds {smallest}; expected vertex numbers from 0; pass names=True if "
+                "ids are names"
             )
     n = 1 + max(_largest_id(ids) for ids in ends)
     needed, remedy = 16 * n + 24 * len(ends[0]), "pass names=True to number only the ids that occur"
@@ -596,8 +602,8 @@ def _expand_dictionary(column: Any) -> Any:
     pa = arrow()
     if not pa.types.is_dictionary(column.type):
         return column
-    kind = pa.large_string() if _is_text(column.type.value_type) else column.type.value_type
-    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
+    dtype = pa.large_string() if _is_text(column.type.value_type) else column.type.value_type
+    return pa.chunked_array([chunk.dictionary.cast(dtype).take(chunk.indices) for chunk in column.chunks], dtype)
 
 
 def _require_no_nulls(title: Any, column: Any) -> None:
@@ -609,17 +615,17 @@ def _require_no_nulls(title: Any, column: Any) -> None:
         )
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(dtype: Any) -> bool:
     types = arrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
 
 
 def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
     """Return two arrays of ids, converted to one type. If one holds text and the other integers, return None twice."""
     if _is_text(one.type) != _is_text(other.type):
         return None, None
-    kind = arrow().large_string() if _is_text(one.type) else _common_integer_type([one, other])
-    return one.cast(kind), other.cast(kind)
+    dtype = arrow().large_string() if _is_text(one.type) else _common_integer_type([one, other])
+    return one.cast(dtype), other.cast(dtype)
 
 
 def _common_integer_type(ends: list[Any]) -> Any:

@@ -97,12 +97,12 @@ def _render_histogram(degrees: Array) -> str:
     counts = np.bincount(np.where(degrees > 0, np.frexp(degrees)[1], 0))
     heights = np.ceil(_HIGH * np.log1p(counts) / np.log1p(counts.max())).astype(int).tolist()
     bars = []
-    for place, (count, height) in enumerate(zip(counts.tolist(), heights)):
+    for bar, (count, height) in enumerate(zip(counts.tolist(), heights)):
         if not count:
             continue
-        span = str(place) if place < 2 else f"{2 ** (place - 1)}-{2**place - 1}"
+        span = str(bar) if bar < 2 else f"{2 ** (bar - 1)}-{2**bar - 1}"
         bars.append(
-            f"<rect x='{place * _WIDE}' y='{_HIGH - height}' width='{_WIDE - 2}' height='{height}' fill='#4c78a8'>"
+            f"<rect x='{bar * _WIDE}' y='{_HIGH - height}' width='{_WIDE - 2}' height='{height}' fill='#4c78a8'>"
             f"<title>{count:,} vertices with {span} out-edges</title></rect>"
         )
     return (

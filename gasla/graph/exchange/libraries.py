@@ -99,9 +99,9 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
     else:
         G = nx.MultiGraph() if parallel else nx.Graph()
         edges = _select_edges(edges, np.flatnonzero(edges.src <= edges.dst))
-    each = list(range(edges.n)) if edges.names is None else edges.names.tolist()
-    G.add_nodes_from(zip(each, _attribute_records(edges.vertex_attributes, edges.n)))
-    ends = [[each[v] for v in side.tolist()] for side in (edges.src, edges.dst)]
+    nodes = list(range(edges.n)) if edges.names is None else edges.names.tolist()
+    G.add_nodes_from(zip(nodes, _attribute_records(edges.vertex_attributes, edges.n)))
+    ends = [[nodes[v] for v in side.tolist()] for side in (edges.src, edges.dst)]
     G.add_edges_from(zip(*ends, _attribute_records(_with_weight(edges), len(edges.src))))
     return G
 
@@ -233,8 +233,8 @@ def _describe_first_bad(values: list[Any]) -> str:
 
     If all values are numbers, the text says this of the first value, which has too many bits.
     """
-    place = next((place for place, value in enumerate(values) if not _is_number(value)), 0)
-    return f"{place} is {'missing' if values[place] is None else reprlib.repr(values[place])}"
+    position = next((position for position, value in enumerate(values) if not _is_number(value)), 0)
+    return f"{position} is {'missing' if values[position] is None else reprlib.repr(values[position])}"
 
 
 def _is_number(value: Any) -> bool:
@@ -282,9 +282,9 @@ def are_equal_both_ways(edges: Edges) -> bool:
     src, dst, *columns = edges.src, edges.dst, *arrays
     sorted_columns = []
     for first, second in ((src, dst), (dst, src)):
-        each = [column[first < second] for column in (first, second, *columns)]
-        order = np.lexsort(each[::-1])
-        sorted_columns.append([column[order] for column in each])
+        columns_of_way = [column[first < second] for column in (first, second, *columns)]
+        order = np.lexsort(columns_of_way[::-1])
+        sorted_columns.append([column[order] for column in columns_of_way])
     return all(len(a) == len(b) and bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(*sorted_columns))
 
 

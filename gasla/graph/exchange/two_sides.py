@@ -33,17 +33,17 @@ def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] |
         raise ValueError(
             f"R has shape {R.shape}; expected two dimensions: a row and a column for each vertex of a side"
         )
-    count, others = map(int, R.shape)
+    count, column_count = map(int, R.shape)
     coo = R.tocoo()
     row, col = as_coordinates(coo)
     check_range("row", row, count)
-    check_range("col", col, others)
-    n = count + others
-    kind = index_dtype(n)
+    check_range("col", col, column_count)
+    n = count + column_count
+    dtype = index_dtype(n)
     return Edges(
         n,
-        row.astype(kind, copy=False),
-        col.astype(kind) + kind.type(count),
+        row.astype(dtype, copy=False),
+        col.astype(dtype) + dtype.type(count),
         coo.data,
         _names_of_sides(R.shape, rows, columns),
         vertex_attributes={SIDES: sides(n, count, array_module(row))},
@@ -62,16 +62,16 @@ def _names_of_sides(shape: Any, rows: Sequence[Any] | None, columns: Sequence[An
     if rows is None or columns is None:
         raise ValueError(f"{'rows' if rows is None else 'columns'} is missing; expected names for both sides, or none")
     names: list[Any] = []
-    for given, name, length in zip((rows, columns), ("rows", "columns"), shape):
-        side_names = given.tolist() if hasattr(given, "tolist") else [*given]
+    for argument, name, length in zip((rows, columns), ("rows", "columns"), shape):
+        side_names = argument.tolist() if hasattr(argument, "tolist") else [*argument]
         if len(side_names) != length:
             raise ValueError(
                 f"{name} has {len(side_names)} names; expected {length}, the number of {name} of the matrix"
             )
         names += side_names
-    last_positions = {name: place for place, name in enumerate(names)}
+    last_positions = {name: position for position, name in enumerate(names)}
     if len(last_positions) < len(names):
-        name = next(name for place, name in enumerate(names) if last_positions[name] != place)
+        name = next(name for position, name in enumerate(names) if last_positions[name] != position)
         raise ValueError(f"two vertices are named {name!r}; expected distinct names, also across the two sides")
     return np.fromiter(names, object, len(names))
 
@@ -80,8 +80,8 @@ def sides_of(graph: Any) -> Array | None:
     """Return the side of each vertex, or None if the graph has no attribute with only 0 and 1 that says it."""
     if SIDES not in graph.vertex_attributes:
         return None
-    each = graph.vertex_attributes[SIDES]
-    return None if any_true((each != 0) & (each != 1)) else each
+    sides_now = graph.vertex_attributes[SIDES]
+    return None if any_true((sides_now != 0) & (sides_now != 1)) else sides_now
 
 
 def chosen(graph: Any, side: Any) -> Any:

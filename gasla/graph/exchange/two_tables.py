@@ -82,9 +82,9 @@ def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
 
     It is the column with the most likely title, such as "vertex" or "id", or else the only column that can hold ids.
     """
-    places = _find_id_columns(titles) or [*kinds.whole, *kinds.texts]
-    if len(places) == 1:
-        return int(places[0])
+    candidates = _find_id_columns(titles) or [*kinds.whole, *kinds.texts]
+    if len(candidates) == 1:
+        return int(candidates[0])
     raise ValueError(
         f"nothing says which column holds the ids of vertices; there are {titles_listed(titles)}; pass vertex=, the "
         "name or position of a column"
@@ -98,11 +98,11 @@ def has_ids(titles: Sequence[str]) -> bool:
 
 def _find_id_columns(titles: Sequence[str]) -> list[int]:
     """Return the positions of the columns that have the most likely title for vertex ids, such as "vertex"."""
-    if places := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
-        return places
+    if positions := [position for position, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
+        return positions
     words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
-    best = next((known for known in _TITLES if known in words), None)
-    return [place for place, word in enumerate(words) if word == best]
+    best = next((usual_title for usual_title in _TITLES if usual_title in words), None)
+    return [position for position, word in enumerate(words) if word == best]
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
@@ -172,7 +172,9 @@ def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertice
         )
     vertices = vertices_of(table, side_and_title[1])
     return vertices._replace(
-        ids=arrow().array([f"{side_and_title[1]} {each}" for each in vertices.ids.to_pylist()], "large_string")
+        ids=arrow().array(
+            [f"{side_and_title[1]} {vertex_id}" for vertex_id in vertices.ids.to_pylist()], "large_string"
+        )
     )
 
 
@@ -190,27 +192,33 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
         if side in table_of_side:
             raise ValueError(f"two tables of vertices have ids called {title!r}; expected one for each side")
         table_of_side[side] = table
-    parts = [table_of_side.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)]
-    counts = [len(part.ids) for part in parts]
-    ids = arrow().concat_arrays([part.ids.cast("large_string") for part in parts])
+    sides_content = [
+        table_of_side.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)
+    ]
+    counts = [len(table_or_names.ids) for table_or_names in sides_content]
+    ids = arrow().concat_arrays([table_or_names.ids.cast("large_string") for table_or_names in sides_content])
     columns = {
-        name: _join_attribute(name, parts, counts) for part in parts for name in part.attributes if name != SIDES
+        name: _join_attribute(name, sides_content, counts)
+        for table_or_names in sides_content
+        for name in table_or_names.attributes
+        if name != SIDES
     }
     columns[SIDES] = np.repeat(np.array([0, 1], np.uint8), counts)
-    title = " and ".join(part.title for part in parts if part.title)
+    title = " and ".join(table_or_names.title for table_or_names in sides_content if table_or_names.title)
     return joined(edges, Vertices(title, ids, columns), True)
 
 
-def _join_attribute(name: str, parts: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
+def _join_attribute(name: str, tables: Sequence[Vertices], counts: Sequence[int]) -> Array | TimeColumn:
     """Return the attribute `name` of the vertices of both sides. A side that has no such attribute gets NaN or NaT."""
-    columns: list[Any] = [part.attributes.get(name) for part in parts]
-    kinds = {column.type if isinstance(column, TimeColumn) else None for column in columns if column is not None}
-    if len(kinds) > 1:
-        raise TypeError(f"column {name!r} holds {' and '.join(map(str, kinds))} in two tables; rename one")
-    kind = kinds.pop()
-    if kind is not None:
+    columns: list[Any] = [table.attributes.get(name) for table in tables]
+    time_types = {column.type if isinstance(column, TimeColumn) else None for column in columns if column is not None}
+    if len(time_types) > 1:
+        raise TypeError(f"column {name!r} holds {' and '.join(map(str, time_types))} in two tables; rename one")
+    time_type = time_types.pop()
+    if time_type is not None:
         return TimeColumn(
-            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(columns, counts)]), kind
+            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(columns, counts)]),
+            time_type,
         )
     return np.concatenate([np.full(count, np.nan) if x is None else x for x, count in zip(columns, counts)])
 

@@ -116,7 +116,7 @@ class Names:
 
     def _like(self, name: str) -> str:
         candidates = [*self._near(name)]
-        equal_name = next((each for each in candidates if each.casefold() == name.casefold()), None)
+        equal_name = next((candidate for candidate in candidates if candidate.casefold() == name.casefold()), None)
         return meant(name, candidates) if equal_name is None else f"; did you mean {equal_name!r}?"
 
     def _near(self, name: str) -> Iterator[str]:
@@ -124,10 +124,10 @@ class Names:
 
         If there are many names, these are only the names with the same two first letters.
         """
-        texts = (each for each in self.each[:_MANY] if isinstance(each, str))
+        texts = (text for text in self.each[:_MANY] if isinstance(text, str))
         if len(self.each) > _FEW:
-            begin = name[:2].casefold()
-            texts = (each for each in texts if each[:2].casefold() == begin)
+            prefix = name[:2].casefold()
+            texts = (text for text in texts if text[:2].casefold() == prefix)
         return islice(texts, _FEW)
 
 
@@ -194,16 +194,17 @@ def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
     return [*map(Number, ids)] if graph.naming is not None and graph.naming.have_integers else ids
 
 
-def _not_a_vertex(names: Names | None, given: Any, name: str) -> Exception:
+def _not_a_vertex(names: Names | None, argument: Any, name: str) -> Exception:
     """Return the error for an argument that is neither the number nor the name of a vertex."""
     if names is None:
-        unnamed = ": the graph has no names" if isinstance(given, str) else ""
-        return TypeError(f"{name} is {reprlib.repr(given)}; expected the id of a vertex, an integer{unnamed}")
-    if type(given) in names._kinds:
-        return ValueError(f"{name}: {names.unknown(given)}")
-    kinds = ", ".join(sorted(kind.__name__ for kind in names._kinds)) or "none"
+        unnamed = ": the graph has no names" if isinstance(argument, str) else ""
+        return TypeError(f"{name} is {reprlib.repr(argument)}; expected the id of a vertex, an integer{unnamed}")
+    if type(argument) in names._kinds:
+        return ValueError(f"{name}: {names.unknown(argument)}")
+    type_names = ", ".join(sorted(name_type.__name__ for name_type in names._kinds)) or "none"
     return TypeError(
-        f"{name} is {reprlib.repr(given)}; expected a vertex, by its name (of type {kinds}) or its number, an integer"
+        f"{name} is {reprlib.repr(argument)}; expected a vertex, by its name (of type {type_names}) or its number, "
+        "an integer"
     )
 
 

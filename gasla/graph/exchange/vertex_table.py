@@ -36,9 +36,9 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
     {'vertex': array([0, 1]), 'rank': array([0.5, 0.5]), 'run': array(['first', 'first'], dtype=object)}
     """
     by_title = {"vertex": np.arange(n) if names is None else names}
-    given = [pair for result in results for pair in _fields(n, None, result)]
-    given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
-    for title, value in given:
+    titled_values = [pair for result in results for pair in _fields(n, None, result)]
+    titled_values += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
+    for title, value in titled_values:
         if not isinstance(title, str):
             raise TypeError(
                 f"a dict of columns has the key {title!r}, of type {type(title).__name__}; expected text, the name of "
@@ -101,8 +101,8 @@ def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
 
     Nothing changes if the graph's attributes of dates have no time zone, or several.
     """
-    kinds = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
-    zones = {kind.zone for kind in kinds if kind.kind == "datetime"}
+    types_of_times = (*graph.edge_attributes.time_types.values(), *graph.vertex_attributes.time_types.values())
+    zones = {time_type.zone for time_type in types_of_times if time_type.kind == "datetime"}
     if len(zones) != 1 or None in zones:
         return dict(columns)
     zone = zones.pop()

@@ -29,14 +29,14 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
 
     None means that the first value is kept. `combine` is one monoid for all, or a mapping of names to monoids.
     """
-    own = attributes.name_of(values) or WEIGHT
+    value_name = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
-        for name in combine.keys() - {*attributes, own}:
-            raise ValueError(f"combine: {attributes.unknown(name)}, and {own!r} for the values")
-        of_values, each = combine.get(own), {name: combine.get(name) for name in attributes}
+        for name in combine.keys() - {*attributes, value_name}:
+            raise ValueError(f"combine: {attributes.unknown(name)}, and {value_name!r} for the values")
+        of_values, monoids = combine.get(value_name), {name: combine.get(name) for name in attributes}
     else:
-        of_values, each = combine, dict.fromkeys(attributes, combine)
-    for name, monoid in each.items():
+        of_values, monoids = combine, dict.fromkeys(attributes, combine)
+    for name, monoid in monoids.items():
         if monoid is not None:
             require_closed(monoid, (attributes.types[name],), f"combine for {name!r}")
         if (
@@ -45,16 +45,16 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
             and not _keeps_type(monoid, attributes.time_types[name])
         ):
             if isinstance(combine, Mapping):
-                kind = attributes.time_types[name]
-                raise TypeError(f"combine for {name!r} is {monoid}; expected min, max or first, for {kind}")
-            each[name], of_values = None, None if name == own else of_values
-    return of_values, each
+                time_type = attributes.time_types[name]
+                raise TypeError(f"combine for {name!r} is {monoid}; expected min, max or first, for {time_type}")
+            monoids[name], of_values = None, None if name == value_name else of_values
+    return of_values, monoids
 
 
-def _keeps_type(monoid: Monoid, kind: TimeType) -> bool:
+def _keeps_type(monoid: Monoid, time_type: TimeType) -> bool:
     """Return whether a monoid combines dates to a date, or durations to a duration."""
     return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
-        monoid is semirings.plus and kind.kind == "duration"
+        monoid is semirings.plus and time_type.kind == "duration"
     )
 
 

@@ -22,7 +22,8 @@ class Batch(NamedTuple):
     """
 
     graph: Graph
-    vertex_starts: np.ndarray[Any, Any]  # one entry per graph, and at the end the number of vertices
+    # the number of the first vertex of each graph in the batch, and at the end the number of all vertices
+    vertex_starts: np.ndarray[Any, Any]
     edge_starts: np.ndarray[Any, Any]
 
     def split(self, result: Any, of: Of = "vertex") -> list[Any]:
@@ -53,10 +54,10 @@ class Batch(NamedTuple):
         starts = self.vertex_starts if of == "vertex" else self.edge_starts
         shape = getattr(result, "shape", None)
         if not shape or shape[0] != starts[-1]:
-            each = {"vertex": "vertices", "edge": "edges"}[of]
+            noun = {"vertex": "vertices", "edge": "edges"}[of]
             described = type(result).__name__ if shape is None else f"an array of shape {shape}"
             raise ValueError(
-                f"result is {described}; expected an array of {starts[-1]} entries, one for each of the {each}"
+                f"result is {described}; expected an array of {starts[-1]} entries, one for each of the {noun}"
             )
         return [result[first:last] for first, last in zip(starts[:-1].tolist(), starts[1:].tolist())]
 
@@ -109,19 +110,21 @@ def batch(graphs: Iterable[Any]) -> Batch:
                 f"graph {i} is on the {part.device}, and graph 0 on the {first.device}; expected one device"
             )
         if (part.values is None) != (first.values is None):
-            one, other = (i, 0) if part.values is None else (0, i)
-            raise ValueError(f"graph {one} has no values, and graph {other} has; expected values in all, or in none")
+            without, with_values = (i, 0) if part.values is None else (0, i)
+            raise ValueError(
+                f"graph {without} has no values, and graph {with_values} has; expected values in all, or in none"
+            )
     xp: Any = module_of(first.device)
     vertex_starts = np.cumsum([0, *(part.n for part in parts)])
     edge_starts = np.cumsum([0, *(part.m for part in parts)])
     parts = parts or [first]
     n = int(vertex_starts[-1])
-    kind = np.int32 if n < 2**31 and all(part.id_dtype == np.int32 for part in parts) else np.int64
+    dtype = np.int32 if n < 2**31 and all(part.id_dtype == np.int32 for part in parts) else np.int64
     src, dst = (xp.concatenate(ends) for ends in zip(*(part.edges() for part in parts), strict=True))
     counts = np.diff(edge_starts).tolist()
-    shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(kind) if counts else src
+    shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(dtype) if counts else src
     values = None if first.values is None else xp.concatenate([part.values for part in parts])
-    whole = Graph.from_edges(src.astype(kind) + shift, dst.astype(kind) + shift, values, n=n)
+    whole = Graph.from_edges(src.astype(dtype) + shift, dst.astype(dtype) + shift, values, n=n)
     whole = whole.with_edge_attributes(_join_attributes([part.edge_attributes for part in parts], xp))
     whole = whole.with_vertex_attributes(_join_attributes([part.vertex_attributes for part in parts], xp))
     return Batch(whole, vertex_starts, edge_starts)

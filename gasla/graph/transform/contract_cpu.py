@@ -50,7 +50,8 @@ def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)
-    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # the threads' tables take no more memory than the edges
+    # a condition under which the threads' tables take no more memory than the edges
+    is_worth_it = m >= SMALL and threads_for(m) * count <= m
     return is_worth_it and monoid.op.function is np.add and weights.dtype in _KINDS
 
 
@@ -69,10 +70,10 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
     arguments = starts, members, lists.indptr, lists.indices, weights, became, firsts, loops
     run(_sum, m, *arguments, seen, sums, lengths, targets, totals, block_size(count, threads), team=threads)
     indptr = running_sums(lengths)
-    places = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
-    kind = index_dtype(len(places))
-    adjacency = Adjacency(indptr.astype(kind), targets[places]).transposed().transposed()
-    return Adjacency(adjacency.indptr, adjacency.indices), totals[places[adjacency.edge_ids]]
+    positions = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
+    dtype = index_dtype(len(positions))
+    adjacency = Adjacency(indptr.astype(dtype), targets[positions]).transposed().transposed()
+    return Adjacency(adjacency.indptr, adjacency.indices), totals[positions[adjacency.edge_ids]]
 
 
 @compiled

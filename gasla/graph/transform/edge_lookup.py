@@ -45,15 +45,15 @@ def all_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
     return xp.unique(_edge_numbers(ascending, first[pair] + xp.arange(len(pair)) - starts[pair]))
 
 
-def _edge_numbers(lists: Adjacency, places: Array) -> Array:
-    numbers = places if lists.edge_ids is None else lists.edge_ids[places]
+def _edge_numbers(lists: Adjacency, positions: Array) -> Array:
+    numbers = positions if lists.edge_ids is None else lists.edge_ids[positions]
     return numbers.astype(np.int64, copy=False)
 
 
 def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:
     """Return where the edges ``src[k] -> dst[k]`` begin and end in sorted adjacency lists, as arrays of positions."""
-    begin, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
-    first = _bisect(lists.indices, begin, end, dst, after=False)
+    start, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
+    first = _bisect(lists.indices, start, end, dst, after=False)
     return first, _bisect(lists.indices, first, end, dst, after=True)
 
 

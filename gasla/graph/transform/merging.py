@@ -209,12 +209,12 @@ def _values_to_reduce(lists: Lists, values: Array | None, combine: Monoid | None
     If the graph has no values, these are ones, so that `plus` counts edges. For an idempotent monoid, such as `min`,
     the result is None, because the new graph has no values either.
     """
-    kind = np.dtype(np.int64) if values is None else values.dtype
+    dtype = np.dtype(np.int64) if values is None else values.dtype
     if combine is not None:
-        require_closed(combine, (kind,))
+        require_closed(combine, (dtype,))
     if values is not None or combine is None or combine.idempotent:
         return values
-    ones: Array = module_of(lists.device).ones(lists.m, kind)
+    ones: Array = module_of(lists.device).ones(lists.m, dtype)
     return ones
 
 
@@ -240,10 +240,9 @@ def _edge_map_of_quotient(n: int, rows: Adjacency, group_of: Array, count: int, 
 def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
     """Return the reduced `values` of merged edges, equal in both directions if the values before were symmetric.
 
-    `weights` are the values before.
-
-    Then the value of i -> j, for i < j, is copied to j -> i. Both directions reduce the same weights, but in different
-    orders, so sums of floats may differ in the last bits, and the monoid `any` may choose different values.
+    If so, the value of i -> j, for i < j, is copied to j -> i. Both directions reduce the same numbers (`weights`), but
+    in different orders, so sums of floats may differ in the last bits, and the monoid `any` may choose different
+    values.
     """
     has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
     if not (has_order and combine.commutative) or (combine is plus and _adds_exactly(weights)):

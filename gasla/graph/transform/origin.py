@@ -98,8 +98,8 @@ class IdMap:
         return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
 
     def _arange(self, count: int) -> Array:
-        kind = index_dtype(max(self.counts))
-        ids: Array = module_of(self.device).arange(count, dtype=kind)
+        dtype = index_dtype(max(self.counts))
+        ids: Array = module_of(self.device).arange(count, dtype=dtype)
         return ids
 
     @property

@@ -100,16 +100,16 @@ def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
     op = monoid.op.function
     if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
         return False
-    kind = parts[0].dtype
-    return monoid.is_neutral and op.nin == 2 and op.resolve_dtypes((kind, kind, None)) == (kind, kind, kind)
+    dtype = parts[0].dtype
+    return monoid.is_neutral and op.nin == 2 and op.resolve_dtypes((dtype, dtype, None)) == (dtype, dtype, dtype)
 
 
 def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """Return arrays of `count` copies of the monoid's identity, one array for each of `parts` and in its dtype."""
-    xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
+    """Return arrays of `count` copies of the monoid's identity, one array for values of `parts` and in its dtype."""
+    xp, types = array_module(parts[0]), tuple(array.dtype for array in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
-    each = (identity,) if len(types) == 1 else identity
-    return tuple(xp.full(count, start, kind) for start, kind in zip(each, types, strict=True))
+    values = (identity,) if len(types) == 1 else identity
+    return tuple(xp.full(count, start, kind) for start, kind in zip(values, types, strict=True))
 
 
 def require_monoid(monoid: Any, name: str = "combine") -> None:
@@ -121,5 +121,5 @@ def require_monoid(monoid: Any, name: str = "combine") -> None:
 def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:
     """Raise TypeError unless the monoid combines values of these types to values of the same types."""
     require_monoid(monoid, name)
-    kind = types[0] if len(types) == 1 else TupleType(types)
-    monoid.combination(kind)
+    value_type = types[0] if len(types) == 1 else TupleType(types)
+    monoid.combination(value_type)

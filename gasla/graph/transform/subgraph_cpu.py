@@ -53,13 +53,13 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
     grain = block_size(count, threads_for(work))
-    kind = index_dtype(len(indices))  # the dtype of edge numbers
+    dtype = index_dtype(len(indices))  # the dtype of edge numbers
     lengths = np.empty(count, np.int64)
     run(_count, work, chosen, indptr, indices, number, lengths, grain)
     firsts = running_sums(lengths)
-    targets, places = np.empty(firsts[-1], number.dtype), np.empty(firsts[-1], kind)
-    run(_fill, work, chosen, indptr, indices, number, firsts, targets, places, grain)
-    return Adjacency(firsts.astype(kind, copy=False), targets), places
+    targets, positions = np.empty(firsts[-1], number.dtype), np.empty(firsts[-1], dtype)
+    run(_fill, work, chosen, indptr, indices, number, firsts, targets, positions, grain)
+    return Adjacency(firsts.astype(dtype, copy=False), targets), positions
 
 
 @compiled

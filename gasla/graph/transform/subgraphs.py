@@ -31,17 +31,17 @@ def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
     xp, count = array_module(chosen), len(chosen)
     # new numbers count from 1, so that 0 means "not selected": pages of zeros that nobody touches take no memory
     new_ids = xp.zeros(lists.n, lists.id_dtype)
-    new_ids[chosen] = own = xp.arange(1, count + 1, dtype=lists.id_dtype)
+    new_ids[chosen] = numbers_in_order = xp.arange(1, count + 1, dtype=lists.id_dtype)
     in_order = not any_true(xp.less_equal(chosen[1:], chosen[:-1]))
-    if not in_order and any_true(lost := xp.not_equal(new_ids[chosen], own)):
-        raise ValueError(f"vertex {int(chosen[int(lost.argmax())])} is given twice; expected each once")
+    if not in_order and any_true(is_repeated := xp.not_equal(new_ids[chosen], numbers_in_order)):
+        raise ValueError(f"vertex {int(chosen[int(is_repeated.argmax())])} is given twice; expected each once")
     vertex_map = IdMap(lists.device, lists.n, count, chosen)
-    given = lists.rows or lists.columns
-    if given is not None and in_order and lists.device == "cpu":
+    stored_lists = lists.rows or lists.columns
+    if stored_lists is not None and in_order and lists.device == "cpu":
         from gasla.graph.transform import subgraph_cpu  # imported here, because the module imports the compiler
 
-        if subgraph_cpu.is_for(given):
-            adjacency, selected = subgraph_cpu.cut(given, chosen, new_ids)
+        if subgraph_cpu.is_for(stored_lists):
+            adjacency, selected = subgraph_cpu.cut(stored_lists, chosen, new_ids)
             new_lists = Lists(count, "cpu", *((None, adjacency) if lists.rows is None else (adjacency, None)))
             origin = Origin(vertex_map, IdMap("cpu", lists.m, new_lists.m, selected))
             return Derived(new_lists, _select_values(values, selected), origin)
@@ -88,15 +88,15 @@ def _select_values(values: Array | None, selected: Array) -> Array | None:
     return None if values is None else values[selected]
 
 
-def _ids_of_selection(lists: Lists, name: str, given: Any, count: int) -> Array:
+def _ids_of_selection(lists: Lists, name: str, argument: Any, count: int) -> Array:
     """Return the numbers of the vertices or edges that an argument selects by a mask or by numbers, after checks.
 
     There are `count` vertices or edges in all. `name` is the argument's name in errors.
     """
-    chosen = as_array(name, given)
+    chosen = as_array(name, argument)
     if not chosen.ndim:
-        raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers (ids)")
-    if not len(chosen) or not hasattr(given, "dtype"):  # an empty array may be on either device, like a list
+        raise TypeError(f"{name} is {argument!r}; expected a mask of bool, or an array of integers (ids)")
+    if not len(chosen) or not hasattr(argument, "dtype"):  # an empty array may be on either device, like a list
         chosen = moved(chosen, lists.device)
     require_here(lists, name, chosen)
     xp = array_module(chosen)

@@ -52,10 +52,10 @@ def merged(rows: Adjacency) -> Adjacency:
     lists = rows.indptr, rows.indices, *transpose_pattern(rows.indptr, rows.indices)
     n, work = len(rows.indptr) - 1, 2 * len(rows.indices)
     grain = block_size(n, threads_for(work))
-    lengths, kind = np.zeros(n, np.int64), index_dtype(n)
-    run(_merge, work, *lists, lengths, np.empty(0, np.int64), np.empty(0, kind), grain)
+    lengths, dtype = np.zeros(n, np.int64), index_dtype(n)
+    run(_merge, work, *lists, lengths, np.empty(0, np.int64), np.empty(0, dtype), grain)
     firsts = running_sums(lengths)
-    targets = np.empty(firsts[-1], kind)
+    targets = np.empty(firsts[-1], dtype)
     run(_merge, work, *lists, lengths, firsts, targets, grain)
     return Adjacency(firsts.astype(index_dtype(len(targets))), targets)
 
