@@ -58,8 +58,8 @@ class OpenFlights(NamedTuple):
 def openflights() -> OpenFlights:
     """Return the airports of the world and the routes between them, in June 2014.
 
-    7,698 airports, 4,484 of which have no route, and 36,907 directed routes; the weights are great-circle kilometers
-    (float64).
+    7,698 airports, 4,484 of which have no route, and 36,907 directed routes; the weights are
+    great-circle kilometers (float64).
 
     Notes
     -----

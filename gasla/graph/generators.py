@@ -98,7 +98,8 @@ def uniform(scale: int, edge_factor: int = 16) -> csr_array:
 
     Parameters
     ----------
-    scale : int edge_factor : int
+    scale : int
+    edge_factor : int
         As for `rmat`.
 
     Examples

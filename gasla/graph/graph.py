@@ -513,7 +513,8 @@ class Graph(Whole):
 
         Parameters
         ----------
-        G : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph weight : str, optional
+        G : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        weight : str, optional
             Edge attribute to use as value; edges without it have value 1, as in NetworkX, with a warning. If None, or
             if no edge has the attribute, the graph has no values.
         attributes : bool or list of str
@@ -582,7 +583,8 @@ class Graph(Whole):
         edge_index : (2, m) array or tensor of integers
             A NumPy or CuPy array, or any tensor with DLPack; a CUDA tensor gives a graph on the GPU. Memory is shared
             where possible.
-        edge_weight : (m,) array or tensor, optional n : int, optional
+        edge_weight : (m,) array or tensor, optional
+        n : int, optional
             Number of vertices, ``data.num_nodes``; by default as for `from_edges`.
 
         Examples
@@ -622,7 +624,8 @@ class Graph(Whole):
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [5, 3, 4])
         >>> graph.to_scipy().toarray()
         array([[0, 5, 4],
-               [0, 0, 3], [0, 0, 0]])
+               [0, 0, 3],
+               [0, 0, 0]])
         >>> Graph(graph.to_scipy())
         Graph(n=3, m=3, values=int64)
         """
@@ -1130,9 +1133,9 @@ class Graph(Whole):
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Return a graph with the same vertices and edges, and with further columns in `vertex_attributes`.
 
-        A vertex program starts with one, if it declares the field as ``gasla.vertex(dtype, init=lambda vertex:
-        vertex.population)``. Graphs made from this graph keep its attributes, except if vertices are merged
-        (`contract`).
+        A vertex program starts with one, if it declares the field as
+        ``gasla.vertex(dtype, init=lambda vertex: vertex.population)``.
+        Graphs made from this graph keep its attributes, except if vertices are merged (`contract`).
 
         Parameters
         ----------

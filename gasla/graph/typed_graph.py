@@ -59,7 +59,8 @@ class TypedGraph:
     ----------
     relations : mapping from (source type, name, target type) to Graph
         In a graph between different types, target j is vertex ``sizes[source type] + j``.
-    sizes : mapping from type to int device : "cpu" or "gpu"
+    sizes : mapping from type to int
+    device : "cpu" or "gpu"
 
     Raises
     ------

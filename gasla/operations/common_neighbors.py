@@ -25,7 +25,8 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array edges : EdgeFrontier
+    graph : Graph, or SciPy or CuPy sparse array
+    edges : EdgeFrontier
         The pairs, as from `gasla.stages.expand` or as ``EdgeFrontier(graph.n, ids, src, dst)``; they need not be edges.
     weights : (n,) array of numbers, optional
         Weight of each vertex as a common neighbor. By default each counts 1, and sums are integers.
@@ -33,8 +34,8 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     Returns
     -------
     array of int64, with `weights` of float64
-        One number per pair. A neighbor counts as often as it occurs in both lists. Weights are added in ascending order
-        of the neighbors on the CPU, and in another fixed order on a GPU.
+        One number per pair. A neighbor counts as often as it occurs in both lists. Weights are added
+        in ascending order of the neighbors on the CPU, and in another fixed order on a GPU.
 
     Raises
     ------
@@ -67,7 +68,8 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array edges : EdgeFrontier
+    graph : Graph, or SciPy or CuPy sparse array
+    edges : EdgeFrontier
         The pairs, as from `gasla.stages.expand` or as ``EdgeFrontier(graph.n, ids, src, dst)``; they need not be edges.
     above : array of integers, optional
         A bound for each pair, -1 or a vertex id: only larger neighbors are listed. The others are skipped at no cost,
@@ -119,7 +121,8 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array edges : EdgeFrontier
+    graph : Graph, or SciPy or CuPy sparse array
+    edges : EdgeFrontier
         The pairs: ``EdgeFrontier(graph.n, ids, src, dst)``.
 
     Returns

@@ -145,7 +145,8 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array shares : (m,) or (m, heads) array
+    graph : Graph, or SciPy or CuPy sparse array
+    shares : (m,) or (m, heads) array
         What `edge_softmax` returned.
     gradient : array of this shape
         The derivative of a loss by each of the shares.

@@ -76,9 +76,9 @@ def explain(
     ...     def gather(self, src, dst, edge): return src.rank / src.out_degree
     ...     def apply(self, vertex, gathered): return {"rank": 0.15 + 0.85 * gathered}
     >>> print(gasla.explain(Rank, csr_array(np.eye(4, k=1))))
-    It never pushes, because everyone = True: every vertex gathers in every iteration. New values are read in the next
-    iteration, because everyone = True. rank has two copies, one read and one written: neighbors read it while apply
-    writes it.
+    It never pushes, because everyone = True: every vertex gathers in every iteration.
+    New values are read in the next iteration, because everyone = True.
+    rank has two copies, one read and one written: neighbors read it while apply writes it.
     ...
     """
     if isfunction(program):
@@ -150,7 +150,8 @@ def workspace(program: VertexProgram | type[VertexProgram], graph: Any, determin
     ----------
     program : VertexProgram
         An instance, or a class.
-    graph : Graph or SciPy sparse array or matrix deterministic : bool
+    graph : Graph or SciPy sparse array or matrix
+    deterministic : bool
         As for `gasla.run`.
 
     Returns

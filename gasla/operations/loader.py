@@ -121,7 +121,8 @@ def loader(
         At most 64 bits. The same seed gives the same epochs, whatever `ahead` is.
     **options
         `direction`, by default "in", `weighted`, `replace`, `at`, `time`, `window`, `strategy` and `disjoint` of
-        `gasla.sample_neighbors`; `at` is one time, or one for each of `ids` or of `edges`, for both ends of an edge.
+        `gasla.sample_neighbors`; `at` is one time, or one for each of `ids`
+        or of `edges`, for both ends of an edge.
 
     Returns
     -------
@@ -156,7 +157,8 @@ def loader(
     >>> x = np.arange(8.0).reshape(4, 2)
     >>> for sample, places, rows in gasla.loader(ring, [0, 1, 3], [1, 1], batch_size=2, features=x):
     ...     print(places, sample.vertices, rows["x"][:, 0])
-    [0 1] [0 1 3 2] [0. 2. 6. 4.] [2] [3 2 1] [6. 4. 2.]
+    [0 1] [0 1 3 2] [0. 2. 6. 4.]
+    [2] [3 2 1] [6. 4. 2.]
 
     Two edges, and a pair without an edge for each:
 

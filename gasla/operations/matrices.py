@@ -83,7 +83,8 @@ def mxm(
     >>> kilometres = csr_array([[0, 3, 8], [0, 0, 2], [1, 0, 0]])
     >>> gasla.mxm(kilometres, kilometres, semirings.min_plus).to_scipy().toarray()
     array([[9, 0, 5],
-           [3, 0, 0], [0, 4, 9]])
+           [3, 0, 0],
+           [0, 4, 9]])
 
     For each edge, the number of paths of two edges between its ends:
 
@@ -95,7 +96,8 @@ def mxm(
 
     >>> gasla.mxm(kilometres, np.ones((3, 2)))
     array([[11., 11.],
-           [ 2.,  2.], [ 1.,  1.]])
+           [ 2.,  2.],
+           [ 1.,  1.]])
     """
     check_semiring("semiring", semiring)
     check_flags(complement=complement)

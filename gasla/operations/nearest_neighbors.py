@@ -73,17 +73,19 @@ def k_nearest_neighbors(points: Any, k: int, *, queries: Any = None, metric: Met
 
     See Also
     --------
-    gasla.nearest_neighbors_graph : the same as a graph. gasla.datasets.great_circle : the distance between two places.
+    gasla.nearest_neighbors_graph : the same as a graph.
+    gasla.datasets.great_circle : the distance between two places.
 
     Notes
     -----
     Neighbors are exact. In up to 15 dimensions, and for "manhattan", "chebyshev" and "haversine", they are found by
     `scipy.spatial.cKDTree`, which runs on the CPU, also for points on a GPU: O(k + log n) for a point in few
-    dimensions. For "euclidean" and "cosine" in 16 dimensions or more, all pairs are compared by products of matrices in
-    float64, on the device of the points: O(n d) for a point. The k + 8 nearest are then compared by differences. Where
-    the rounding of products may have hidden a neighbor that is nearer by a fraction of 1e-9, as among close points of
-    which others are very far, all differences are computed, which takes longer. Among points at the same distance,
-    which ones are neighbors is up to the method.
+    dimensions.
+    For "euclidean" and "cosine" in 16 dimensions or more, all pairs are compared by products of matrices in float64, on
+    the device of the points: O(n d) for a point. The k + 8 nearest are then compared by differences. Where the rounding
+    of products may have hidden a neighbor that is nearer by a fraction of 1e-9, as among close points of which others
+    are very far, all differences are computed, which takes longer. Among points at the same distance, which ones are
+    neighbors is up to the method.
 
     Distances are roots of sums of squares: in two dimensions or more, differences below 1e-154 of the largest
     coordinate lose digits, and below 1e-162 count as 0.

@@ -45,7 +45,8 @@ def fits_one_thread(graph: Graph, most: int | None = None) -> bool:
 
     Parameters
     ----------
-    graph : Graph most : int, optional
+    graph : Graph
+    most : int, optional
         Maximum number of vertices and edges, such as the size above which several threads are faster. By default there
         is no maximum.
 
@@ -86,11 +87,11 @@ def louvain_levels(
     resolution, seed, refine
         As for `gasla.louvain_communities`.
     node_weights : (n,) array or two of them, optional
-        What vertices count in the penalty. A vertex v that joins a community of the total node weight A gains ``w -
-        resolution * a[v] * A``, where w is the weight of v's edges to it; with two arrays ``w - resolution * (a[v] * B
-        + b[v] * A)``. Sizes give the constant Potts model. Out- and in-degrees, divided by the square root of their
-        sum, give the modularity of the directed graph whose matrix and transpose add up to this graph's. By default
-        ``a`` is the degree, divided by the square root of the sum of degrees: modularity.
+        What vertices count in the penalty. A vertex v that joins a community of the total node weight A gains
+        ``w - resolution * a[v] * A``, where w is the weight of v's edges to it; with two arrays
+        ``w - resolution * (a[v] * B + b[v] * A)``. Sizes give the constant Potts model. Out- and in-degrees, divided by
+        the square root of their sum, give the modularity of the directed graph whose matrix and transpose add up to
+        this graph's. By default ``a`` is the degree, divided by the square root of the sum of degrees: modularity.
     fixed : (n,) array of bool, optional
         Vertices that stay in their community of `communities`.
     sizes : (n,) array, optional
@@ -327,7 +328,8 @@ def depth_first_order(graph: Any, source: Any = None) -> tuple[np.ndarray, np.nd
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array source : vertex, optional
+    graph : Graph or SciPy sparse array
+    source : vertex, optional
         Where to start. By default the search starts at each vertex in turn that has not been visited.
 
     Returns
@@ -362,7 +364,8 @@ def dominators(graph: Any, source: Any) -> np.ndarray:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array source : vertex
+    graph : Graph or SciPy sparse array
+    source : vertex
 
     Returns
     -------

@@ -11,9 +11,9 @@ Seven primitives are whole algorithms, and built-in kernels of both engines: `la
 `fits_lightest_forest`). Each page names its paper.
 
 Further primitives are whole algorithms of the CPU alone: `match_heaviest`, `count_paths`, `list_paths`, `sum_at_edges`
-and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`, `depth_first` and `strong_components` on
-one thread, for small graphs (`fits_one_thread`). `send_flow`, `residual_sources`, `acyclic_order` and `adjacency_order`
-run on one thread for graphs of any size.
+and `maximal_cliques` on all threads; and `louvain_levels`, `balanced_parts`,
+`depth_first` and `strong_components` on one thread, for small graphs (`fits_one_thread`). `send_flow`,
+`residual_sources`, `acyclic_order` and `adjacency_order` run on one thread for graphs of any size.
 
 `label_sides` and `decide_in_order` are whole algorithms of the GPU alone (`fits_one_card`).
 
@@ -153,7 +153,8 @@ def link(
 
     Parameters
     ----------
-    graph : Graph, or SciPy or CuPy sparse array parents : (n,) array of int32 or int64
+    graph : Graph, or SciPy or CuPy sparse array
+    parents : (n,) array of int32 or int64
         The forest, where the graph is; on a GPU of the type of the graph's ids.
     first, last : int
         Only the edges at these positions of every out-list: ``first=0, last=1`` is the first edge of each vertex.

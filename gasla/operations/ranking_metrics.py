@@ -59,7 +59,8 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
 
     See Also
     --------
-    gasla.split_edges : makes a training set and a test set. gasla.top_k_pagerank, gasla.top_k_similar : rank vertices.
+    gasla.split_edges : makes a training set and a test set.
+    gasla.top_k_pagerank, gasla.top_k_similar : rank vertices.
 
     References
     ----------

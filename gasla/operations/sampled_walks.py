@@ -93,7 +93,8 @@ def temporal_walks(
     >>> calls = gasla.Graph.from_edges([0, 1, 1, 2], [1, 2, 3, 3]).with_edge_attributes(time=[2, 1, 5, 9])
     >>> gasla.temporal_walks(calls, [0, 1, 1], 3, at=[0, 0, 6])
     array([[ 0,  1,  3, -1],
-           [ 1,  3, -1, -1], [ 1, -1, -1, -1]], dtype=int32)
+           [ 1,  3, -1, -1],
+           [ 1, -1, -1, -1]], dtype=int32)
     >>> gasla.temporal_walks(calls, [0], 3, at=0, window=2)  # the edge 1 -> 3 is 3 after 0 -> 1
     array([[ 0,  1, -1, -1]], dtype=int32)
     """
@@ -159,7 +160,8 @@ def metapath_walks(
 
     Parameters
     ----------
-    graph : TypedGraph starts : (walkers,) array of ids or names
+    graph : TypedGraph
+    starts : (walkers,) array of ids or names
         The first vertex of each walker, of the source type of the first relation; repetitions allowed.
     metapath : list of relations
         Each begins at the type where the one before ends. If there are more steps than relations, so does the first

@@ -206,7 +206,8 @@ def sample_neighbors(
     >>> graph = gasla.Graph.from_edges([0, 0, 0, 0, 1], [1, 2, 3, 4, 0])
     >>> gasla.sample_neighbors(graph, [0, 1, 2], 3)
     array([[ 2,  3,  4],
-           [ 0, -1, -1], [-1, -1, -1]], dtype=int32)
+           [ 0, -1, -1],
+           [-1, -1, -1]], dtype=int32)
 
     Of two types, with one neighbor by one relation and none by the other; `gasla.TypedGraph` has another example.
 

@@ -45,7 +45,8 @@ class State:
 
     Attributes
     ----------
-    graph : Graph iteration : int
+    graph : Graph
+    iteration : int
         Value of the program's `self.iteration`; the loop has to count it.
     """
 
@@ -95,7 +96,8 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     ----------
     program : VertexProgram
         An instance, or a class.
-    graph : Graph or SciPy or CuPy sparse array or matrix **fields
+    graph : Graph or SciPy or CuPy sparse array or matrix
+    **fields
         Start values, as for `gasla.run`.
 
     Examples
@@ -132,7 +134,8 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
 
     Parameters
     ----------
-    on : State or Graph frontier : Frontier, ids, or mask
+    on : State or Graph
+    frontier : Frontier, ids, or mask
 
     Returns
     -------
@@ -167,7 +170,8 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
 
     Parameters
     ----------
-    on : State or Graph edges : EdgeFrontier, optional
+    on : State or Graph
+    edges : EdgeFrontier, optional
         By default every vertex is a destination, as with `everyone = True`.
 
     Examples
@@ -196,7 +200,9 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
     Parameters
     ----------
-    state : State receivers : Frontier, ids, or mask frontier : Frontier, ids, or mask, optional
+    state : State
+    receivers : Frontier, ids, or mask
+    frontier : Frontier, ids, or mask, optional
         The active vertices, for a program with `sources = "active"`; by default all.
 
     Returns
@@ -225,7 +231,9 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
     Parameters
     ----------
-    state : State receivers : Frontier, ids, or mask gathered : array, or tuple of arrays
+    state : State
+    receivers : Frontier, ids, or mask
+    gathered : array, or tuple of arrays
         As from `gather`; omitted for a program without gather.
 
     Examples
@@ -270,7 +278,8 @@ def scatter(state: State, frontier: Any) -> None:
 
     Parameters
     ----------
-    state : State frontier : Frontier, ids, or mask
+    state : State
+    frontier : Frontier, ids, or mask
 
     Examples
     --------
@@ -293,7 +302,8 @@ def post_apply(state: State, receivers: Any) -> None:
 
     Parameters
     ----------
-    state : State receivers : Frontier, ids, or mask
+    state : State
+    receivers : Frontier, ids, or mask
 
     Examples
     --------

@@ -69,10 +69,12 @@ def top_k(A: Any, k: int) -> TopK:
     >>> columns, values = gasla.top_k(scores, 2)
     >>> columns
     array([[ 2,  1],
-           [ 2, -1], [-1, -1]], dtype=int32)
+           [ 2, -1],
+           [-1, -1]], dtype=int32)
     >>> values
     array([[8, 3],
-           [2, 0], [0, 0]])
+           [2, 0],
+           [0, 0]])
     """
     k = whole_number("k", k, NO_LIMIT)
     lists = lists_of(A, by_column=False, ordered=False)

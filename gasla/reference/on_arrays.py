@@ -27,7 +27,8 @@ class Functions:
 
     Attributes
     ----------
-    program : VertexProgram traced : Traced
+    program : VertexProgram
+    traced : Traced
         The traced program. If `program` runs on a part of a graph, it is traced for the whole graph, so that it has the
         type of global ids.
     parameters : dict of str to number

@@ -66,8 +66,9 @@ def transitive_closure(graph: Any) -> Graph:
 
     See Also
     --------
-    gasla.transitive_reduction : the edges of an acyclic graph that suffice to reach as much. gasla.multi_source_bfs :
-    from some vertices, with distances. gasla.strongly_connected_components : vertices that reach each other.
+    gasla.transitive_reduction : the edges of an acyclic graph that suffice to reach as much.
+    gasla.multi_source_bfs : from some vertices, with distances.
+    gasla.strongly_connected_components : vertices that reach each other.
 
     Notes
     -----
@@ -84,7 +85,9 @@ def transitive_closure(graph: Any) -> Graph:
     >>> closure = gasla.transitive_closure(gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 2]))
     >>> closure.to_scipy().toarray().astype(int)
     array([[0, 1, 1, 1],
-           [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1]])
+           [0, 0, 1, 1],
+           [0, 0, 1, 1],
+           [0, 0, 1, 1]])
     """
     graph = whole_graph(graph)
     xp: Any = module_of(graph.device)

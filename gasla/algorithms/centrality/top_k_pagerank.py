@@ -110,8 +110,9 @@ def top_k_pagerank(
 
     See Also
     --------
-    gasla.pagerank : all ranks, also for several personalizations. gasla.ranking_metrics : how good such recommendations
-    are. gasla.pagerank_nibble : the neighborhood of one vertex, without looking at the whole graph.
+    gasla.pagerank : all ranks, also for several personalizations.
+    gasla.ranking_metrics : how good such recommendations are.
+    gasla.pagerank_nibble : the neighborhood of one vertex, without looking at the whole graph.
 
     Notes
     -----

@@ -63,8 +63,8 @@ def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False)
 
     See Also
     --------
-    gasla.transitivity : the fraction over the whole graph. gasla.triangle_count : the number of triangles at each
-    vertex.
+    gasla.transitivity : the fraction over the whole graph.
+    gasla.triangle_count : the number of triangles at each vertex.
 
     References
     ----------

@@ -75,8 +75,9 @@ def partition(
 
     See Also
     --------
-    gasla.leiden_communities : finds groups of any size, as many as there are. gasla.spectral_clustering : k clusters
-    that need not be balanced. gasla.partition_table : the size and the cut of each part.
+    gasla.leiden_communities : finds groups of any size, as many as there are.
+    gasla.spectral_clustering : k clusters that need not be balanced.
+    gasla.partition_table : the size and the cut of each part.
 
     Notes
     -----

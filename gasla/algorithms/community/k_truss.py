@@ -43,7 +43,8 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
 
     See Also
     --------
-    gasla.edge_support : the number of triangles that each edge is in. gasla.k_core : the same idea for vertices.
+    gasla.edge_support : the number of triangles that each edge is in.
+    gasla.k_core : the same idea for vertices.
 
     References
     ----------
@@ -85,8 +86,8 @@ def _last_truss(simple: Graph) -> Any:
     core = core_number(simple)
     # For each edge the smaller core number of its two ends.
     edge_core = xp.minimum(*(core[ends] for ends in simple.edges()))
-    # All edges of `is_within` are in at least `low` triangles, and no truss has edges that are all in more than `high`
-    # triangles.
+    # All edges of `is_within` are in at least `low` triangles, and no truss has edges that are all in
+    # more than `high` triangles.
     low, high = 0, int(edge_core.max()) - 1 if simple.m else 0
     while low < high:
         middle = (low + high + 1) // 2

@@ -144,8 +144,8 @@ def pagerank_nibble(
     Stored zeros are edges, of weight 0 if `weighted`, which do not count. Parallel edges add up, self loops count once.
 
     Floats are summed in any order, so scores may differ in their last bits from call to call. Degrees, and whether the
-    graph is undirected, are kept with a `Graph`. A call writes 3 numbers per vertex, and reads at most 1 / (epsilon *
-    alpha) edges, and those of the sweep.
+    graph is undirected, are kept with a `Graph`. A call writes 3 numbers per vertex, and reads at most
+    1 / (epsilon * alpha) edges, and those of the sweep.
 
     References
     ----------

@@ -47,8 +47,8 @@ def partition_quality(graph: Any, labels: Any) -> PartitionQuality:
 
     See Also
     --------
-    gasla.partition_table : numbers for each community, in which edges may have weights. gasla.modularity : the
-    coverage, compared with that expected at random.
+    gasla.partition_table : numbers for each community, in which edges may have weights.
+    gasla.modularity : the coverage, compared with that expected at random.
 
     References
     ----------

@@ -72,8 +72,9 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
 
     See Also
     --------
-    gasla.articulation_points : the vertices that are in several components. gasla.bridges : edges that are a component
-    of their own. gasla.is_biconnected : whether all vertices are in one component.
+    gasla.articulation_points : the vertices that are in several components.
+    gasla.bridges : edges that are a component of their own.
+    gasla.is_biconnected : whether all vertices are in one component.
 
     Notes
     -----

@@ -40,8 +40,9 @@ def chain_decomposition(graph: Any) -> VertexLists:
 
     See Also
     --------
-    gasla.bridges : edges that are in no chain. gasla.biconnected_components : the parts that one vertex separates, on
-    all threads or a GPU. gasla.cycle_basis : cycles from which all others can be combined.
+    gasla.bridges : edges that are in no chain.
+    gasla.biconnected_components : the parts that one vertex separates, on all threads or a GPU.
+    gasla.cycle_basis : cycles from which all others can be combined.
 
     Notes
     -----

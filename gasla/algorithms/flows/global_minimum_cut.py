@@ -78,8 +78,8 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
 
     See Also
     --------
-    gasla.minimum_cut : between two given vertices, on either device. gasla.connected_components : the parts of a graph
-    that is not connected.
+    gasla.minimum_cut : between two given vertices, on either device.
+    gasla.connected_components : the parts of a graph that is not connected.
 
     References
     ----------

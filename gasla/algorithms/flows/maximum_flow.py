@@ -41,8 +41,8 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     MaximumFlow(value, flow)
         `value` is an int for integer capacities, else a float. `flow`, shape (m,), int64 or float64, is the flow along
         each edge in input order: from 0 to its capacity, and 0 along an edge or along its paired edge
-        (`Graph.reverse_edge_ids`). The result is deterministic; of several maximum flows, a GPU may return another one
-        than a CPU.
+        (`Graph.reverse_edge_ids`). The result is deterministic; of several maximum flows, a GPU may
+        return another one than a CPU.
 
     Raises
     ------

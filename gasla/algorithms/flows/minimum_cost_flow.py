@@ -71,7 +71,8 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capac
 
     See Also
     --------
-    gasla.maximum_flow : as much as can flow between two vertices. gasla.assignment : of pairs, one to one.
+    gasla.maximum_flow : as much as can flow between two vertices.
+    gasla.assignment : of pairs, one to one.
 
     Notes
     -----

@@ -167,8 +167,8 @@ def maximum_bipartite_matching(graph: Any) -> Any:
 
     See Also
     --------
-    gasla.maximal_matching : of any graph, also by weight, at least half as many edges. gasla.maximum_flow : with
-    capacities.
+    gasla.maximal_matching : of any graph, also by weight, at least half as many edges.
+    gasla.maximum_flow : with capacities.
 
     Notes
     -----

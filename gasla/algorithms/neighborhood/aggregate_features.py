@@ -84,10 +84,12 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
     >>> features = np.array([[1.0, 4.0], [2.0, 0.0], [9.0, 9.0]])
     >>> gasla.aggregate_features(graph, features)
     array([[0. , 0. ],
-           [1. , 4. ], [4.5, 2. ]])
+           [1. , 4. ],
+           [4.5, 2. ]])
     >>> gasla.aggregate_features(graph, features, "max", weighted=False)
     array([[0., 0.],
-           [1., 4.], [2., 4.]])
+           [1., 4.],
+           [2., 4.]])
 
     >>> likes = ("user", "likes", "item")
     >>> typed = gasla.TypedGraph({likes: [[0, 1, 1], [0, 0, 2]]})

@@ -68,8 +68,8 @@ def fastrp(
 
     See Also
     --------
-    gasla.spectral_embedding : coordinates by eigenvectors, which take longer. gasla.node2vec_walks : walks for
-    embeddings by a skip-gram model.
+    gasla.spectral_embedding : coordinates by eigenvectors, which take longer.
+    gasla.node2vec_walks : walks for embeddings by a skip-gram model.
 
     Notes
     -----

@@ -158,7 +158,10 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
     >>> unknown = [np.nan, np.nan]
     >>> gasla.geolocate(star, [[0.0, 0.0], [0.0, 1.0], [0.0, 50.0], unknown, unknown])
     array([[ 0.,  0.],
-           [ 0.,  1.], [ 0., 50.], [ 0.,  1.], [ 0.,  1.]])
+           [ 0.,  1.],
+           [ 0., 50.],
+           [ 0.,  1.],
+           [ 0.,  1.]])
     """
     graph = whole_graph(graph)
     check_flags(sphere=sphere)

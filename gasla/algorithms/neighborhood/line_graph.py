@@ -60,7 +60,8 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
     (array([0, 0], dtype=int32), array([1, 2], dtype=int32))
     >>> gasla.line_graph(graph, undirected=True).to_scipy().toarray().astype(int)
     array([[0, 1, 1],
-           [1, 0, 1], [1, 1, 0]])
+           [1, 0, 1],
+           [1, 1, 0]])
     """
     check_flags(undirected=undirected)
     graph = whole_graph(graph)

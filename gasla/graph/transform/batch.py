@@ -89,8 +89,8 @@ def batch(graphs: Iterable[Any]) -> Batch:
     Searches start at a vertex of each graph: `gasla.sssp(batch.graph, batch.vertex_starts[:-1])` at vertex 0 of all.
 
     Results are those of single calls where they depend on a vertex's component alone: distances, components, triangles,
-    clustering, core numbers, matchings. They differ where a whole graph is scaled or stopped at once: ranks of
-    `pagerank` sum to 1 over the batch, and iterations end when all graphs have converged.
+    clustering, core numbers, matchings. They differ where a whole graph is scaled or stopped at once:
+    ranks of `pagerank` sum to 1 over the batch, and iterations end when all graphs have converged.
 
     Examples
     --------

@@ -23,7 +23,8 @@ class IdMap:
 
     Parameters
     ----------
-    device : "cpu" or "gpu" old, new : int
+    device : "cpu" or "gpu"
+    old, new : int
         Number of old ids and of new ids.
     members : array of integers, optional
         The old ids, grouped by new id, ascending within each group. By default, the identity.
