@@ -43,6 +43,22 @@ def test_a_short_wait_pauses_only_for_threads_that_drive_other_gpus(pauses: list
     assert len(pauses) == 499
 
 
+def test_a_wait_may_ask_the_driver_without_a_pause(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def ask() -> bool:
+        asked.append(True)
+        return len(asked) == 300
+
+    monkeypatch.setattr(waiting, "is_idle", ask)
+    waiting.wait(Page(500), 1)
+    assert not asked
+    waiting.wait(Page(200), 1, asks=True)
+    assert len(asked) == 199
+    waiting.wait(Page(500), 1, asks=True)
+    assert len(asked) == 300 and not pauses
+
+
 @pytest.mark.parametrize("wait", ["page", "stream"])
 def test_a_long_wait_looks_around_and_ends_by_an_error(wait: str, pauses: list[float]) -> None:
     looks = 0

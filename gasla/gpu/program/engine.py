@@ -13,7 +13,7 @@ from gasla.gpu.program.plan import Start, Variant, as_held
 from gasla.gpu.program.variants import for_lists_of, variant_for
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, frontier_of, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
-from gasla.gpu.runtime.waiting import PATIENCE, wait
+from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
 from gasla.program import Frontier, Schedule, VertexProgram
@@ -65,7 +65,7 @@ class Run(Binding):
     """One run, and its arrays."""
 
     log_rows = 1024
-    patience = PATIENCE
+    asks = False  # whether a wait asks the driver from the first poll on
     iteration, edges, ended, stopped = 0, 0, False, False
     _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of an asynchronous run
 
@@ -315,7 +315,7 @@ class Run(Binding):
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
             show = None if progress is None else lambda: progress(int(page.progress))
-            wait(page, self._workspace.launched, show, self.patience)
+            wait(page, self._workspace.launched, show, self.asks)
         except BaseException:
             self._stop()
             raise

@@ -247,7 +247,7 @@ class PeerRun(Run):
     """
 
     # The driver may hold back a kernel of one GPU until it is called again, while those of others wait for it.
-    patience = 0.0
+    asks = True
 
     def __init__(
         self,

@@ -29,24 +29,27 @@ def yielding() -> Iterator[None]:
         _here.yields = False
 
 
-def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience: float = PATIENCE) -> None:
+def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bool = False) -> None:
     """Poll `page.ended` until it is the number of the launch. `show` is called ten times a second.
 
-    Up to `patience` seconds it does not pause, and no other thread of Python runs, unless this one is `yielding`.
+    Up to `PATIENCE` it does not pause, as the system may take long for the shortest pause, and no other thread of
+    Python runs, unless this one is `yielding`. With `asks` it asks the driver between polls from the first on.
     Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
     """
-    patience = 0.0 if getattr(_here, "yields", False) else patience
+    patience = 0.0 if getattr(_here, "yields", False) else PATIENCE
     began = shown = time.perf_counter()
     while page.ended != launch:
         now = time.perf_counter()
-        if now - began < patience:
+        is_patient = now - began < patience
+        if is_patient and not asks:
             continue
         if show is not None and now - shown > 0.1:
             shown = now
             show()
         if is_idle():
             return
-        time.sleep(0 if now - began < WAKEFUL else 5e-5)
+        if not is_patient:
+            time.sleep(0 if now - began < WAKEFUL else 5e-5)
 
 
 def wait_for_stream(show: Callable[[], Any]) -> None:
