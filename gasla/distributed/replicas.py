@@ -6,6 +6,7 @@ share a call (`Shared`) add up their own terms first.
 """
 
 import functools
+import gc
 import itertools
 import operator
 import socket
@@ -19,7 +20,7 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, as_bits, finish, here, module_of, moved, running_sums
 from gasla.distributed.block_array import BlockArray, Handle
-from gasla.distributed.collectives.properties import SHARE
+from gasla.distributed.collectives.properties import FREE, SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import exchange_arrays, exchange_joined
 from gasla.distributed.engine.shard import CHUNK, degrees
@@ -97,8 +98,10 @@ def on_first_card(graph: Any) -> Graph | None:
         return replica
     kept = first.kept[graph.handle.key]
     if REPLICA not in kept and ASKED not in kept:
-        with suppress(MemoryError):  # runs over all GPUs need no copy
+        try:
             graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
+        except MemoryError:  # calls need no copy
+            release(graph)
         kept[ASKED] = True
     return kept.get(REPLICA)
 
@@ -127,11 +130,27 @@ def over_cards(graph: Any) -> Graph | None:
     kept = members[0].kept[graph.handle.key]
     if OVER_CARDS not in kept:
         kept[OVER_CARDS] = None
-        if not graph.edge_attributes and peers().are_peers([member.card for member in members]):
+        cards = [member.card for member in members]
+        if not graph.edge_attributes and peers().are_peers(cards) and peers().joint_memory.can_map(cards):
             with suppress(MemoryError), peers().on(members[0].card):
                 kept[OVER_CARDS] = _joined_lists(graph, members)
     found: Graph | None = kept[OVER_CARDS]
     return found
+
+
+def release(graph: Any) -> None:
+    """Free what calls keep on the GPUs of this process besides the parts of the graph, after one ran out of memory.
+
+    Later calls make anew what they need, but no copy of the whole graph.
+    """
+    members = graph.ranks.members()
+    for member in members:
+        kept = member.kept[graph.handle.key]
+        for key in kept.keys() - {SHARE, FREE, ASKED, ALL_ASKED}:
+            del kept[key]
+        kept[SHARE].shard.graph.forget()
+    gc.collect()  # an error refers to frames with arrays, which refer to the error
+    peers().free_unused([member.card for member in members])
 
 
 def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:

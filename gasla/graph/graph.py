@@ -1875,6 +1875,10 @@ class Graph(Whole):
         """Return the value that `kept` has cached under this key, or None if there is none."""
         return self._known.get(kind)
 
+    def forget(self) -> None:
+        """Drop what `kept` has cached, which later calls compute again."""
+        self._known = {kind: self._known[kind] for kind in ("edition", "earlier") if kind in self._known}
+
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays that the graph holds now, including input arrays that it shares with the caller.

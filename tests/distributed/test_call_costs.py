@@ -153,6 +153,26 @@ def test_memory_that_runs_out_on_a_card_leaves_the_others_ready(monkeypatch: pyt
     assert hops(spread).iterations == 2
 
 
+class Fault(RuntimeError):
+    """As CuPy raises it after a kernel that read an illegal address."""
+
+    status = 700
+
+
+def test_after_a_fault_of_a_kernel_the_error_asks_for_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    spread = spread_over(monkeypatch, 2)
+    hops(spread)
+
+    def fail(run: peers.PeerRun) -> None:
+        raise Fault("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+    monkeypatch.setattr(peers.PeerRun, "finish", lambda run, progress: fail(run))
+    with pytest.raises(Fault) as caught:
+        hops(spread)
+    where, advice = caught.value.__notes__
+    assert where.startswith("on rank 0 of 2 on card 0 of") and advice.endswith("start a new process")
+
+
 def test_parameters_are_those_of_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arguments are kept for the next run of the same program, unless its parameters may change unseen."""
     spread, seen = spread_over(monkeypatch, 2), list[int]()

@@ -1,6 +1,7 @@
 """Every function that takes a distributed graph, over emulated cards: where it computes, and its answers."""
 
 import re
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,11 +15,12 @@ from gasla import distributed
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.cpu.runtime import memory
 from gasla.distributed import replicas
+from gasla.distributed.collectives.properties import FREE, SHARE
 from gasla.distributed.engine import distributed_run, one_card
 from gasla.gpu.program import peers
 from gasla.operations.on_one_device import DECORATED, Gains, on_one_device
 from tests.distributed.test_ranks import MARKED, over
-from tests.helpers import ROOT
+from tests.helpers import ROOT, programs
 from tests.helpers.emulated_peers import without_gpus
 
 NEED_ATTRIBUTES = [what for what, call in CALLS.items() if call.graph == "temporal"]
@@ -145,18 +147,70 @@ def test_lists_over_cards_are_those_of_the_graph(cards: None) -> None:
         )
 
 
-def test_without_room_on_the_way_all_cards_take_part(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, calls = tiny().graph, list[bool]()
+@pytest.fixture
+def starved(cards: None) -> Iterator[tuple[Any, list[str]]]:
+    """A function for which no memory suffices on one card, and where it was called."""
+    calls = list[str]()
 
     @on_one_device()
     def vertices(graph: Any) -> int:
-        calls.append(graph.is_whole)
+        calls.append(type(graph.whole.lists).__name__ if graph.is_whole else "all")
         if graph.is_whole:
             raise MemoryError
         return int(graph.n)
 
+    yield vertices, calls
+    del DECORATED["vertices"]
+
+
+def test_without_room_on_the_way_all_cards_take_part(
+    starved: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do when lists over all cards were tried twice: the second time without what earlier calls keep."""
+    vertices, calls = starved
+    graph, made = tiny().graph, list[Any]()
+    joined = replicas._joined_lists
+    monkeypatch.setattr(replicas, "_joined_lists", lambda *given: made.append(given) or joined(*given))
     monkeypatch.setattr(replicas, "available", lambda device: 1 << 10)
-    try:
-        assert vertices(over(graph, 2)) == graph.n and calls == [True, False]
-    finally:
-        del DECORATED["vertices"]
+    assert vertices(over(graph, 2)) == graph.n
+    assert len(calls) == 3 and calls[-1] == "all" and len(made) == 2
+
+
+def test_a_copy_that_leaves_too_little_memory_is_given_up(
+    starved: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists over all cards take its place, in later calls as well."""
+    vertices, calls = starved
+    graph, freed = tiny().graph, list[Any]()
+    monkeypatch.setattr(peers, "free_unused", freed.append)
+    spread = over(graph, 2)
+    gasla.core_number(spread)
+    gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
+    kept = [member.kept[spread.handle.key] for member in spread.ranks.members()]
+    assert replicas.REPLICA in kept[0]
+    assert vertices(spread) == graph.n
+    assert len(calls) == 4 and len(freed) == 3
+    assert all(store.keys() <= {SHARE, FREE, replicas.ASKED, replicas.ALL_ASKED} for store in kept)
+    np.testing.assert_array_equal(gasla.core_number(spread), gasla.core_number(graph))
+    assert replicas.REPLICA not in kept[0] and kept[0][replicas.OVER_CARDS] is not None
+
+
+def test_memory_that_runs_out_while_lists_are_copied_is_freed(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    freed, graph = list[Any](), tiny().graph
+    spread = over(graph, 2)
+    monkeypatch.setattr(peers, "free_unused", freed.append)
+    monkeypatch.setattr(replicas, "exchange_joined", fail)
+    assert replicas.on_first_card(spread) is None and len(freed) == 1
+
+
+def test_lists_are_not_spread_by_a_driver_that_maps_no_memory(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replicas, "available", lambda device: 1 << 10)
+    monkeypatch.setattr(peers.joint_memory, "can_map", lambda cards: False)
+    graph = tiny().graph
+    spread = over(graph, 2)
+    with gasla.engines.interpreted():
+        np.testing.assert_array_equal(gasla.core_number(spread), gasla.core_number(graph))
+    assert replicas.over_cards(spread) is None

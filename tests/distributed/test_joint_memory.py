@@ -104,3 +104,58 @@ def test_a_gpu_that_holds_no_part_is_waited_for(held: Counter[int], calls: list[
     joint = joint_memory._Joint([0, joint_memory.UNIT], [0, 1])
     del joint
     assert calls[-4:] == ["wait for 0", "wait for 1", "cuMemUnmap", "cuMemAddressFree"]
+
+
+@pytest.mark.parametrize("answers", [(1, 1), (1, 0)])
+def test_a_driver_says_whether_it_maps_memory(answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(name: str, answer: Any, *rest: Any) -> None:
+        answer._obj.value = rest[0].value if name == "cuDeviceGet" else answers[rest[1].value]
+
+    monkeypatch.setattr(joint_memory, "_call", call)
+    monkeypatch.setattr(joint_memory, "_driver", lambda: SimpleNamespace(cuMemAddressReserve=None))
+    assert joint_memory.can_map([1, 0]) == all(answers)
+    monkeypatch.setattr(joint_memory, "_driver", SimpleNamespace)
+    assert not joint_memory.can_map([0])
+
+
+def test_without_a_driver_no_memory_is_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def driver() -> None:
+        raise OSError("libcuda.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(joint_memory, "_driver", driver)
+    assert not joint_memory.can_map([0])
+
+
+def test_memory_below_the_limit_is_taken_from_blocks_that_no_array_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of CuPy's pool counts them."""
+    made = list[str]()
+
+    def allocate(size: int) -> int:
+        made.append("allocate")
+        if "free" not in made:
+            raise MemoryError
+        return size
+
+    @contextmanager
+    def using(function: Any) -> Iterator[None]:
+        assert function(7) == 7
+        yield
+
+    cuda = SimpleNamespace(Device=lambda *_: Card(), using_allocator=using)
+    pool = SimpleNamespace(malloc=allocate, free_all_blocks=lambda: made.append("free"))
+    cupy = SimpleNamespace(cuda=cuda, get_default_memory_pool=lambda: pool)
+    monkeypatch.setattr(joint_memory, "require_gpu", lambda: cupy)
+    with joint_memory.spreading([0, 1], 8):
+        assert made == ["allocate", "free", "allocate"]
+
+
+class Card:
+    """A device, as a context."""
+
+    id = 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass

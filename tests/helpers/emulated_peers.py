@@ -186,6 +186,8 @@ def without_gpus(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(distributed.ThreadRanks, "together", together)
     patch.setattr(peers, "are_peers", lambda cards: True)
     patch.setattr(peers, "enable", lambda cards: None)
+    patch.setattr(peers, "free_unused", lambda cards: None)
+    patch.setattr(peers.joint_memory, "can_map", lambda cards: True)
     emulate_kernels(patch)
 
 

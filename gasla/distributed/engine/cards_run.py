@@ -313,6 +313,8 @@ class CardsRun:
             superstep = self._runs[i].superstep if i < len(self._runs) else 0
             member = self._group.members[i]
             note(error, place(member.rank, self._group.size, member.host, superstep))
+            if peers().is_lost(error):
+                error.add_note("CUDA lets this process use that GPU no more; start a new process")
 
     def _watch(self, superstep: int) -> None:
         """Raise an error of another kernel or process. This is called while a kernel is waited for."""

@@ -6,7 +6,7 @@ which visit each edge at most once, and programs whose supersteps end on the hos
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.run_options import Options
-from gasla.distributed.replicas import MUCH, Shared, bytes_of_replica, has_copies, on_first_card, over_cards
+from gasla.distributed.replicas import MUCH, Shared, bytes_of_replica, has_copies, on_first_card, over_cards, release
 from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import Running, Runs, engine, peers, runner
 from gasla.graph.graph import Graph
@@ -109,13 +109,22 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
 def called(
     graph: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
 ) -> Any:
-    """Call a function with the whole graph on the first GPU in place of a distributed one, or as it is without room."""
-    if (whole := whole_graph_for_call(graph, divided)) is not None:
-        return _called_there(graph, whole, function, args, kwargs)
-    if is_left_to_one(graph, divided) and (whole := over_cards(graph)) is not None:
-        cards = sorted({member.card for member in graph.ranks.members()})
-        with suppress(MemoryError), on_card(graph), peers().joint_memory.spreading(cards, graph.m):
+    """Call a function with the whole graph on the first GPU in place of a distributed one, or as it is without room.
+
+    If memory runs out, what earlier calls keep is freed, a copy of the whole graph included, and lists over all GPUs
+    are tried, at most twice.
+    """
+    if not is_left_to_one(graph, divided):
+        return function(*args, **kwargs)
+    cards = sorted({member.card for member in graph.ranks.members()})
+    for find, spreads in ((on_first_card, False), (over_cards, True), (over_cards, True)):
+        if (whole := find(graph)) is None:
+            continue
+        spreading = peers().joint_memory.spreading(cards, graph.m) if spreads else nullcontext()
+        with suppress(MemoryError), on_card(graph), spreading:
             return _called_there(graph, whole, function, args, kwargs)
+        del whole
+        release(graph)
     return function(*args, **kwargs)
 
 

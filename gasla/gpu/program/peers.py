@@ -20,9 +20,9 @@ from gasla.gpu.program.engine import Run
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import STORES, GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
-from gasla.gpu.program.workspace import Cached
+from gasla.gpu.program.workspace import Cached, free_workspaces
 from gasla.gpu.runtime import joint_memory, nccl, shared_memory
-from gasla.gpu.runtime.waiting import is_idle, yielding
+from gasla.gpu.runtime.waiting import is_idle, is_lost, yielding
 from gasla.graph.graph import Graph
 from gasla.program import Frontier, VertexProgram
 from gasla.program.hooks import TOGETHER
@@ -37,6 +37,8 @@ __all__ = [
     "can_exchange",
     "card_of",
     "enable",
+    "free_unused",
+    "is_lost",
     "joint_memory",
     "meet",
     "nccl",
@@ -117,6 +119,15 @@ def waiting(card: int) -> Callable[[], None]:
             stream.synchronize()
 
     return wait
+
+
+def free_unused(cards: Sequence[int]) -> None:
+    """Free on these GPUs the workspaces that no run uses, and memory that no array uses."""
+    for card in sorted(set(cards)):
+        with on(card):
+            finish("gpu")  # workspaces of a kernel that runs are kept
+    free_workspaces()
+    joint_memory.free_blocks(cards)
 
 
 def card_of(card: int, rank: int, shares_card: bool) -> "Card":

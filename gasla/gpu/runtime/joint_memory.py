@@ -22,6 +22,7 @@ from gasla.host_memory import counting
 UNIT = 2 << 20  # bytes: the least that the driver maps
 PINNED, DEVICE, READ_WRITE = 1, 1, 3  # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_…
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+MAPS_MEMORY = 102  # CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 _held = Counter[int]()  # bytes of such memory, by GPU
 _counting = threading.Lock()
 _here = threading.local()  # `later`: what this thread frees later
@@ -59,6 +60,20 @@ def _call(name: str, *arguments: Any) -> None:
         raise RuntimeError(f"{name} failed with error {status} of the CUDA driver")
 
 
+def can_map(cards: Sequence[int]) -> bool:
+    """Return whether the driver maps memory of these GPUs, as it must for arrays that are spread over them."""
+    try:
+        for card in sorted(set(cards)):
+            device, answer = ctypes.c_int(), ctypes.c_int()
+            _call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(card))
+            _call("cuDeviceGetAttribute", ctypes.byref(answer), ctypes.c_int(MAPS_MEMORY), device)
+            if not answer.value:
+                return False
+        return hasattr(_driver(), "cuMemAddressReserve")
+    except (OSError, RuntimeError):  # no such driver, or one that knows no such attribute
+        return False
+
+
 class _Joint:
     """A range of addresses. It is freed with the last array in it, after the kernels that may use it."""
 
@@ -91,9 +106,7 @@ class _Joint:
         try:
             _call("cuMemCreate", *arguments)
         except MemoryError:
-            cupy: Any = require_gpu()
-            with cupy.cuda.Device(card):
-                cupy.get_default_memory_pool().free_all_blocks()  # `room` counts them
+            free_blocks([card])
             _call("cuMemCreate", *arguments)
         try:
             _call("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(0), handle, _ZERO)
@@ -160,13 +173,25 @@ def spreading(cards: Sequence[int], least: int) -> Iterator[None]:
 
     def allocate(size: int) -> Any:
         if size < max(least, UNIT * len(cards)):
-            return plain(size)
+            try:
+                return plain(size)
+            except MemoryError:  # the limit of a pool counts blocks that no array uses
+                free_blocks([here])
+                return plain(size)
         sizes = [size * (i + 1) // len(cards) - size * i // len(cards) for i in range(len(cards))]
         require_room(sizes, cards)
         return _Joint(sizes, cards).on(here)
 
     with cupy.cuda.using_allocator(allocate), counting(lambda: min(map(room, cards)) * len(cards)):
         yield
+
+
+def free_blocks(cards: Sequence[int]) -> None:
+    """Free the blocks of CuPy's pools that no array uses. `room` counts them."""
+    cupy: Any = require_gpu()
+    for card in sorted(set(cards)):
+        with cupy.cuda.Device(card):
+            cupy.get_default_memory_pool().free_all_blocks()
 
 
 def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:

@@ -16,6 +16,9 @@ from gasla.progress import follow
 # between polls; after that it also sleeps, and the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
+# Errors of a kernel after which CUDA refuses a process everything on that GPU: an uncorrectable error of its memory,
+# illegal addresses and instructions, failed assertions, and others of a launch.
+LOST = {214, 700, 702, 710, *range(714, 720)}
 _here = threading.local()  # `yields`: whether other threads drive other GPUs
 
 
@@ -75,6 +78,11 @@ def is_idle() -> bool:
         return False
     runtime.check_status(status)
     return True
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether CUDA lets this process use a GPU no more after an error, which is CuPy's."""
+    return getattr(error, "status", None) in LOST
 
 
 def work_page() -> Any:
