@@ -51,6 +51,11 @@ def _starts(q: BenchmarkGraph) -> Any:
     return moved(q.walkers[::4], "cpu")
 
 
+def _all_starts(q: BenchmarkGraph) -> Any:
+    """Where as many walkers as vertices begin, in host memory."""
+    return moved(q.walkers, "cpu")
+
+
 def _features(graph: Any, width: int) -> Any:
     """Numbers that say which vertex they belong to, where the graph's arrays are."""
     return graph.placed((np.arange(graph.n * width, dtype=np.float32) % 1009).reshape(-1, width))
@@ -77,8 +82,10 @@ CALLS: dict[str, Call] = {
     "k_core": Call(lambda g, q: gasla.k_core(g, 8), rtol=0),
     "harmonic_centrality, 512 sources": Call(lambda g, q: gasla.harmonic_centrality(g, sources=_sources(512, g))),
     "multi_source_bfs, 64 sources": Call(lambda g, q: gasla.multi_source_bfs(g, _sources(64, g)), rtol=0),
+    "multi_source_bfs, 512 sources": Call(lambda g, q: gasla.multi_source_bfs(g, _sources(512, g)), rtol=0),
     "pagerank, 64 personalizations": Call(lambda g, q: gasla.pagerank(g, personalization=_persons(g, 64)).ranks),
     "random_walks": Call(lambda g, q: gasla.random_walks(g, _starts(q), 16), rtol=0),
+    "random_walks, a walker a vertex": Call(lambda g, q: gasla.random_walks(g, _all_starts(q), 64), rtol=0),
     "condensation": Call(lambda g, q: gasla.condensation(g), rtol=0),
     "eigenvector_centrality": Call(lambda g, q: gasla.eigenvector_centrality(g).scores),
     "katz_centrality": Call(lambda g, q: gasla.katz_centrality(g, alpha=q.attenuation).scores),
@@ -120,11 +127,8 @@ CALLS: dict[str, Call] = {
 
 
 def _persons(graph: Any, count: int) -> Any:
-    """Personalizations with all weight on one vertex each, where the graph's arrays are."""
-    sources = _sources(count, graph)
-    rows = np.zeros((len(sources), graph.n), np.float32)
-    rows[np.arange(len(sources)), sources] = 1
-    return moved(rows, graph.device)
+    """Personalizations with all weight on one vertex each."""
+    return [{source: 1.0} for source in _sources(count, graph)]
 
 
 def parts(answer: Any) -> Iterator[np.ndarray]:

@@ -408,7 +408,7 @@ class Graph(OneGraph):
         """Return sentences for `gasla.explain` on a call of a function (`gasla.Graph.explain_call`)."""
         return sentences_of_call(self, gains)
 
-    def sharers(self, passes: int) -> int:
+    def sharers(self, passes: int, visits: int | None = None) -> int:
         """Return the number of ranks: each has a part of any independent work."""
         return self.ranks.size
 

@@ -201,9 +201,10 @@ class Shared(Graph):
         if option and self.spread is not None:
             raise not_whole(option)
 
-    def sharers(self, passes: int) -> int:
+    def sharers(self, passes: int, visits: int | None = None) -> int:
         """Return the number of GPUs, where work is much and each has room for a copy, or 0."""
-        return self.spread.ranks.size if passes > 1 and passes * self.m >= MUCH and self._has_copies() else 0
+        is_much = passes > 1 and (passes * self.m if visits is None else visits) >= MUCH
+        return self.spread.ranks.size if is_much and self._has_copies() else 0
 
     def _has_copies(self) -> bool:
         return self.spread is not None and self.spread.ranks.size > 1 and has_copies(self.spread)

@@ -102,10 +102,11 @@ class Whole:
         """
         return function(self)
 
-    def sharers(self, passes: int) -> int:
+    def sharers(self, passes: int, visits: int | None = None) -> int:
         """Return how many ranks share independent work, such as one search per source, or 0 if no ranks do.
 
-        The work takes `passes` passes over all edges. Ranks share it in `sum_shares` and `map_shares`.
+        The work takes `passes` passes over all edges. If a pass does not visit all edges, `visits` is the number of
+        edges that the whole work visits. Ranks share the work in `sum_shares` and `map_shares`.
         """
         return 0
 

@@ -25,6 +25,8 @@ from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
 from gasla.rows import Row
 
+STEP = 4  # a step of a walk reads memory at random, and takes about as long as so many visits of an edge
+
 
 @on_one_device("walkers")
 def walk(
@@ -115,7 +117,9 @@ def walk(
     # A rank that walks can't ask other ranks for their blocks of an array, so each rank gets the whole array.
     values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
-    return graph.map_shares(partial(_walk_share, form), starts)  # ranks divide the walkers among each other
+    if graph.sharers(len(starts), STEP * len(starts) * steps):
+        return graph.map_shares(partial(_walk_share, form), starts)  # ranks divide the walkers among each other
+    return _walk_share(form, graph, starts, 0)
 
 
 def _walk_share(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:

@@ -147,6 +147,17 @@ def test_lists_over_cards_are_those_of_the_graph(cards: None) -> None:
         )
 
 
+def test_few_walkers_are_left_to_the_first_card(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step counts as some visits of edges."""
+    graph = tiny().graph
+    for much, are_shared in ((4 * 10 * 6, True), (4 * 10 * 6 + 1, False)):
+        monkeypatch.setattr(replicas, "MUCH", much)
+        spread = over(graph, 2)
+        walks = gasla.random_walks(spread, range(10), 6, seed=3)
+        np.testing.assert_array_equal(walks, gasla.random_walks(graph, range(10), 6, seed=3))
+        assert (replicas.REPLICA in spread.ranks.members()[1].kept[spread.handle.key]) == are_shared
+
+
 @pytest.fixture
 def starved(cards: None) -> Iterator[tuple[Any, list[str]]]:
     """A function for which no memory suffices on one card, and where it was called."""

@@ -18,7 +18,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.centrality.personalized_pagerank import BATCH, Rows, personalized_ranks
 from gasla.algorithms.centrality.ranking import Spread, check_converged, distribution, weights_dtype
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import array_module, here, module_of, moved
 from gasla.graph.arguments import (
     check_choice,
     check_flags,
@@ -405,7 +405,8 @@ def _share_batches(
     if not graph.sharers(-(-count // BATCH)):
         return find(graph, chosen)
     _distribution_rows(graph, chosen, normalized)  # raises the errors of invalid distributions before any work begins
-    chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
+    if not graph.is_whole:
+        chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
 
     def batch(which: slice) -> dict[str, Any]:
         return {name: x[which] if _is_batch(x) else x for name, x in chosen.items()}
@@ -432,7 +433,8 @@ def _batch_table(
     xp: Any = module_of(graph.device)
     table = xp.zeros((len(batches), BATCH * graph.n + OTHERS))
     for row, batch in zip(table, batches, strict=True):
-        ranks, *others = find(graph, batch)
+        held = {name: here(x, graph.device) if hasattr(x, "dtype") else x for name, x in batch.items()}
+        ranks, *others = find(graph, held)
         row[: ranks.size] = ranks.reshape(-1)
         row[-OTHERS:] = xp.array(others, float)
     return table
