@@ -184,6 +184,24 @@ def test_memory_that_runs_out_on_the_way_leaves_the_run_to_all(
     assert not alone
 
 
+def test_a_run_for_which_memory_is_short_on_one_card_is_left_to_all(
+    alone: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of the whole graph is freed, and later runs make none."""
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    spread = over(random_graph(), 2)
+    gasla.run(programs.Hops, spread, **HOPS)
+    assert len(alone) == 1 and held(spread) == [True, False]
+    monkeypatch.setattr(one_card, "_runs", fail)
+    for _ in range(2):
+        found = gasla.run(programs.Hops, spread, **HOPS)
+        np.testing.assert_array_equal(found.hops, gasla.run(programs.Hops, random_graph(), **HOPS).hops)
+        assert len(alone) == 1 and held(spread) == [False, False]
+
+
 def test_results_of_one_card_start_runs_over_all_and_back(alone: list[Any]) -> None:
     graph, spread = random_graph(20, 60), over(random_graph(20, 60), 3)
     for order in ((True, False, True), (False, True, False)):

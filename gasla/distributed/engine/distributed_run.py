@@ -3,6 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.links import connect
 from gasla.distributed.peer_groups import OneProcess, Processes
+from gasla.distributed.replicas import release
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import (
     FEW,
@@ -90,13 +92,16 @@ class DistributedRuns:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "DistributedRun | one_card.OneCardRun":
-        """Begin a run, on the first GPU alone if that is faster."""
+        """Begin a run, on the first GPU alone if that is faster, and it does not run out of memory."""
         assert frontier is not None
         whole = one_card.whole_graph(program, graph, self.options)
         if whole is None or out:  # otherwise a run on one card checks them
             _Given(self._plan, program, graph).check_all(fields, out or {})
         if whole is not None:
-            return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
+            with suppress(MemoryError):
+                return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
+            del whole
+            release(graph)
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
