@@ -98,9 +98,11 @@ def on_first_card(graph: Any) -> Graph | None:
         return replica
     kept = first.kept[graph.handle.key]
     if REPLICA not in kept and ASKED not in kept:
-        try:
+        has_ended = False
+        with suppress(MemoryError):  # calls need no copy
             graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
-        except MemoryError:  # calls need no copy
+            has_ended = True
+        if not has_ended:  # no error refers to arrays any more
             release(graph)
         kept[ASKED] = True
     return kept.get(REPLICA)

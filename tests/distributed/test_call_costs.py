@@ -144,10 +144,13 @@ def test_memory_that_runs_out_on_a_card_leaves_the_others_ready(monkeypatch: pyt
             raise MemoryError("out of memory")
         return alloc(size)
 
+    freed = list[Any]()
     with monkeypatch.context() as patch:
         patch.setattr(cupy.cuda, "alloc", fail)
+        patch.setattr(engine, "free_blocks", freed.append)
         with pytest.raises(MemoryError, match="a run of Hops needs") as caught:
             hops(spread)
+    assert freed == [[1]]
     assert caught.value.__notes__[0].startswith("on rank 1 of 2 on card 1 of")
     assert Kernel.launched == before
     assert hops(spread).iterations == 2

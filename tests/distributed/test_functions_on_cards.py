@@ -1,6 +1,7 @@
 """Every function that takes a distributed graph, over emulated cards: where it computes, and its answers."""
 
 import re
+import weakref
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -207,14 +208,20 @@ def test_a_copy_that_leaves_too_little_memory_is_given_up(
 
 
 def test_memory_that_runs_out_while_lists_are_copied_is_freed(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors refer to frames, and these to arrays."""
+    held = list[weakref.ref[np.ndarray]]()
+
     def fail(*_: Any) -> None:
+        column = np.zeros(9)
+        held.append(weakref.ref(column))
         raise MemoryError
 
-    freed, graph = list[Any](), tiny().graph
+    freed, graph = list[bool](), tiny().graph
     spread = over(graph, 2)
-    monkeypatch.setattr(peers, "free_unused", freed.append)
+    monkeypatch.setattr(peers, "free_unused", lambda _: freed.append(all(one() is None for one in held)))
     monkeypatch.setattr(replicas, "exchange_joined", fail)
-    assert replicas.on_first_card(spread) is None and len(freed) == 1
+    assert replicas.on_first_card(spread) is None
+    assert held and freed == [True]
 
 
 def test_lists_are_not_spread_by_a_driver_that_maps_no_memory(cards: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from gasla import arrays
 from gasla.distributed import thread_ranks
 from gasla.distributed.thread_ranks import ThreadRanks
 from gasla.gpu.program import engine, peers, rows, workspace
-from gasla.gpu.runtime import compile, waiting
+from gasla.gpu.runtime import compile, joint_memory, waiting
 from tests.helpers import strict_cupy
 
 MULTIPROCESSORS, STREAM = 132, 7
@@ -120,6 +120,8 @@ def with_launched_kernels(patch: pytest.MonkeyPatch, cards: int) -> ThreadRanks:
         runtime=runtime,
         is_available=lambda: True,
     )
+    fake.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
+    patch.setattr(joint_memory, "require_gpu", lambda: fake)
     patch.setattr(peers, "require_gpu", lambda: fake)
     for module in (engine, workspace, thread_ranks):
         if hasattr(module, "require_gpu"):

@@ -13,6 +13,7 @@ from gasla.gpu.program.plan import Start, Variant, as_held
 from gasla.gpu.program.variants import for_lists_of, variant_for
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, frontier_of, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.joint_memory import free_blocks
 from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
@@ -93,6 +94,7 @@ class Run(Binding):
         if not self._fits(fields, schedule):
             finish("gpu")  # wait for runs that are under way
             free_workspaces()  # the cached workspaces of other programs' runs
+            free_blocks([current_device()])  # the limit of a pool counts blocks that no array uses
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
 
