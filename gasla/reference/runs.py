@@ -165,8 +165,8 @@ class Run(Synchronous, Binding):
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters that the program's `idle` changes."""
-        given = self.by_given_name(dict.fromkeys(self.plan.changes))
-        return {name: self._steps.parameters[name] for name in given}
+        names = self.by_given_name(dict.fromkeys(self.plan.changes))
+        return {name: self._steps.parameters[name] for name in names}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
         """Return a field's array on the graph's device: the caller's array in `out`, if one was given."""

@@ -21,12 +21,12 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
     single = not isinstance(kind, TupleType)
     while len(rows) > 1 and (rows[1:] == rows[:-1]).any():
         begins = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
-        place = np.arange(len(rows)) - np.repeat(begins, np.diff(np.r_[begins, len(rows)]))
-        even = np.flatnonzero(place % 2 == 0)
+        index_in_row = np.arange(len(rows)) - np.repeat(begins, np.diff(np.r_[begins, len(rows)]))
+        even = np.flatnonzero(index_in_row % 2 == 0)
         has_next = even + 1 < len(rows)
         has_next[has_next] = rows[even[has_next] + 1] == rows[even[has_next]]
-        left = even[has_next]
-        pairs = tuple(p[..., left] for p in parts), tuple(p[..., left + 1] for p in parts)
+        left_places = even[has_next]
+        pairs = tuple(p[..., left_places] for p in parts), tuple(p[..., left_places + 1] for p in parts)
         combined = (monoid.combine(pairs[0][0], pairs[1][0]),) if single else monoid.combine(*pairs)
         parts, rows = tuple(p[..., even] for p in parts), rows[even]
         for part, new in zip(parts, combined, strict=True):

@@ -87,12 +87,12 @@ def warm(
     module_of(check_device(device))  # raises an error if a GPU is asked for and there is none
     types = ["" if value is None else np.dtype(value).str for value in values]
     tasks, compiled = [_task_of(each) for each in used], COMPILATIONS[device]
-    before = compiled()
+    count_before = compiled()
     if tasks:
         BEGIN[device]()
     for call, is_slow in track(tasks, "functions"):
         _call_on_all(call, [kind for name in types for kind in calls.kinds(name, is_slow)], device)
-    return compiled() - before
+    return compiled() - count_before
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
@@ -122,8 +122,8 @@ def _task_of(used: Any) -> tuple[Call, bool]:
     fixed = {"max_iter": ITERATIONS} if takes_limit and not has_limit else {}
 
     def call(graph: Graph) -> Any:
-        known = calls.arguments(graph)
-        return used(graph, **{each: known[each] for each in required_names}, **fixed)
+        values_by_name = calls.arguments(graph)
+        return used(graph, **{each: values_by_name[each] for each in required_names}, **fixed)
 
     def call_both_ways(graph: Graph) -> Any:
         with engines.programs_only():
@@ -142,9 +142,9 @@ def _call_on_all(call: Call, kinds: list[calls.Kind], device: Device) -> None:
     for kind in kinds:
         with unwarned(gasla.ConvergenceWarning):
             try:
-                answer = call(kind.graph().to(device))
-                if isinstance(answer, Iterator):
-                    deque(islice(answer, FIRST), maxlen=0)
+                result = call(kind.graph().to(device))
+                if isinstance(result, Iterator):
+                    deque(islice(result, FIRST), maxlen=0)
             except (ValueError, TypeError) as error:
                 errors.append(error)
     if kinds and len(errors) == len(kinds):

@@ -254,11 +254,11 @@ def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], eac
 def _form_groups(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
     """Return the group of each vertex, numbered from 0, and the number of groups. A group weighs at most `most`."""
     n, ids = len(weights), level.indices.dtype
-    label, loads, favorite = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
+    label, loads, favorites = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
     _join_groups(
-        *level, weights, most, label, loads, favorite, np.zeros(n), np.empty(n + 1, ids), *_visiting_order(n, seed)
+        *level, weights, most, label, loads, favorites, np.zeros(n), np.empty(n + 1, ids), *_visiting_order(n, seed)
     )
-    _join_twins(weights, most, label, loads, favorite, np.full(n + 1, -1, ids))
+    _join_twins(weights, most, label, loads, favorites, np.full(n + 1, -1, ids))
     return label, renumber(label, np.empty_like(label))
 
 
@@ -300,16 +300,16 @@ def _halve(
         part[vertices] = first
         return
     total = float(weights.sum())
-    left = k // 2
-    share = total * np.array([left, k - left]) / k
+    left_parts = k // 2
+    share = total * np.array([left_parts, k - left_parts]) / k
     slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
-    needs = np.array([left, k - left])
+    needs = np.array([left_parts, k - left_parts])
     side = _bisect(level, weights, share, slack, needs, seed, peels)
     _fill_side(level, side, needs)
-    for which, count in ((0, left), (1, k - left)):
+    for which, count in ((0, left_parts), (1, k - left_parts)):
         (chosen,) = np.nonzero(side == which)
         lists = _subgraph_of_side(level, side, which, len(chosen)) if count > 1 else level
-        start = first + which * left
+        start = first + which * left_parts
         _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peels)
 
 
@@ -354,12 +354,12 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
         levels.pop()
         level, weights = levels[-1]
         limits = _limits(weights, share, slack)
-        each = sizes.pop()
-        cut = _refine_in_place(level, weights, part, limits, each, needs)
+        level_sizes = sizes.pop()
+        cut = _refine_in_place(level, weights, part, limits, level_sizes, needs)
         if len(levels) <= peels:
             other = np.ones_like(part)
             other[seed % len(other)] = 0  # side 1 is too heavy now, so vertices move to side 0
-            if _refine_in_place(level, weights, other, limits, each, needs) < cut:
+            if _refine_in_place(level, weights, other, limits, level_sizes, needs) < cut:
                 part = other
     return part
 

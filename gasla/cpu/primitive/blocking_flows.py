@@ -162,13 +162,13 @@ def _send_blocking_flow(
         if u == t:
             depth = _augment(numbers, back, capacity, flow, arc, depth, state)
             u = np.uint64(path[depth])
-        wanted = level[u] + 1
+        next_level = level[u] + 1
         if level[u] == near:
-            wanted = far
+            next_level = far
         k, stop = np.uint64(at[u]), np.uint64(indptr[u + _ONE])
         while k < stop:
             e = np.uint64(numbers[k])
-            if level[np.uint64(indices[k])] == wanted and flow[e] < capacity[e]:
+            if level[np.uint64(indices[k])] == next_level and flow[e] < capacity[e]:
                 break
             k += _ONE
         at[u] = k
@@ -216,10 +216,10 @@ def _mark_sources(thread, threads, control, indptr, indices, numbers, back, capa
     marks[t], queue[_ZERO] = 1, t
     first, last = _ZERO, _ONE
     work = indptr[t + _ONE] - indptr[t]
-    rest = indptr[n] - work
+    unreached_edges = indptr[n] - work
     while first < last and not is_stopped(control):
         end, edges = last, 0
-        if work <= rest:
+        if work <= unreached_edges:
             for i in range(first, end):
                 u = np.uint64(queue[i])
                 for k in range(np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])):
@@ -240,4 +240,4 @@ def _mark_sources(thread, threads, control, indptr, indices, numbers, back, capa
                             last += _ONE
                             edges += indptr[v + _ONE] - indptr[v]
                             break
-        first, work, rest = end, edges, rest - edges
+        first, work, unreached_edges = end, edges, unreached_edges - edges

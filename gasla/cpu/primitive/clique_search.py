@@ -74,18 +74,18 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     _, order = peel_one_by_one(graph)
     lists = graph.subgraph(order).sorted_out
     starts, heads = lists.indptr.astype(np.int64, copy=False), lists.indices
-    before = np.diff(running_sums(heads < lists.owners())[starts])
-    middles = starts[:-1] + before
-    most, earlier = int((starts[1:] - middles).max(initial=0)), int(before.max(initial=0))
-    work, words = _LOOKS * (graph.n + graph.m), max(-(-most // 64), 1)
+    preceding_counts = np.diff(running_sums(heads < lists.owners())[starts])
+    middles = starts[:-1] + preceding_counts
+    most_following, most_preceding = int((starts[1:] - middles).max(initial=0)), int(preceding_counts.max(initial=0))
+    work, words = _LOOKS * (graph.n + graph.m), max(-(-most_following // 64), 1)
     threads = threads_for(work)
     places = np.zeros((threads, graph.n), heads.dtype)
-    rows = np.zeros((threads, most + earlier, words), np.uint64)
-    sets = np.empty((threads, most + 2, 3, words), np.uint64)
+    rows = np.zeros((threads, most_following + most_preceding, words), np.uint64)
+    sets = np.empty((threads, most_following + 2, 3, words), np.uint64)
     # at each depth of the search, how many earlier vertices could extend the clique
-    counts = np.empty((threads, most + 2), np.int64)
-    numbers = np.empty((threads, earlier), np.int64)
-    path = np.empty((threads, most + 2), heads.dtype)
+    counts = np.empty((threads, most_following + 2), np.int64)
+    numbers = np.empty((threads, most_preceding), np.int64)
+    path = np.empty((threads, most_following + 2), heads.dtype)
     inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path
 
     def search(*row_arrays: Any) -> None:

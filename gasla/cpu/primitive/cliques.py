@@ -186,21 +186,21 @@ def _count_small_cliques(rows, words, members, after, leaves, pivots):
     """
     size = edges = triangles = _NONE
     for word in range(words):
-        left = members[word]
-        size += count_bits(left)
-        while left:
-            i = (word << _SIX) + count_trailing_zeros(left)
-            left &= left - _ONE
-            after[word] = left & rows[i, word]
+        untried_bits = members[word]
+        size += count_bits(untried_bits)
+        while untried_bits:
+            i = (word << _SIX) + count_trailing_zeros(untried_bits)
+            untried_bits &= untried_bits - _ONE
+            after[word] = untried_bits & rows[i, word]
             for other in range(word + _ONE, words):
                 after[other] = members[other] & rows[i, other]
             for middle in range(word, words):
-                rest = after[middle]
-                edges += count_bits(rest)
-                while rest:
-                    j = (middle << _SIX) + count_trailing_zeros(rest)
-                    rest &= rest - _ONE
-                    triangles += count_bits(rest & rows[j, middle])
+                common_bits = after[middle]
+                edges += count_bits(common_bits)
+                while common_bits:
+                    j = (middle << _SIX) + count_trailing_zeros(common_bits)
+                    common_bits &= common_bits - _ONE
+                    triangles += count_bits(common_bits & rows[j, middle])
                     for other in range(middle + _ONE, words):
                         triangles += count_bits(after[other] & rows[j, other])
     leaves[3, pivots] += 1

@@ -41,7 +41,7 @@ def _color(thread, threads, control, lists, order, colors, taken):
     ``taken[c + 1]`` is 1 + the vertex for which color c was last seen at a neighbor.
     """
     indptr, indices = lists
-    most, n = np.int64(len(order)), np.uint64(len(order))
+    color_limit, n = np.int64(len(order)), np.uint64(len(order))
     for i in range(n):
         v = np.uint64(order[i])
         prefetch(indptr, np.uint64(order[min(i + _FAR, n - _ONE)]))
@@ -51,7 +51,7 @@ def _color(thread, threads, control, lists, order, colors, taken):
         if colors[v] < 0:
             for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
                 # colors of n and more are taken for n: smaller colors suffice
-                color = min(np.int64(colors[np.uint64(indices[k])]), most)
+                color = min(np.int64(colors[np.uint64(indices[k])]), color_limit)
                 taken[np.uint64(color + 1)] = v + _ONE
             least = _ZERO
             while np.uint64(taken[least + _ONE]) == v + _ONE:

@@ -122,12 +122,12 @@ def _drain(control, indptr, indices, degrees, stack, top, level, shared):
             u = np.uint64(indices[k])
             if load_unordered(degrees, u) > level:
                 if shared:
-                    before = np.int64(fetch_add_relaxed(degrees, u, -1))
+                    old_degree = np.int64(fetch_add_relaxed(degrees, u, -1))
                 else:
-                    before = np.int64(degrees[u])
+                    old_degree = np.int64(degrees[u])
                     degrees[u] -= 1
-                if before == level + 1:
+                if old_degree == level + 1:
                     stack[top] = u
                     top += _ONE
-                elif before <= level:
+                elif old_degree <= level:
                     fetch_add_relaxed(degrees, u, 1)

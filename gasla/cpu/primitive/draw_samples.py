@@ -116,13 +116,13 @@ def _draw_rows(
     """
     key, replace, weights = draws
     longest = len(neighbors) // max(len(ids), 1) + 1
-    most = len(neighbors) * (1 if replace else longest) * (1 if weights is None else longest)
+    most_steps = len(neighbors) * (1 if replace else longest) * (1 if weights is None else longest)
     numbers = np.uint64(k), np.uint64(row), np.uint64(key)
     edge_ids = None if edges is None else lists.edge_ids
     run(
         *(_sample, _MISSES * len(neighbors), lists.indptr, lists.indices, edge_ids, weights),
         *(ids, firsts, *numbers, replace, neighbors, edges),
-        most=most,
+        most=most_steps,
         loose=True,
     )
 
@@ -146,11 +146,11 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
     total = len(vertices) + len(ids)
     # a hash table with linear probing: pairs of a vertex and its index
     table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)
-    known, at = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
+    known, indices_of_ids = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
     known[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
-    run(_number_vertices, 0, np.uint64(len(vertices)), ids, table, known, at, count, most=total, loose=True)
-    return known[: int(count[0])].copy(), at
+    run(_number_vertices, 0, np.uint64(len(vertices)), ids, table, known, indices_of_ids, count, most=total, loose=True)
+    return known[: int(count[0])].copy(), indices_of_ids
 
 
 @compiled

@@ -99,7 +99,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
 
     A mark says how often a vertex occurs in the longer list. All marks are 0 again between two groups.
     """
-    mine = marks[thread]
+    own_marks = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:
             hub, last, looks = np.uint64(longer[order[start]]), start, np.uint64(0)
@@ -114,23 +114,23 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
                     totals[e] = _search(indptr, indices, np.uint64(shorter[e]), low, high, weights, totals[e])
             else:
                 for k in range(low, high):
-                    mine[np.uint64(indices[k])] += 1
+                    own_marks[np.uint64(indices[k])] += 1
                 for at in range(start, last):
                     e = order[at]
-                    totals[e] = _look_up(indptr, indices, np.uint64(shorter[e]), mine, weights, totals[e])
+                    totals[e] = _look_up(indptr, indices, np.uint64(shorter[e]), own_marks, weights, totals[e])
                 for k in range(low, high):
-                    mine[np.uint64(indices[k])] = 0
+                    own_marks[np.uint64(indices[k])] = 0
             start = last
 
 
 @compiled
 def _look_up(indptr, indices, v, marks, weights, total):
     """Return `total` plus the number, or the weights, of the entries in v's list that are marked."""
-    count, before = 0, np.int64(-1)
+    count, previous = 0, np.int64(-1)
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w = np.int64(indices[k])
-        count = count + 1 if w == before else 1
-        before = w
+        count = count + 1 if w == previous else 1
+        previous = w
         is_common = marks[np.uint64(w)] >= count
         total += is_common if weights is None else select(is_common, weights[np.uint64(w)], 0.0)
     return total

@@ -47,7 +47,7 @@ def mirror(rows, count, words):
     """Make the square matrix of bits symmetric: set bit i of row j wherever bit j of row i is set."""
     for i in range(count):
         for word in range(words):
-            left = rows[i, word]
-            while left:
-                rows[(word << SIX) + count_trailing_zeros(left), i >> SIX] |= ONE << (i & LAST)
-                left &= left - ONE
+            remaining_bits = rows[i, word]
+            while remaining_bits:
+                rows[(word << SIX) + count_trailing_zeros(remaining_bits), i >> SIX] |= ONE << (i & LAST)
+                remaining_bits &= remaining_bits - ONE

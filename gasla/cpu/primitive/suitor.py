@@ -73,8 +73,8 @@ def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
     The adjacency lists have each edge in both directions.
     """
     n, m, place_type = len(lists.indptr) - 1, len(lists.indices), index_dtype(len(lists.indices))
-    least = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).min)
-    bars, offers, suitors = np.full(n, least), np.full(n, least), np.full(n, -1, lists.indices.dtype)
+    lightest = weights.dtype.type(-np.inf if weights.dtype.kind == "f" else np.iinfo(weights.dtype).min)
+    bars, offers, suitors = np.full(n, lightest), np.full(n, lightest), np.full(n, -1, lists.indices.dtype)
     heaps, sizes, searches = np.empty(m, place_type), np.zeros(n, place_type), np.zeros(n, np.uint8)
     arrays = lists.indptr, lists.indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes
     run(_match, n + m, *arrays, block_size(n, threads_for(n + m)), most=_LOOKS * (n + m))

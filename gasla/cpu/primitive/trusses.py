@@ -351,11 +351,11 @@ def _decrease_support(e, support, queue, words, level, shared):
     """
     if load_unordered(support, e) > level:
         if shared:
-            before = np.int64(fetch_add_relaxed(support, e, -1))
+            old_support = np.int64(fetch_add_relaxed(support, e, -1))
         else:
-            before = np.int64(support[e])
+            old_support = np.int64(support[e])
             support[e] -= 1
-        if before == level + 1:
+        if old_support == level + 1:
             queue[np.uint64(fetch_add_relaxed(words, _TAIL, 1))] = e
-        elif before <= level:
+        elif old_support <= level:
             fetch_add_relaxed(support, e, 1)

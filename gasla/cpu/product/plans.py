@@ -48,8 +48,8 @@ class ProductPlan:
     @property
     def given(self) -> list[str]:
         """The names of the array arguments that only some kernels have: values of the matrix, x, and the mask."""
-        wanted = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
-        return [name for name, is_wanted in wanted.items() if is_wanted]
+        is_needed = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
+        return [name for name, is_wanted in is_needed.items() if is_wanted]
 
     @property
     def arrays(self) -> list[str]:
@@ -309,8 +309,8 @@ def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
     if is_called or not all(isinstance(e.type, np.dtype) for e in items):
         return [*terms.symbols], terms.symbols, product
     parts = {e: Symbol(f"part{k}", e.type) for k, e in enumerate(items) if e.op != "constant"}
-    rest = [parts.get(e, e) for e in items]
-    return [*parts], [*parts.values()], make_tuple(rest) if product.op == "tuple" else rest[0]
+    loaded_items = [parts.get(e, e) for e in items]
+    return [*parts], [*parts.values()], make_tuple(loaded_items) if product.op == "tuple" else loaded_items[0]
 
 
 def vector_imports(terms: Terms) -> dict[str, str]:

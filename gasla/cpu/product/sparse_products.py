@@ -115,9 +115,9 @@ class Product(Rows):
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        most = min(width, self.most) + simd4.SIZE  # up to SIZE entries more are read and written, but not used
+        row_bound = min(width, self.most) + simd4.SIZE  # up to SIZE entries more are read and written, but not used
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
-        scratch = (self._new_stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
+        scratch = (self._new_stamps(), np.empty((team, row_bound), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
         arguments = (
             *self.inputs,

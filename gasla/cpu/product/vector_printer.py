@@ -55,8 +55,8 @@ def sheltered(expr: Expr) -> Expr:
         for k, wanted in ((1, args[0]), (2, ~args[0])):
             value = args[k]
             if uses[e.args[k]] == 1 and vector_math.is_vectorised(value.op, value.type):
-                given = (semirings.where(wanted, arg, constant(1, arg.type)) for arg in value.args)
-                args[k] = node(value.op, value.type, *given)
+                replaced_arguments = (semirings.where(wanted, arg, constant(1, arg.type)) for arg in value.args)
+                args[k] = node(value.op, value.type, *replaced_arguments)
         return node(e.op, e.type, *args)
 
     return rebuilt(expr, shelter)

@@ -283,10 +283,10 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
     until = load_relaxed(pool, APART)
     if until == 0:
         return 0
-    left = until - now()
-    if left <= 0:
+    remaining = until - now()
+    if remaining <= 0:
         pool[APART] = 0
-    return max(left, 0)
+    return max(remaining, 0)
 
 
 @helper
@@ -441,12 +441,12 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
     kernel can ask to be called by fewer threads at first, and to be called again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
-    given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
+    argument_words, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
     count = min(count, threads) if count > 0 else threads
     while count > 0:
         if count > 1:
             measure(words_at(control[POOL], POOL_SIZE))
-        given[PASSED], control[NEXT_THREADS] = count, 0
+        argument_words[PASSED], control[NEXT_THREADS] = count, 0
         _run_once(part, arguments, way, count, control)
         count = control[NEXT_THREADS]
 
