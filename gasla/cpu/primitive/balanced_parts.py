@@ -91,7 +91,7 @@ GROWTH = 4.0  # largest weight of a group on the next level, in multiples of the
 SHRINKS = 0.95  # coarsening ends if a level has more than this fraction of the vertices of the finer level before it
 SKEWED = 10  # a graph is called skewed if its largest degree is more than this many times the mean degree
 STARTS = 12  # number of start vertices from which a half is grown; the best half is taken
-TIGHT = 0.1  # the even attempt allows a part at most this fraction more than the mean weight
+TIGHT = 0.1  # the even attempt lets a part weigh at most this fraction more than the mean
 HEAVY = 2.0  # the even attempt treats heavier vertices as if they weighed this many times the median
 EVEN = 2  # number of the third attempt, called even, which makes parts of nearly equal weight
 

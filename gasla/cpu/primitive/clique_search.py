@@ -248,7 +248,7 @@ def _choose_pivot(words, depth, bits):
         if adjacent_count > largest_count:
             pivot, largest_count = number, adjacent_count
     for which in range(_TRIED + _ONE):
-        # pivots are sought among the vertices that were tried before, then among the candidates
+        # try as pivots first the vertices that were tried before, then the candidates
         candidate_set = _TRIED - which
         for word in range(words):
             left = current_sets[candidate_set, word]

@@ -53,7 +53,7 @@ _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(6
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = np.uint64(8)  # vertices that a thread takes at once; few, because one vertex may be much work
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge
-_FEW_MISSING = 3  # a search ends when so few vertices are missing, as `_count_small_cliques` counts directly
+_FEW_MISSING = 3  # a search ends when so few vertices are missing, because `_count_small_cliques` counts them directly
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:

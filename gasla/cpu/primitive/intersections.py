@@ -69,7 +69,7 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     order = np.argsort(keys)
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[:count]
-    once = order[is_first]  # each distinct pair once, as a pair of vertices with long lists takes long
+    once = order[is_first]  # each distinct pair is computed once, as a pair of vertices with long lists takes long
     args = lists.indptr, lists.indices, longer, shorter, once, weights, totals, marks
     run(_mark, work, *args, most=most, loose=True, team=len(marks))
     if len(once) < count:

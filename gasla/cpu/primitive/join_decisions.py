@@ -34,7 +34,7 @@ class Decisions:
 
     @property
     def checks_of_start(self) -> list[tuple[Reach, bool]]:
-        """The lists of the pattern's first vertex that the second vertex must be in (True) or must not be in."""
+        """The lists of the first vertex that the second vertex must be in (True) or must not be in (False)."""
         return self.pending(self.joins[1], 1)[1:]
 
     def marked_of(self, place: int) -> list[Reach]:

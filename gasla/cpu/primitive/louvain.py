@@ -177,7 +177,7 @@ def _find_levels(
     This generator holds references to all arrays that it reads and writes. So it may go on in its own thread after
     Ctrl-C has interrupted its caller.
     """
-    while True:  # this ends, since each level has fewer vertices than the level before
+    while True:  # this loop ends, since each level has fewer vertices than the level before
         yield
         _move_vertices(level, community, None, known, limits, seed)
         groups = community

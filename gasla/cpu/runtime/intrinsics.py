@@ -41,7 +41,8 @@ ZERO, ONE = np.uint64(0), np.uint64(1)  # in kernels, vertices and positions are
 # the global lock, and the identifier of a thread.
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))
 release_lock = Extern("PyThread_release_lock", NONE, (I64,))
-this_thread = Extern("PyThread_get_thread_ident", NUMBERS["u32"] if has("Sleep") else I64)  # `unsigned long` in C
+# an `unsigned long` in C, which has 32 bits on Windows and 64 bits elsewhere
+this_thread = Extern("PyThread_get_thread_ident", NUMBERS["u32"] if has("Sleep") else I64)
 
 
 new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))

@@ -394,7 +394,7 @@ def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no c
 def least_factor(threads: int) -> float:
     """Return a factor of at least 1 by which the measured costs raise the smallest work that several threads share."""
     if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
-        return 1  # the costs are not known, and the next run measures them
+        return 1  # the costs were not measured lately, and the next run measures them
     return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))
 
 
@@ -637,7 +637,7 @@ def _launch_from_new_thread(run: Callable[[], None], control: np.ndarray, watch:
         try:
             pending.pop()()
             results.append(None)
-        except BaseException as error:  # the waiting thread raises the error
+        except BaseException as error:  # pass the error to the waiting thread, which raises it
             results.append(error)
         end_lock.release()
 
