@@ -235,7 +235,7 @@ def _core_of_title(title: str) -> str:
 
     Examples
     --------
-    >>> [_bare(title) for title in ("Source", "FromNodeId", ":START_ID(Person)", "start", "vid", "x")]
+    >>> [_core_of_title(title) for title in ("Source", "FromNodeId", ":START_ID(Person)", "start", "vid", "x")]
     ['source', 'from', 'start', '', 'vid', 'x']
     """
     word = re.sub(r"\(.*|[\W_]", "", title.casefold())
