@@ -58,8 +58,8 @@ class OpenFlights(NamedTuple):
 def openflights() -> OpenFlights:
     """Return the airports of the world and the routes between them, in June 2014.
 
-    7,698 airports, 4,484 of which have no route, and 36,907 directed routes; the weights are
-    great-circle kilometers (float64).
+    There are 7,698 airports, 4,484 of which have no route, and 36,907 directed routes. The weight of a route is its
+    great-circle distance in kilometers (float64).
 
     Notes
     -----
@@ -92,8 +92,8 @@ def openflights() -> OpenFlights:
 def ny_roads() -> csr_array:
     """Return the roads of New York City: 264,346 junctions, 365,050 two-way roads, all of weight 1 (float32).
 
-    A graph of high diameter: a breadth-first search takes over 600 levels from most junctions. `with_weights` gives it
-    whole-number weights.
+    The graph has a high diameter: a breadth-first search takes over 600 levels from most junctions. `with_weights`
+    gives it whole-number weights.
 
     Notes
     -----

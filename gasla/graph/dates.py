@@ -239,7 +239,7 @@ class TimeColumn:
 
 
 def iso(value: Any) -> str:
-    """Return a date or a duration of Python or NumPy as text by ISO 8601, which `of_text` reads.
+    """Return a date or a duration of Python or NumPy as text in ISO 8601 format, which `of_text` reads.
 
     Examples
     --------

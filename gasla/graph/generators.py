@@ -83,7 +83,7 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
 
 
 def kron(scale: int) -> csr_array:
-    """Return `rmat` with 48 edges per vertex, like kron_g500-logn of the 10th DIMACS challenge.
+    """Return an R-MAT graph (`rmat`) with 48 edges per vertex, like kron_g500-logn of the 10th DIMACS challenge.
 
     Examples
     --------
@@ -133,9 +133,9 @@ def grid(scale: int) -> csr_array:
 
 
 def rgg(scale: int) -> csr_array:
-    """Return a random geometric graph: ``2**scale`` random points, close ones joined, about 16 neighbors each.
+    """Return a random geometric graph: ``2**scale`` random points, with edges between close ones.
 
-    Points are numbered by the cells of a grid, in row-major order.
+    Each point has about 16 neighbors. Points are numbered by the cells of a grid, in row-major order.
 
     Examples
     --------
@@ -161,9 +161,9 @@ class Town(NamedTuple):
 def town(scale: int = 12) -> Town:
     """Return a synthetic town: streets, faster main roads, a river with few bridges, and the places of junctions.
 
-    ``2**scale`` junctions, numbered by rows from the south-west corner, about 100 m apart. A random seventh of the
-    streets is missing, so that a few junctions may be cut off; every eighth street is a main road, which is complete.
-    Roads go both ways. The seconds are whole numbers (float32).
+    The town has ``2**scale`` junctions, about 100 m apart, which are numbered by rows from the south-west corner. A
+    random seventh of the streets is missing, so that a few junctions may be cut off. Every eighth street is a main
+    road, which is complete. Roads go both ways. Travel times in seconds are whole numbers (float32).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _symmetric_matrix(n: int, u: Array, v: Array, values: Array) -> csr_array:
 
 
 def fingerprint(A: Any) -> str:
-    """Return a sum of hashed edges as 16 hexadecimal digits, independent of the order of edges.
+    """Return a sum of hashed edges as 16 hexadecimal digits, which does not depend on the order of edges.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def fingerprint(A: Any) -> str:
 
 
 def sources(A: Any, count: int = 8) -> list[int]:
-    """Return `count` pseudorandom vertices of the largest weakly connected component of `A`, always the same.
+    """Return `count` pseudorandom vertices of the largest weakly connected component of `A`, the same in each call.
 
     Examples
     --------

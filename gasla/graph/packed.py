@@ -45,11 +45,11 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     Parameters
     ----------
     ids : (m,) array of integers
-        All at least 0 and less than n.
+        The vertex ids, from 0 to n - 1.
     n : int
-        At most 2**31 - 1.
+        Number of vertices, at most 2**31 - 1.
     allocate : function
-        Allocates the array of `words`, given its length in uint32.
+        Allocates the array `words`. It is called with the array's length as a number of uint32.
 
     Returns
     -------

@@ -43,14 +43,16 @@ class TypedGraph:
     """A graph with several types of vertices and relations: a `Graph` for each relation between two types.
 
     Each type has its own vertices, numbered from 0. `gasla.sample_neighbors`, `gasla.loader`, `gasla.negative_edges`,
-    `gasla.metapath_walks` and `gasla.aggregate_features` take typed graphs; all else takes the graph of a relation.
+    `gasla.metapath_walks` and `gasla.aggregate_features` take typed graphs. All other functions take the graph of a
+    relation.
 
     Parameters
     ----------
     relations : mapping from (source type, name, target type) to edges
         The edges of each relation: a sparse array with a row for each source and a column for each target, whose values
-        are weights; a (2, m) array of integers, as `edge_index` of PyTorch Geometric; or a `Graph`. Between different
-        types it knows its `sides`, as one of `Graph.from_bipartite` does, and has all sources before all targets.
+        are weights; a (2, m) array of integers, as `edge_index` of PyTorch Geometric; or a `Graph`. A `Graph` between
+        different types has to know its `sides`, as graphs of `Graph.from_bipartite` do, and to number all sources
+        before all targets.
     sizes : mapping from type to int, optional
         The number of vertices of each type; by default as matrices and graphs have it, and for arrays one more than the
         largest id.
@@ -126,14 +128,14 @@ class TypedGraph:
 
     @classmethod
     def from_graph(cls, graph: Any, types: Sequence[str], relations: str | Sequence[str] = "to") -> TypedGraph:
-        """Return a typed graph of a graph whose vertices and edges have types, such as one of tables or of NetworkX.
+        """Return a typed graph made from a graph and the types of its vertices and edges.
 
         Parameters
         ----------
         graph : Graph or SciPy sparse array
             In host memory. Its names, values and edge attributes are kept.
         types : (n,) sequence of str
-            The type of each vertex. Those of one type are numbered in the order of the graph.
+            The type of each vertex. The vertices of a type are numbered in the order of the graph.
         relations : str, or (m,) sequence of str
             The name of the relation of each edge, or of all of them.
 
@@ -194,15 +196,15 @@ class TypedGraph:
         G : NetworkX graph
             Each edge of an undirected graph leads both ways.
         type, relation : str
-            The attribute of nodes with their type, and that of edges with the name of their relation; an edge without
-            one is of "to".
+            The names of two attributes: that of nodes has their type, and that of edges the name of their relation. An
+            edge without this attribute has the relation "to".
         weight, attributes
             As for `Graph.from_networkx`.
 
         Raises
         ------
         ValueError
-            If a node has no type; and as for `from_graph`.
+            If a node has no type, and in the cases of `from_graph`.
 
         Examples
         --------
@@ -361,7 +363,7 @@ class TypedGraph:
         Parameters
         ----------
         columns : mapping from relation to mapping
-            For each of these relations, as for `Graph.with_edge_attributes`.
+            For each relation that gets attributes, the columns by name, as for `Graph.with_edge_attributes`.
 
         Examples
         --------
@@ -379,7 +381,7 @@ class TypedGraph:
         return typed
 
     def to(self, device: Device) -> TypedGraph:
-        """Return the typed graph on a device: itself if it is there, else a copy.
+        """Return the typed graph on a device: the object itself if it is there already, otherwise a copy.
 
         Examples
         --------

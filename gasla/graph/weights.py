@@ -79,7 +79,7 @@ def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def exact_total(values: Any, *, magnitudes: bool = False) -> int:
-    """Return the exact sum of integers, or of their absolute values, as a Python int.
+    """Return the exact sum of edge values that are integers, or of their absolute values, as a Python int.
 
     Examples
     --------

@@ -85,14 +85,15 @@ class Whole:
         Parameters
         ----------
         function : function of graph
-            Called with this graph. For a `distributed.Graph` over GPUs of one process it is called with the whole graph
-            on the first of them, if that has room for it, `one_card` is not False, and no `Checkpoint` is open. It
-            is the current GPU during the call.
+            Called with this graph. For a `distributed.Graph` over GPUs of one process, the function is called with the
+            whole graph on the first of these GPUs, if that GPU has enough memory, `one_card` is not False, and no
+            `Checkpoint` is open. This GPU is the current one during the call.
 
         Returns
         -------
         object
-            What the function returns; None if it was not called, as no device of this process has the whole graph.
+            What the function returns, or None if it was not called because no device of this process has the whole
+            graph.
 
         Examples
         --------
@@ -125,8 +126,10 @@ class Whole:
         Parameters
         ----------
         gains : pair, or None
-            What other GPUs share where one has the whole graph, as a plural, or ""; and whether programs gain from a
-            large graph that is divided. None if the programs of the function decide each for itself.
+            What the function gains from several GPUs. The first item names the work that other GPUs share if one GPU
+            has the whole graph, as a plural such as "sources"; it is "" if they share nothing. The second says whether
+            the function's programs run faster on a large graph that is divided over GPUs. None if each program of the
+            function decides for itself where it runs.
         """
         return [f"It runs on the {self.device.upper()}, which has the whole graph."]
 
@@ -138,7 +141,7 @@ class Whole:
         Parameters
         ----------
         option : str, optional
-            The argument for which all edges are needed, for the error.
+            The name of the argument that needs all edges, for the error message.
         """
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
@@ -176,9 +179,9 @@ class Whole:
         return function(self, items, 0)
 
     def placed(self, values: Any) -> Any:
-        """Place values of all vertices where runs on this graph read them: on its device, or in blocks on its ranks.
+        """Return values of all vertices where runs on this graph read them: on its device, or in blocks on its ranks.
 
-        Runs take other arrays, too, but move them each time.
+        Runs take other arrays, too, but copy them in every run.
 
         Parameters
         ----------
@@ -218,7 +221,7 @@ class Whole:
         function : function of (graph, items)
             Yields the one-dimensional array of each item. It is called as by `map_shares`.
         items : sequence
-            One or more.
+            One or more items, each of which gives one array.
 
         Raises
         ------

@@ -190,7 +190,7 @@ def _titled_weight(titles: Sequence[str]) -> int | None:
 def are_usual(titles: Sequence[str]) -> bool:
     """Return whether two columns have usual titles for the ends of edges, such as "source" and "target".
 
-    Single letters are more likely ids.
+    Titles of a single letter don't count, because they are more likely the ids of a table without titles.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
         Parameters
         ----------
         result : array
-            Of `graph`, such as distances; its first axis is that of the vertices, or of the edges.
+            A result on `graph`, such as distances. Its first axis has one entry for each vertex, or for each edge.
         of : {"vertex", "edge"}
             Whether the result has an entry per vertex, or per edge.
 
@@ -68,29 +68,29 @@ def batch(graphs: Iterable[Any]) -> Batch:
     Parameters
     ----------
     graphs : Graph objects or SciPy sparse arrays
-        All on one device; with values all, or none. Names of vertices are not kept.
+        All have to be on one device, and all or none have values. Names of vertices are not kept.
 
     Returns
     -------
     Batch(graph, vertex_starts, edge_starts)
         `graph` has the vertices and edges of the first graph, then of the second, and so on. Its values, and the
-        attributes that all graphs have, are theirs in the common type. Vertex v of graph i is
-        `vertex_starts[i] + v`. `Batch.split` cuts a result into one for each graph.
+        attributes that all graphs have, are theirs in the common type. Vertex v of graph i is `vertex_starts[i] + v`.
+        `Batch.split` cuts a result into one for each graph.
 
     Raises
     ------
     ValueError
         If some graphs have values and others have none, or graphs are on two devices.
     TypeError
-        If one is no graph.
+        If an item is not a graph.
 
     Notes
     -----
     Searches start at a vertex of each graph: `gasla.sssp(batch.graph, batch.vertex_starts[:-1])` at vertex 0 of all.
 
     Results are those of single calls where they depend on a vertex's component alone: distances, components, triangles,
-    clustering, core numbers, matchings. They differ where a whole graph is scaled or stopped at once:
-    ranks of `pagerank` sum to 1 over the batch, and iterations end when all graphs have converged.
+    clustering, core numbers, matchings. They differ where a whole graph is scaled or stopped at once: ranks of
+    `pagerank` sum to 1 over the batch, and iterations end when all graphs have converged.
 
     Examples
     --------

@@ -184,8 +184,8 @@ class MovedIdMap(IdMap):
 class Origin:
     """Where the vertices and edges of a graph came from: `Graph.origin`.
 
-    Arrays are on the device where the graph was made, of int32 if ids fit, and must not be written to. They are
-    computed at first use, from up to 8 bytes per edge of the previous graph that are held as long as the graph is.
+    The arrays are on the device where the graph was made, have the dtype int32 if ids fit, and must not be written to.
+    They are computed at first use. For that the graph keeps up to 8 bytes per edge of the previous graph.
 
     Attributes
     ----------
