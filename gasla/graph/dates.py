@@ -316,8 +316,8 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
         isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in present
     ):
         return None
-    zones = {None if (zone := getattr(value, "tzinfo", None)) is None else _zone_name(zone) for value in present}
-    if None in zones and len(zones) > 1:
+    zone_names = {None if (zone := getattr(value, "tzinfo", None)) is None else _zone_name(zone) for value in present}
+    if None in zone_names and len(zone_names) > 1:
         raise TypeError("some dates have a zone and others have none; expected one in each, or in none")
     if isinstance(present[0], time):
         durations: list[Any] = [
@@ -329,7 +329,7 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
         missing: Any = np.timedelta64("NaT", "D")
         return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
     array = np.array([np.datetime64("NaT") if value is None else _as_numpy_scalar(value) for value in values])
-    zone = None if None in zones else zones.pop() if len(zones) == 1 else "UTC"
+    zone = None if None in zone_names else zone_names.pop() if len(zone_names) == 1 else "UTC"
     return array, "date" if np.datetime_data(array.dtype)[0] == "D" else "datetime", zone
 
 
@@ -594,10 +594,10 @@ def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
         (time_type is None) != (duration_type is None) or (duration_type is not None and duration_type.counts_from_1970)
     ):
         holds = duration_type or attributes.types[duration]
-        wanted = f"durations, as in edges[{duration!r}].astype('m8[s]')" if time_type else "numbers"
+        expected = f"durations, as in edges[{duration!r}].astype('m8[s]')" if time_type else "numbers"
         raise TypeError(
             f"edge attribute {duration!r}, the duration, holds {holds}, and {time!r}, the time, "
-            f"{time_type or attributes.types[time]}; expected {wanted}"
+            f"{time_type or attributes.types[time]}; expected {expected}"
         )
     if time_type is None:
         return None

@@ -140,11 +140,11 @@ def _time_dtype(graph: Graph, time: str) -> Any:
     return np.float64 if graph.edge_attributes.types[time].kind == "f" else np.int64
 
 
-def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
+def _span_of_numbers(time: str, dtype: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
     """Return whether `at` is a single number, and the first and the last time of the span that ends at each number.
 
-    The times are converted to `kind`, the dtype in which times of edges are compared. Without a window, the first times
-    are None.
+    The times are converted to `dtype`, in which times of edges are compared. Without a window, the first times are
+    None.
     """
     ends = moved(as_array("at", at), "cpu")
     if ends.dtype.kind not in "iuf" and ends.size:
@@ -154,7 +154,7 @@ def _span_of_numbers(time: str, kind: Any, at: Any, window: Any) -> tuple[bool, 
         raise ValueError(f"at is nan in row {int(np.isnan(ends).argmax())}; expected a number")
     width = None if window is None else real_number("window", window, 0, np.inf)
     width = None if width == np.inf else width
-    if kind is np.float64:
+    if dtype is np.float64:
         if ends.dtype.kind in "iu" and ((ends > EXACT) | (ends < -EXACT)).any():
             raise ValueError(f"at holds integers beyond 2**53; expected floats, as the edge attribute {time!r} does")
         last = ends.astype(np.float64)

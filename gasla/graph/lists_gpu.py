@@ -55,8 +55,8 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
     if m > CHUNK:
         grouped, ids = xp.empty(m, others.dtype), xp.empty(m, index_dtype(m))
         indptr = _count(keys, n)
-        for places, numbers in _group_in_chunks(keys, indptr):
-            grouped[places], ids[places] = others[numbers], numbers
+        for positions, numbers in _group_in_chunks(keys, indptr):
+            grouped[positions], ids[positions] = others[numbers], numbers
         return indptr, grouped, ids
     packed = _pack_keys(keys, xp.arange(m, dtype=np.uint32), n)
     packed.sort()
@@ -94,8 +94,8 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
     if len(indices) > CHUNK:
         xp = array_module(indices)
         transposed_indptr, transposed_indices = _count(indices, n), xp.empty_like(indices)
-        for places, numbers in _group_in_chunks(indices, transposed_indptr):
-            transposed_indices[places] = xp.searchsorted(indptr, numbers, side="right") - 1
+        for positions, numbers in _group_in_chunks(indices, transposed_indptr):
+            transposed_indices[positions] = xp.searchsorted(indptr, numbers, side="right") - 1
         return transposed_indptr, transposed_indices
     packed = _pack_keys(indices, owners(indptr, indices), n)
     packed.sort()
@@ -125,11 +125,11 @@ def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]
         packed.sort()
         starts, numbers = _offsets(packed, n), _lower_halves(packed, np.int64)
         del packed
-        places = (ends - starts[:-1])[chunk[numbers]]
-        places += xp.arange(len(chunk))
+        positions = (ends - starts[:-1])[chunk[numbers]]
+        positions += xp.arange(len(chunk))
         numbers += first
         ends += starts[1:] - starts[:-1]
-        yield places, numbers
+        yield positions, numbers
 
 
 def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:

@@ -31,9 +31,9 @@ def require_bytes(what: str, needed: int, instead: str) -> None:
 
     The message begins with `what` and ends with `instead`, which says what the caller can do.
     """
-    there = available("cpu")
-    if there is not None and needed > there:
-        raise MemoryError(f"{what} {needed:,} bytes, and {there:,} are available; {instead}")
+    available_bytes = available("cpu")
+    if available_bytes is not None and needed > available_bytes:
+        raise MemoryError(f"{what} {needed:,} bytes, and {available_bytes:,} are available; {instead}")
 
 
 def require_room(what: str, count: int, each: int, device: Device, instead: str) -> None:

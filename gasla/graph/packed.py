@@ -135,8 +135,8 @@ def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
         groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS),
     )
     widths = np.diff(ends, axis=1, prepend=np.uint8(0))
-    places = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
-    starts = (places // 4 + ends - widths).ravel()
+    byte_positions = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
+    starts = (byte_positions // 4 + ends - widths).ravel()
     for width in np.unique(widths[widths > 0]).tolist():
         (blocks,) = np.nonzero(widths.ravel() == width)
         lowest_bits = (keys[blocks].T & ((1 << width) - 1)).astype(np.uint32)

@@ -96,21 +96,22 @@ class TypedGraph:
                 "; expected a mapping of one or more, such as {('user', 'buys', 'item'): edges}"
             )
         edges_of = {_check_relation_name(name): _check_edges(name, edges) for name, edges in relations.items()}
-        known_sizes = {kind: 0 for source, _, target in edges_of for kind in (source, target)}
-        for kind, size in (sizes or {}).items():
-            if not isinstance(kind, str):
-                raise TypeError(f"sizes has the type {kind!r}; expected a string")
-            known_sizes[kind] = whole_number(f"sizes[{kind!r}]", size, MOST)
+        known_sizes = {vertex_type: 0 for source, _, target in edges_of for vertex_type in (source, target)}
+        for vertex_type, size in (sizes or {}).items():
+            if not isinstance(vertex_type, str):
+                raise TypeError(f"sizes has the type {vertex_type!r}; expected a string")
+            known_sizes[vertex_type] = whole_number(f"sizes[{vertex_type!r}]", size, MOST)
         counts = {name: _count_ends(name, edges) for name, edges in edges_of.items()}
         for name, (source, target, _) in counts.items():
-            for kind, size in ((name[0], source), (name[2], target)):
-                if kind not in (sizes or {}):
-                    known_sizes[kind] = max(known_sizes[kind], size)
+            for vertex_type, size in ((name[0], source), (name[2], target)):
+                if vertex_type not in (sizes or {}):
+                    known_sizes[vertex_type] = max(known_sizes[vertex_type], size)
         for name, (source, target, is_exact) in counts.items():
-            for kind, size in ((name[0], source), (name[2], target)):
-                if size > known_sizes[kind] or (is_exact and size < known_sizes[kind]):
+            for vertex_type, size in ((name[0], source), (name[2], target)):
+                if size > known_sizes[vertex_type] or (is_exact and size < known_sizes[vertex_type]):
                     raise ValueError(
-                        f"the edges of {name} have {size} vertices of type {kind!r}; expected {known_sizes[kind]}"
+                        f"the edges of {name} have {size} vertices of type {vertex_type!r}; expected "
+                        f"{known_sizes[vertex_type]}"
                     )
         graphs = {
             name: _graph_of_relation(name, edges, known_sizes[name[0]], known_sizes[name[2]])
@@ -153,8 +154,8 @@ class TypedGraph:
         """
         graph = in_host_memory("TypedGraph.from_graph", graph)
         types_sorted, type_of = _distinct_strings("types", types, graph.n, "vertices")
-        each = [relations] * graph.m if isinstance(relations, str) else relations
-        names, name_of = _distinct_strings("relations", each, graph.m, "edges")
+        relation_names = [relations] * graph.m if isinstance(relations, str) else relations
+        names, name_of = _distinct_strings("relations", relation_names, graph.m, "edges")
         if graph.m == 0:
             raise ValueError("the graph has no edges; expected one or more, whose relations name the types")
         order = np.argsort(type_of, kind="stable")
@@ -164,17 +165,17 @@ class TypedGraph:
         within[order] = np.arange(graph.n) - starts[type_of[order]]
         src, dst = graph.edges()
         code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
-        sizes = {str(kind): int(count) for kind, count in zip(types_sorted, counts)}
+        sizes = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
         graphs = dict[Relation, Graph]()
         for combination in np.flatnonzero(np.bincount(code)).tolist():  # a loop over relations, which are few
-            rest, target = divmod(combination, len(types_sorted))
-            source, word = divmod(rest, len(names))
+            remainder, target = divmod(combination, len(types_sorted))
+            source, word = divmod(remainder, len(names))
             name = str(types_sorted[source]), str(names[word]), str(types_sorted[target])
             graphs[name] = _extract_relation(graph, np.flatnonzero(code == combination), within, name, sizes)
         naming = dict[str, Names]()
         if graph.naming is not None:
             parts = np.split(graph.naming.each[order], starts[1:])
-            naming = {str(kind): Names(part) for kind, part in zip(types_sorted, parts)}
+            naming = {str(vertex_type): Names(part) for vertex_type, part in zip(types_sorted, parts)}
         typed = cls.__new__(cls)
         typed._set(graphs, sizes, naming)
         return typed
@@ -242,7 +243,9 @@ class TypedGraph:
         TypedGraph(user=2, item=2; user-buys-item: 2)
         """
         stores = {name: data[name] for name in data.edge_types}
-        sizes = {kind: count for kind in data.node_types if (count := data[kind].num_nodes) is not None}
+        sizes = {
+            vertex_type: count for vertex_type in data.node_types if (count := data[vertex_type].num_nodes) is not None
+        }
         typed = cls({name: store["edge_index"] for name, store in stores.items()}, sizes)
         columns = dict[Relation, dict[str, Any]]()
         for name, store in stores.items():
@@ -396,9 +399,9 @@ class TypedGraph:
         return copy
 
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{kind}={size}" for kind, size in self.sizes.items())
+        types = ", ".join(f"{vertex_type}={size}" for vertex_type, size in self.sizes.items())
         edges = ", ".join(f"{'-'.join(name)}: {graph.m}" for name, graph in self.relations.items())
-        return f"TypedGraph({kinds}; {edges})"
+        return f"TypedGraph({types}; {edges})"
 
 
 def _check_relation_name(name: Any) -> Relation:
@@ -506,8 +509,8 @@ def _distinct_strings(name: str, argument: Any, count: int, of: str) -> tuple[Ar
     if len(labels) != count:
         raise ValueError(f"{name} has {len(labels)} entries; expected {count}, one for each of the {of}")
     if not {*map(type, labels)} <= {str, np.str_}:
-        bad = next(place for place, label in enumerate(labels) if not isinstance(label, str))
+        bad = next(position for position, label in enumerate(labels) if not isinstance(label, str))
         raise TypeError(f"{name}[{bad}] is {labels[bad]!r}; expected a string")
     distinct = sorted({*labels})
-    positions = {label: place for place, label in enumerate(distinct)}
+    positions = {label: position for position, label in enumerate(distinct)}
     return np.array(distinct, object), np.fromiter(map(positions.__getitem__, labels), np.int64, count)

@@ -108,7 +108,7 @@ class Kinds(NamedTuple):
 
     def without(self, places: Collection[int | None]) -> Kinds:
         """Return the same positions without those in `places`."""
-        return Kinds(*([place for place in each if place not in places] for each in self))
+        return Kinds(*([position for position in group if position not in places] for group in self))
 
 
 _UNKNOWN = Kinds()
@@ -118,12 +118,14 @@ def kinds_of(schema: Any) -> Kinds:
     """Return which columns of an Arrow schema hold numbers, whole numbers and text. The index of pandas is left out."""
     types = arrow().types
     dtypes = {
-        place: column.type.value_type if types.is_dictionary(column.type) else column.type
-        for place, column in enumerate(schema)
+        position: column.type.value_type if types.is_dictionary(column.type) else column.type
+        for position, column in enumerate(schema)
         if not column.name.startswith("__index_level_")
     }
-    whole, texts = ([place for place, dtype in dtypes.items() if test(dtype)] for test in (types.is_integer, _is_text))
-    fractional = (place for place, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
+    whole, texts = (
+        [position for position, dtype in dtypes.items() if test(dtype)] for test in (types.is_integer, _is_text)
+    )
+    fractional = (position for position, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
     return Kinds(sorted((*whole, *fractional)), whole, texts)
 
 
@@ -164,11 +166,11 @@ def choose(
         raise ValueError(
             f"column {titles[value]!r} would be both an end of edges and their weight; pass src, dst and weight"
         )
-    if is_guessed and value is None and (others := sorted(set(kinds.numbers) - {*ends})):
-        columns = ", ".join(f"{place}, {titles[place]!r}" for place in others)
-        hold = f"column {columns}, holds" if len(others) == 1 else f"columns {columns}, hold"
+    if is_guessed and value is None and (unexplained := sorted(set(kinds.numbers) - {*ends})):
+        columns = ", ".join(f"{position}, {titles[position]!r}" for position in unexplained)
+        hold = f"column {columns}, holds" if len(unexplained) == 1 else f"columns {columns}, hold"
         raise ValueError(
-            f"{hold} numbers of unknown meaning; pass weight={others[0] if len(others) == 1 else '…'} if "
+            f"{hold} numbers of unknown meaning; pass weight={unexplained[0] if len(unexplained) == 1 else '…'} if "
             f"they are edge weights, or src={ends[0]} and dst={ends[1]} to ignore them"
         )
     return (*ends, value)
@@ -197,7 +199,7 @@ def are_usual(titles: Sequence[str]) -> bool:
     >>> are_usual(["id", "source", "target"]), are_usual(["u", "v"])
     (True, False)
     """
-    return any(len(_core_of_title(titles[place])) > 1 for pair in _usual_pairs(titles) for place in pair)
+    return any(len(_core_of_title(titles[position])) > 1 for pair in _usual_pairs(titles) for position in pair)
 
 
 def _find_usual_ends(titles: Sequence[str]) -> tuple[int, int] | None:
@@ -206,7 +208,7 @@ def _find_usual_ends(titles: Sequence[str]) -> tuple[int, int] | None:
     Such titles are "source" and "target". Raise ValueError if more than two columns have such titles.
     """
     pairs = _usual_pairs(titles)
-    exact = [pair for pair in pairs if tuple(titles[place] for place in pair) == OWN]
+    exact = [pair for pair in pairs if tuple(titles[position] for position in pair) == OWN]
     if len({*pairs}) > 1 and not exact:
         raise _unclear_ends(titles, "more than two columns are called like ends of edges")
     return next(iter(exact or pairs), None)
@@ -219,12 +221,12 @@ def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
     tail, but in other tables from the tail to the head.
     """
     positions: dict[str, list[int]] = {}
-    for place, title in enumerate(titles):
-        positions.setdefault(_core_of_title(title), []).append(place)
+    for position, title in enumerate(titles):
+        positions.setdefault(_core_of_title(title), []).append(position)
     pairs = [
         (a, b) for u, v in _PAIRS for a in positions.get(u, ()) for b in positions.get(v, ()) if u != "head" or a < b
     ]
-    exact = [pair for pair in pairs if tuple(titles[place].casefold() for place in pair) in _PAIRS]
+    exact = [pair for pair in pairs if tuple(titles[position].casefold() for position in pair) in _PAIRS]
     return exact if len(exact) == 1 else pairs
 
 
@@ -247,7 +249,7 @@ def _core_of_title(title: str) -> str:
 
 def are_first(kinds: Kinds) -> bool:
     """Return whether the first two columns are the only two of one type that could hold the ends of edges."""
-    candidates = [place for places in (kinds.whole, kinds.texts) if len(places) > 1 for place in places]
+    candidates = [position for group in (kinds.whole, kinds.texts) if len(group) > 1 for position in group]
     return len(candidates) < 2 or sorted(candidates) == [0, 1]
 
 
@@ -257,7 +259,7 @@ def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
 
 def titles_listed(titles: Sequence[str]) -> str:
     """Return the positions and titles of all columns as text for an error message."""
-    return ", ".join(f"{place} {title!r}" for place, title in enumerate(titles)) or "none"
+    return ", ".join(f"{position} {title!r}" for position, title in enumerate(titles)) or "none"
 
 
 def _without_type(title: str) -> str:
@@ -285,7 +287,7 @@ def place_of(titles: Sequence[str], what: str, column: Column) -> int:
         raise TypeError(
             f"{what} is {column!r}; expected the name of a column or its position; there are {known_titles}"
         )
-    matches = [place for place, title in enumerate(titles) if _without_type(title) == column != title]
+    matches = [position for position, title in enumerate(titles) if _without_type(title) == column != title]
     if column not in titles and len(matches) == 1:
         return matches[0]
     if (count := list(titles).count(column)) != 1:
@@ -369,9 +371,9 @@ def attribute_of_weight(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> str | None:
     """Return the name of the attribute whose column has the weights as well, or None if there is none."""
-    place = _column_positions(table, src, dst, weight, attributes)[2]
-    is_attribute = place in places_of_attributes(table.column_names, attributes)
-    return _without_type(table.column_names[place]) if is_attribute else None
+    position = _column_positions(table, src, dst, weight, attributes)[2]
+    is_attribute = position in places_of_attributes(table.column_names, attributes)
+    return _without_type(table.column_names[position]) if is_attribute else None
 
 
 def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
@@ -379,7 +381,7 @@ def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
     if isinstance(attributes, str) or not isinstance(attributes, Sequence):
         raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
     positions = [place_of(titles, "attributes", column) for column in attributes]
-    if repeated := [place for place in positions if positions.count(place) > 1]:
+    if repeated := [position for position in positions if positions.count(position) > 1]:
         raise ValueError(f"attributes has column {titles[repeated[0]]!r} twice; expected each once")
     return positions
 
@@ -390,9 +392,10 @@ def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
     Raise an error for anything but numbers and dates, and for nulls.
     """
     positions = places_of_attributes(table.column_names, attributes)
-    titles = [table.column_names[place] for place in positions]
+    titles = [table.column_names[position] for position in positions]
     return {
-        _without_type(title): _read_attribute(title, table.column(place)) for title, place in zip(titles, positions)
+        _without_type(title): _read_attribute(title, table.column(position))
+        for title, position in zip(titles, positions)
     }
 
 
@@ -401,7 +404,7 @@ def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | Non
 
     In tables of Gephi this column says whether edges are directed.
     """
-    return next((place for place in texts if titles[place].strip().casefold() == "type"), None)
+    return next((position for position in texts if titles[position].strip().casefold() == "type"), None)
 
 
 def undirected_rows(table: Any) -> Array | bool:
@@ -416,17 +419,17 @@ def undirected_rows(table: Any) -> Array | bool:
     >>> undirected_rows(pa.table({"Type": ["Directed", "Undirected"]}))  # doctest: +SKIP
     array([False,  True])
     """
-    place = direction_column(table.column_names, kinds_of(table.schema).texts)
-    if place is None:
+    position = direction_column(table.column_names, kinds_of(table.schema).texts)
+    if position is None:
         return False
     pc = arrow("pyarrow.compute")
     # Text of polars has Arrow's type string view, for which `utf8_lower` is missing, so the column is cast to
     # large_string.
-    words = pc.utf8_lower(_expand_dictionary(table.column(place)).cast(arrow().large_string()))
+    words = pc.utf8_lower(_expand_dictionary(table.column(position)).cast(arrow().large_string()))
     distinct = {*words.unique().to_pylist()} - {None}
     if not distinct or not distinct <= {*WAYS}:
         return False
-    _require_no_nulls(table.column_names[place], words)
+    _require_no_nulls(table.column_names[position], words)
     is_undirected: Array = pc.is_in(words, arrow().array(_BOTH_WAYS, words.type)).to_numpy()
     return is_undirected
 

@@ -204,20 +204,20 @@ def _read_attributes(
     """
     columns_of_both: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     left_out: list[str] = []
-    for columns, names, of, lists in zip(
+    for columns, names, owner, lists in zip(
         columns_of_both, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)
     ):
         for name in names:
-            if (dates := _as_dates(lists[name], of, name)) is not None:
+            if (dates := _as_dates(lists[name], owner, name)) is not None:
                 columns[name] = dates
             elif given is not True:
-                columns[name] = _as_numbers(lists[name], of, name, "another list of attributes")
-            elif of == "edge" and name == weight:
+                columns[name] = _as_numbers(lists[name], owner, name, "another list of attributes")
+            elif owner == "edge" and name == weight:
                 continue
             elif _is_string(name) and name and _are_numbers(lists[name]):
-                columns[name] = _as_numbers(lists[name], of, name, "")
+                columns[name] = _as_numbers(lists[name], owner, name, "")
             elif file or any(map(_is_number, lists[name])):
-                left_out.append(f"{name!r} of {of} {_describe_first_bad(lists[name])}")
+                left_out.append(f"{name!r} of {owner} {_describe_first_bad(lists[name])}")
     if left_out:
         warnings.warn(
             f"{file}attributes are left out, because only those are kept that are numbers of at most 64 bits "

@@ -64,17 +64,17 @@ def vertices_of(table: Any, vertex: Column | None) -> Vertices:
     """Return the ids and the attributes of a table of vertices. Warn of columns that can't be attributes."""
     rows = as_arrow(table)
     titles = rows.column_names
-    place = place_of_ids(titles, kinds_of(rows.schema)) if vertex is None else place_of(titles, "vertex", vertex)
-    ids = ids_of(titles[place], rows.column(place)).combine_chunks()
+    position = place_of_ids(titles, kinds_of(rows.schema)) if vertex is None else place_of(titles, "vertex", vertex)
+    ids = ids_of(titles[position], rows.column(position)).combine_chunks()
     if repeated := len(ids) - len(ids.unique()):
         counts = ids.value_counts()
         repeated_id = counts.filter(arrow("pyarrow.compute").greater(counts.field(1), 1))[0]["values"].as_py()
         raise ValueError(
-            f"column {titles[place]!r} of the vertices holds {repeated_id!r} more than once, one of {repeated} such "
+            f"column {titles[position]!r} of the vertices holds {repeated_id!r} more than once, one of {repeated} such "
             "rows; expected a row for each vertex"
         )
-    attribute_titles = numeric_columns(rows, [titles[place]], "columns of vertices")
-    return Vertices(titles[place], ids, attributes_of(rows, attribute_titles))
+    attribute_titles = numeric_columns(rows, [titles[position]], "columns of vertices")
+    return Vertices(titles[position], ids, attributes_of(rows, attribute_titles))
 
 
 def place_of_ids(titles: Sequence[str], kinds: Any) -> int:

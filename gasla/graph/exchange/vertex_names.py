@@ -133,7 +133,7 @@ class Names:
 
 def _kind_of_number(name: Any) -> int:
     """Return 0, 1 or 2 for a name that is a bool, an integer or a float, and 3 for any other name."""
-    return next((place for place, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
+    return next((position for position, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
 
 
 def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
@@ -217,18 +217,22 @@ def translate_vertices(graph: OfVertices, given: Any, name: str, one: str = "ver
     names = graph.naming
     if names is None or isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0:
         return given
-    kind = given.dtype.kind if array_module(given) is not np or isinstance(given, np.ndarray) else None
-    if kind is None and hasattr(given, "__array__"):  # the argument is a column of a table, such as a pandas Series
+    dtype_kind = given.dtype.kind if array_module(given) is not np or isinstance(given, np.ndarray) else None
+    if dtype_kind is None and hasattr(
+        given, "__array__"
+    ):  # the argument is a column of a table, such as a pandas Series
         given = np.asarray(given)
-        kind = given.dtype.kind
-    if kind == "b" or (kind in ("i", "u") and not (names.have_integers and _is_any_outside(given, graph.n))):
+        dtype_kind = given.dtype.kind
+    if dtype_kind == "b" or (
+        dtype_kind in ("i", "u") and not (names.have_integers and _is_any_outside(given, graph.n))
+    ):
         return given
-    each = given.tolist() if kind is not None else given
+    each = given.tolist() if dtype_kind is not None else given
     if not isinstance(each, Iterable):
         return given
     each = [*each]
-    kinds = set(map(type, each))
-    if kinds <= set(_BOOL) or (kinds == {int} and not names.have_integers):
+    types = set(map(type, each))
+    if types <= set(_BOOL) or (types == {int} and not names.have_integers):
         return each
     if any(isinstance(v, list) or getattr(v, "ndim", 0) > 0 for v in each):
         return each

@@ -102,32 +102,36 @@ def batch(graphs: Iterable[Any]) -> Batch:
     >>> batch.split(gasla.sssp(batch.graph, batch.vertex_starts[:-1]))
     [array([0., 1., 3.]), array([0., 5.])]
     """
-    parts = [whole_graph(graph) for graph in graphs]
-    first = parts[0] if parts else Graph.from_edges([], [], n=0)
-    for i, part in enumerate(parts):
-        if part.device != first.device:
+    all_graphs = [whole_graph(graph) for graph in graphs]
+    first = all_graphs[0] if all_graphs else Graph.from_edges([], [], n=0)
+    for i, each_graph in enumerate(all_graphs):
+        if each_graph.device != first.device:
             raise ValueError(
-                f"graph {i} is on the {part.device}, and graph 0 on the {first.device}; expected one device"
+                f"graph {i} is on the {each_graph.device}, and graph 0 on the {first.device}; expected one device"
             )
-        if (part.values is None) != (first.values is None):
-            without, with_values = (i, 0) if part.values is None else (0, i)
+        if (each_graph.values is None) != (first.values is None):
+            without, with_values = (i, 0) if each_graph.values is None else (0, i)
             raise ValueError(
                 f"graph {without} has no values, and graph {with_values} has; expected values in all, or in none"
             )
     xp: Any = module_of(first.device)
-    vertex_starts = np.cumsum([0, *(part.n for part in parts)])
-    edge_starts = np.cumsum([0, *(part.m for part in parts)])
-    parts = parts or [first]
+    vertex_starts = np.cumsum([0, *(each_graph.n for each_graph in all_graphs)])
+    edge_starts = np.cumsum([0, *(each_graph.m for each_graph in all_graphs)])
+    all_graphs = all_graphs or [first]
     n = int(vertex_starts[-1])
-    dtype = np.int32 if n < 2**31 and all(part.id_dtype == np.int32 for part in parts) else np.int64
-    src, dst = (xp.concatenate(ends) for ends in zip(*(part.edges() for part in parts), strict=True))
+    dtype = np.int32 if n < 2**31 and all(each_graph.id_dtype == np.int32 for each_graph in all_graphs) else np.int64
+    src, dst = (xp.concatenate(ends) for ends in zip(*(each_graph.edges() for each_graph in all_graphs), strict=True))
     counts = np.diff(edge_starts).tolist()
     shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(dtype) if counts else src
-    values = None if first.values is None else xp.concatenate([part.values for part in parts])
-    whole = Graph.from_edges(src.astype(dtype) + shift, dst.astype(dtype) + shift, values, n=n)
-    whole = whole.with_edge_attributes(_join_attributes([part.edge_attributes for part in parts], xp))
-    whole = whole.with_vertex_attributes(_join_attributes([part.vertex_attributes for part in parts], xp))
-    return Batch(whole, vertex_starts, edge_starts)
+    values = None if first.values is None else xp.concatenate([each_graph.values for each_graph in all_graphs])
+    joined = Graph.from_edges(src.astype(dtype) + shift, dst.astype(dtype) + shift, values, n=n)
+    joined = joined.with_edge_attributes(
+        _join_attributes([each_graph.edge_attributes for each_graph in all_graphs], xp)
+    )
+    joined = joined.with_vertex_attributes(
+        _join_attributes([each_graph.vertex_attributes for each_graph in all_graphs], xp)
+    )
+    return Batch(joined, vertex_starts, edge_starts)
 
 
 def _join_attributes(columns_of_graphs: list[Attributes], xp: Any) -> dict[str, Any]:
@@ -135,9 +139,9 @@ def _join_attributes(columns_of_graphs: list[Attributes], xp: Any) -> dict[str, 
     names = [name for name in columns_of_graphs[0] if all(name in columns for columns in columns_of_graphs)]
     joined = {name: xp.concatenate([columns.numbers(name) for columns in columns_of_graphs]) for name in names}
     for name in names:
-        if len(kinds := {str(columns.time_types.get(name)) for columns in columns_of_graphs}) > 1:
+        if len(type_names := {str(columns.time_types.get(name)) for columns in columns_of_graphs}) > 1:
             raise TypeError(
-                f"attribute {name!r} is {' and '.join(sorted(kinds))} in different graphs; expected one type"
+                f"attribute {name!r} is {' and '.join(sorted(type_names))} in different graphs; expected one type"
             )
     return {name: columns_of_graphs[0].column(name, column) for name, column in joined.items()}
 

@@ -65,21 +65,27 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
     if not single and not values:
         raise TypeError("values is an empty tuple; expected an array, or a tuple of arrays")
     given = tuple(map(imported, (values,) if single else values))
-    for part in given:
-        array = array_module(part).asarray(part)
+    for values_part in given:
+        array = array_module(values_part).asarray(values_part)
         if array.shape != ids.shape:
             raise ValueError(f"there are {len(ids)} keys and values of shape {array.shape}; expected a value for each")
         if device_of(array) != device_of(ids):
             raise TypeError(
                 f"keys are on the {device_of(ids)} and values on the {device_of(array)}; expected one device"
             )
-    parts = tuple(part for part in (as_values(part, len(ids)) for part in given) if part is not None)
-    require_closed(monoid, tuple(part.dtype for part in parts), "monoid")
+    parts = tuple(
+        values_part
+        for values_part in (as_values(values_part, len(ids)) for values_part in given)
+        if values_part is not None
+    )
+    require_closed(monoid, tuple(values_part.dtype for values_part in parts), "monoid")
     if size is None:
         size = 1 + int(ids.max()) if len(ids) else 0
     count = vertex_count(size)
     _check_keys(ids, count)
-    require_room("the result has", count, sum(part.itemsize for part in parts), device_of(ids), "a smaller size")
+    require_room(
+        "the result has", count, sum(values_part.itemsize for values_part in parts), device_of(ids), "a smaller size"
+    )
     with np.errstate(all="ignore"):
         result = reduce_by(monoid, ids, parts, count)
     return result[0] if single else result
