@@ -174,7 +174,7 @@ class Vertices:
         return len(self.ids)
 
     def prepare(self) -> Make:
-        """Return the function that makes a batch, after the options of the loader have been checked."""
+        """Check the loader's options, and return the function that makes a batch of given positions."""
         draw = self.graph.drawing(len(self), self.options)
 
         def make_batch(places: Array, seed: int) -> Batch:
@@ -202,7 +202,7 @@ class Edges:
         return self.ends.shape[1]
 
     def prepare(self) -> Make:
-        """Return the function that makes a batch, after the options of the loader have been checked."""
+        """Check the loader's options, and return the function that makes a batch of given positions."""
         draw, draw_negatives = self.graph.drawing(len(self), self.options), self._negative_drawer()
 
         def make_edge_batch(places: Array, seed: int) -> EdgeBatch:

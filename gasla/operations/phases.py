@@ -80,7 +80,7 @@ class Phase:
     array([1, 0, 0, 0, 0], dtype=int32)
     """
 
-    program: Any  # an instance after __post_init__
+    program: Any  # a class of programs is replaced by an instance of it in __post_init__
     until: Until = "once"
 
     def __post_init__(self) -> None:

@@ -704,7 +704,7 @@ def seed_word(seed: Any) -> np.uint64:
 
 
 def check_lists(graph: Graph, direction: Direction = "out") -> None:
-    """Raise ValueError if a vertex has too many edges for one of them to be drawn."""
+    """Raise ValueError if a vertex has 2**31 edges or more, too many for a random position in its adjacency list."""
     if graph.m > MOST:
         longest = graph.max_out_degree if direction == "out" else graph.max_in_degree
         if longest > MOST:

@@ -398,7 +398,7 @@ class NeighborLists:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of these adjacency lists."""
+        """The number of bytes of these adjacency lists."""
         return sum(int(array.nbytes) for array in self._lists.arrays())
 
     @property

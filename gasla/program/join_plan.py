@@ -49,10 +49,8 @@ class Test(NamedTuple):
 class Free(NamedTuple):
     """A vertex of the pattern on which no other depends.
 
-    It is not matched: the graph's vertices that fit it are counted.
-
-    A vertex that is already matched must not be counted. `met` has the places of matched vertices that fit, each with
-    the tests on which this depends.
+    It is not matched: the graph's vertices that fit it are counted. A vertex that is already matched must not be
+    counted. `met` has the places of matched vertices that fit, each with the tests on which this depends.
     """
 
     join: Join

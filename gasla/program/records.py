@@ -14,7 +14,7 @@ class Record:
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
         """Store the fields. `what` is the kind of record for error messages, such as "vertex".
 
-        `of_self` are attributes of the program: the error for reading one of them here says so.
+        `of_self` are names of attributes of the program. The error for reading one of them here says to use `self`.
         """
         object.__setattr__(self, "_what", what)
         object.__setattr__(self, "_fields", fields)

@@ -1,8 +1,9 @@
-"""Decide whether gathered values may be reduced directly into fields, as `apply` does nothing else.
+"""Decide whether gathered values may be reduced directly into fields, which requires that `apply` does nothing else.
 
-Then a value may arrive twice, late, or directly in the field, and a push is equivalent to a pull. This requires an
-idempotent monoid, a gather that is monotone in the field, and that no other function reads intermediate values. The
-numbers of a value, the items of a tuple or of a vector, arrive independently, so none may be computed from another.
+If so, a value may arrive twice, late, or directly in the field without changing the result, and a push is equivalent to
+a pull. This requires an idempotent monoid, a gather that is monotone in the field, and that no other function reads
+intermediate values. The numbers of a value (the items of a tuple or of a vector) arrive independently, so none may be
+computed from another.
 """
 
 from collections.abc import Sequence
