@@ -106,7 +106,7 @@ class Plain:
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
         """Return the rows of each feature for some vertices, by the feature's name."""
-        return {name: each.take(vertices, axis=0) for name, each in self.features.items()}
+        return {name: array.take(vertices, axis=0) for name, array in self.features.items()}
 
 
 class Typed:
@@ -137,13 +137,13 @@ class Typed:
         """
         if not isinstance(given, Mapping) or len(given) != 1:
             example = next(iter(self.graph.relations))
-            what = f"has {len(given)} relations" if isinstance(given, Mapping) else f"is a {type(given).__name__}"
-            raise TypeError(f"edges {what}; expected a mapping from one relation, such as {{{example!r}: [0, 1]}}")
+            problem = f"has {len(given)} relations" if isinstance(given, Mapping) else f"is a {type(given).__name__}"
+            raise TypeError(f"edges {problem}; expected a mapping from one relation, such as {{{example!r}: [0, 1]}}")
         ((name, edges),) = given.items()
         relation = self.graph[name]
-        kinds = self.graph.vertices(name[0]), self.graph.vertices(name[2])
+        graphs_of_ends = self.graph.vertices(name[0]), self.graph.vertices(name[2])
         first_target = self.graph.starts(name)[1]
-        return name, relation, first_target, _ends_of_edges(edges, relation, kinds, first_target)
+        return name, relation, first_target, _ends_of_edges(edges, relation, graphs_of_ends, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
         """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
@@ -154,8 +154,8 @@ class Typed:
     def rows_of(self, vertices: Any) -> dict[str, Any]:
         """Return the rows of each feature for some vertices, by type and then by the feature's name."""
         return {
-            one: {name: every.take(vertices[one], axis=0) for name, every in some.items()}
-            for one, some in self.features.items()
+            type_name: {name: array.take(vertices[type_name], axis=0) for name, array in features.items()}
+            for type_name, features in self.features.items()
         }
 
 

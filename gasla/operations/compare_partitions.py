@@ -68,8 +68,8 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     same_device(first=parts[0], second=parts[1])
     xp: Any = array_module(parts[0])
     (_, a), (names, b) = (xp.unique(part, return_inverse=True) for part in parts)
-    cells = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
-    counts = [xp.bincount(a), xp.bincount(b), cells]
+    joint_counts = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
+    counts = [xp.bincount(a), xp.bincount(b), joint_counts]
     row_entropy, column_entropy, joint = (
         -float((share * xp.log(share)).sum()) for share in (count / n for count in counts)
     )

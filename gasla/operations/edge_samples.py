@@ -439,8 +439,8 @@ class _FreePairs(NamedTuple):
             return self.numbers(_shares(words, self.total))
         degrees, first_free, sums = self.targets
         draws = _shares(words, int(sums[-1]))
-        row = array_module(words).searchsorted(sums, draws, side="right") - 1
-        return self.numbers(first_free[row] + (draws - sums[row]) // degrees[row])
+        target_rows = array_module(words).searchsorted(sums, draws, side="right") - 1
+        return self.numbers(first_free[target_rows] + (draws - sums[target_rows]) // degrees[target_rows])
 
 
 def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _FreePairs:

@@ -39,7 +39,11 @@ def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adj
     Each relation has those of out-neighbors and, if directed, of in-neighbors.
     """
     graphs = [graph, *related]
-    parts = [side.sorted_out for each in graphs for side in ([each, each.reversed()] if plan.directed else [each])]
+    parts = [
+        side.sorted_out
+        for graph_of_relation in graphs
+        for side in ([graph_of_relation, graph_of_relation.reversed()] if plan.directed else [graph_of_relation])
+    ]
     if len(parts) == 1:
         return parts[0]
     xp = array_module(parts[0].indices)

@@ -99,6 +99,6 @@ def _from_smaller_ends(graph: Graph) -> Adjacency:
     They are sorted by larger end. Parallel edges keep the order of the input.
     """
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
-    low, high = np.empty_like(dst), np.empty_like(dst)
-    low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)
-    return Graph.from_edges(low, high, n=graph.n).sorted_out
+    smaller_ends, larger_ends = np.empty_like(dst), np.empty_like(dst)
+    smaller_ends[numbers], larger_ends[numbers] = np.minimum(src, dst), np.maximum(src, dst)
+    return Graph.from_edges(smaller_ends, larger_ends, n=graph.n).sorted_out

@@ -154,7 +154,7 @@ def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) 
     instead = "pass a mask=, or some rows of A at a time"
     require_memory("the product has at least", entries, entry_bytes + ids.itemsize, free_bytes, instead)
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
-    outs = tuple(xp.empty(entries, kind) for kind in types)
+    outs = tuple(xp.empty(entries, dtype) for dtype in types)
     task.fill(indptr, indices, outs)
     return Sparse(shape, indptr, indices, _array_or_tuple(outs, terms))
 
@@ -163,7 +163,7 @@ def _multiply_at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Spars
     """Return the sparse product of two matrices, computed only at the positions of the mask's entries."""
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
-    outs = tuple(xp.empty(len(indices), kind) for kind in parts(terms.out_type))
+    outs = tuple(xp.empty(len(indices), dtype) for dtype in parts(terms.out_type))
     if not products.at_entries(A, B, terms, mask, outs):
         raise _index_error(A=A, B=B, mask=mask)
     return Sparse((len(mask.indptr) - 1, mask.width), mask.indptr, indices, _array_or_tuple(outs, terms))

@@ -138,19 +138,19 @@ def louvain_levels(
     if iterations < 1:
         raise ValueError(f"iterations is {iterations}; expected 1 or more")
     first, weights = _check_communities(communities, graph), _exact_weights(graph)
-    b, share = None, resolution
+    second_weights, share = None, resolution
     if node_weights is None:
         a = kernels().degrees(graph.out.indptr, weights)
         share = resolution / (float(a.sum()) or 1.0)
     elif isinstance(node_weights, tuple | list) and len(node_weights) == 2 and np.ndim(node_weights[0]) == 1:
-        a, b = (_check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights)
+        a, second_weights = (_check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights)
     else:
         a = _check_numbers_of_vertices("node_weights", node_weights, graph.n)
     if max_size is not None:
         max_size = real_number("max_size", max_size)
         sizes = np.ones(graph.n) if sizes is None else _check_numbers_of_vertices("sizes", sizes, graph.n)
     stay = None if fixed is None else _check_numbers_of_vertices("fixed", fixed, graph.n) != 0
-    vertices = a, b, None if max_size is None else sizes, stay
+    vertices = a, second_weights, None if max_size is None else sizes, stay
     lists, limits = (graph.out.indptr, graph.out.indices, weights), (share, max_size or 0.0)
     return kernels().louvain_levels(lists, first, vertices, limits, seed, refine, iterations)
 

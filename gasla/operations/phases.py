@@ -91,7 +91,7 @@ class Phase:
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
     """Return programs and phases as a list of phases. A program alone becomes a phase of one iteration per turn."""
-    phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
+    phases = [program if isinstance(program, Phase) else Phase(program) for program in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of programs")
     for a, b in itertools.pairwise(phases):
@@ -158,20 +158,24 @@ class _BoundPhase(Binding):
     """A phase bound to a graph: its program, and its prepared runs, one of which runs in each turn."""
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
-        kind: Any = type(phase.program)
-        self.plan = _plan(kind, graph.id_dtype, variant.deterministic)
+        program_class: Any = type(phase.program)
+        self.plan = _plan(program_class, graph.id_dtype, variant.deterministic)
         super().__init__(phase.program, graph)
         self.limit = 1 if phase.until == "once" else NO_LIMIT
         self.variant = variant
         self.runs = runs_of(phase.program, graph, variant, Lock())
-        self.starts = getattr(kind, "start", None)
+        self.starts = getattr(program_class, "start", None)
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
         """What each name of the program is ("vertex field", "edge field" or "parameter"), and its type."""
         t = self.traced
-        kinds = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
-        return {name: (what, kind) for what, types in kinds for name, kind in self.by_given_name(types).items()}
+        groups = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
+        return {
+            name: (description, field_type)
+            for description, types in groups
+            for name, field_type in self.by_given_name(types).items()
+        }
 
     @functools.cached_property
     def deposits(self) -> Mapping[str, Any]:
@@ -369,14 +373,14 @@ def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: in
     Such is a phase until "still" that never ends by itself, and a run without a limit of turns that nothing ends.
     """
     for bound in bound_phases:
-        where, why = type(bound.program).__name__, why_endless(bound.plan)
-        if why is not None and bound.limit > 1:
+        where, reason = type(bound.program).__name__, why_endless(bound.plan)
+        if reason is not None and bound.limit > 1:
             raise ValueError(
-                f"the phase {where} goes on until 'still', and never ends by itself: {why}, and it has no stop; add "
+                f"the phase {where} goes on until 'still', and never ends by itself: {reason}, and it has no stop; add "
                 "one, or activate(before, after) that says which vertices are active next, or leave out until='still'"
             )
-        if why is not None and unstable is None and bound.plan.ends_when_still:
-            unstable = f"in {where} {why}"
+        if reason is not None and unstable is None and bound.plan.ends_when_still:
+            unstable = f"in {where} {reason}"
     has_stop = any("stop" in bound.traced.functions for bound in bound_phases)
     if unstable is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
         raise ValueError(
@@ -395,10 +399,11 @@ def _check_same_types(bound_phases: list[_BoundPhase]) -> None:
             **bound.types,
             **{name: ("vertex field", field_type) for name, field_type in bound.deposits.items()},
         }
-        for name, (what, field_type) in declared.items():
-            first = declarations.setdefault(name, (what, field_type, where))
-            if first[:2] != (what, field_type):
+        for name, (description, field_type) in declared.items():
+            first_declaration = declarations.setdefault(name, (description, field_type, where))
+            if first_declaration[:2] != (description, field_type):
                 raise TypeError(
-                    f"{first[2]}.{name} is a {first[0]} of type {first[1]}, and {where}.{name} a {what} of type "
-                    f"{field_type}; phases share what has the same name: expected the same type, or another name"
+                    f"{first_declaration[2]}.{name} is a {first_declaration[0]} of type {first_declaration[1]}, and "
+                    f"{where}.{name} a {description} of type {field_type}; phases share what has the same name: "
+                    "expected the same type, or another name"
                 )

@@ -112,10 +112,10 @@ class NeighborSample(NamedTuple):
         A layer has only the edges that its results, and so the given vertices, depend on. So each layer has fewer edges
         than the one before. Arrays are views.
         """
-        vertices, edges = list(accumulate(self.vertex_counts)), list(accumulate(self.edge_counts))
+        vertex_ends, edge_ends = list(accumulate(self.vertex_counts)), list(accumulate(self.edge_counts))
         return [
-            Block(vertices[i + 1], vertices[i], self.edge_index[:, : edges[i]], self.edge_ids[: edges[i]])
-            for i in reversed(range(len(edges)))
+            Block(vertex_ends[i + 1], vertex_ends[i], self.edge_index[:, : edge_ends[i]], self.edge_ids[: edge_ends[i]])
+            for i in reversed(range(len(edge_ends)))
         ]
 
 
@@ -150,7 +150,7 @@ class TypedSample(NamedTuple):
     @property
     def blocks(self) -> list[dict[Relation, Block]]:
         """The layers of message passing that end at the given vertices, each with a block for each relation."""
-        vertices = {kind: [*accumulate(counts)] for kind, counts in self.vertex_counts.items()}
+        vertices = {type_name: [*accumulate(counts)] for type_name, counts in self.vertex_counts.items()}
         edges = {name: [*accumulate(counts)] for name, counts in self.edge_counts.items()}
         return [
             {

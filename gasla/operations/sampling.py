@@ -410,13 +410,13 @@ def layers_of(k: Any) -> list[int] | None:
         return None
     if len(k) == 0:
         raise ValueError("k is empty; expected a number of neighbors for each layer, such as [10, 5]")
-    for i, number in enumerate(k):
-        if type(number) is int and number == -1:
+    for i, count in enumerate(k):
+        if type(count) is int and count == -1:
             raise ValueError(
                 f"k[{i}] is -1; expected 0 or more; for all neighbors give a large number, such as graph.m"
             )
-        whole_number(f"k[{i}]", number, NO_LIMIT)
-    return [index(number) for number in k]
+        whole_number(f"k[{i}]", count, NO_LIMIT)
+    return [index(count) for count in k]
 
 
 class Drawing(NamedTuple):

@@ -80,15 +80,15 @@ def top_k(A: Any, k: int) -> TopK:
     lists = lists_of(A, by_column=False, ordered=False)
     xp, values = array_module(lists.indptr), lists.values
     if values is None or values.dtype.kind not in "biuf":
-        kind = "missing" if values is None else f"of type {values.dtype}"
-        raise TypeError(f"the values of A are {kind}; expected real numbers")
+        description = "missing" if values is None else f"of type {values.dtype}"
+        raise TypeError(f"the values of A are {description}; expected real numbers")
     if error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column"):
         raise error
     count, entry_bytes = (len(lists.indptr) - 1) * k, lists.indices.itemsize + values.itemsize
     require_room("the result has", count, entry_bytes, device_of(values), "a smaller k")
     if values.dtype.kind == "f" and any_true(xp.isnan(values)):
-        e = int(xp.isnan(values).argmax())
-        raise ValueError(f"value {e} of A is NaN; expected numbers that can be put in order")
+        position = int(xp.isnan(values).argmax())
+        raise ValueError(f"value {position} of A is NaN; expected numbers that can be put in order")
     numbers = values.view(np.uint8) if values.dtype.kind == "b" else values
     columns, best = engine(device_of(values)).primitives().top_k(lists.indptr, lists.indices, numbers, k)
     return TopK(columns, best.view(values.dtype))

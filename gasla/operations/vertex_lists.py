@@ -54,8 +54,8 @@ class VertexLists:
         return len(self.indptr) - 1
 
     def __getitem__(self, i: int) -> Array:
-        first, last = self.indptr[range(len(self))[i] :][:2].tolist()
-        return self.vertices[first:last]
+        begin, end = self.indptr[range(len(self))[i] :][:2].tolist()
+        return self.vertices[begin:end]
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))

@@ -504,7 +504,7 @@ def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
 
     A field with two copies has an array with a leading axis of length two.
     """
-    layouts = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
+    layouts = {name: layout(field_type, n) for name, field_type in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in layouts.items()}
 
 

@@ -93,7 +93,7 @@ def _resolve_value(given: Any, members: Mapping[str, Any]) -> Any:
             raise TypeError(f"{given!r} is not a member of the class that uses it; expected name = gasla.option(…)")
         return members[given.name]
     if type(given) is tuple:
-        values = tuple(_resolve_value(each, members) for each in given)
+        values = tuple(_resolve_value(item, members) for item in given)
         return given if all(a is b for a, b in zip(values, given, strict=True)) else values
     return given
 

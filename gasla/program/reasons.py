@@ -75,8 +75,8 @@ def _reduction_sentences(plan: Plan) -> list[str]:
     elif plan.pushes and not plan.absorbs:
         lines.append("Values pushed to a vertex are reduced in an accumulator, and applied after all pushes.")
     if plan.active_only and plan.gathers:
-        why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been reduced before"
-        lines.append(f"Only values of active neighbors are gathered, because {why}.")
+        reason = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been reduced before"
+        lines.append(f"Only values of active neighbors are gathered, because {reason}.")
     return lines
 
 
@@ -101,8 +101,8 @@ def _order_sentences(plan: Plan) -> list[str]:
         lines.append("Vertices wait in buckets: when no vertex is active, the lowest bucket that is not empty opens.")
     if "wake" in functions:
         changed = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
-        first = f"idle sets {changed}, and " if changed else ""
-        lines.append(f"When no vertex is active, {first}wake is called for every vertex.")
+        idle_clause = f"idle sets {changed}, and " if changed else ""
+        lines.append(f"When no vertex is active, {idle_clause}wake is called for every vertex.")
     if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
         lines.append(
             f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
@@ -118,8 +118,8 @@ def _order_sentences(plan: Plan) -> list[str]:
     if plan.sums_in_order:
         lines.append("Aggregates of floats are added up in the order of the vertices.")
     if "priority" in functions and not plan.prioritised:
-        why = "on a small graph the order costs more than it saves" if plan.absorbs else why_it_waits(plan)
-        lines.append(f"priority is not used, because {why}.")
+        reason = "on a small graph the order costs more than it saves" if plan.absorbs else why_it_waits(plan)
+        lines.append(f"priority is not used, because {reason}.")
     return lines
 
 
@@ -170,8 +170,8 @@ def _edge_sentences(plan: Plan) -> list[str]:
 
 def _end_sentences(plan: Plan) -> list[str]:
     """Return the sentence of `gasla.explain` that says when a run of the program ends."""
-    if (why := why_endless(plan)) is not None:
-        return [f"It never ends by itself: {why}, and it has no stop. Give max_iterations."]
+    if (reason := why_endless(plan)) is not None:
+        return [f"It never ends by itself: {reason}, and it has no stop. Give max_iterations."]
     stop = "when stop holds" if "stop" in plan.functions else ""
     if plan.scheduled:
         ends = ["with the schedule", stop]
@@ -206,11 +206,11 @@ def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
 
 def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
     """Raise ValueError for a program that only `max_iterations` can end, when it is run without."""
-    kind: Any = type(program)
-    if (why := endless(kind, id_type)) is not None:
+    cls: Any = type(program)
+    if (reason := endless(cls, id_type)) is not None:
         raise ValueError(
-            f"{kind.__name__} never ends by itself: {why}, and it has no stop; give max_iterations, or add stop(self), "
-            "or activate(before, after) or wake(vertex) that decide which vertices are active next"
+            f"{cls.__name__} never ends by itself: {reason}, and it has no stop; give max_iterations, or add "
+            "stop(self), or activate(before, after) or wake(vertex) that decide which vertices are active next"
         )
 
 

@@ -126,8 +126,8 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     the product is merged into. `wide` says that x is a matrix.
     """
     value, x = (
-        semirings.as_expr(True) if kind is None else Symbol(name, kind)
-        for name, kind in (("value", value_type), ("x", x_type))
+        semirings.as_expr(True) if dtype is None else Symbol(name, dtype)
+        for name, dtype in (("value", value_type), ("x", x_type))
     )
     row, other = Symbol("row", np.int64), Symbol("other", np.int64)
     column = Symbol("column", np.int64) if wide else semirings.constant(0, np.int64)

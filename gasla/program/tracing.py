@@ -571,9 +571,9 @@ def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
     Exception
         Whatever the function raises if it is given symbols: without tracing it is called with arrays.
     """
-    tracer = Tracer(program, id_type)
-    tracer._trace_function("start", np.dtype(bool), tracer._make_vertex("vertex"))
-    return tracer.functions.get("start")
+    tracer_of_start = Tracer(program, id_type)
+    tracer_of_start._trace_function("start", np.dtype(bool), tracer_of_start._make_vertex("vertex"))
+    return tracer_of_start.functions.get("start")
 
 
 def _type_of_result(result: Expr | tuple[Expr, ...]) -> Any:

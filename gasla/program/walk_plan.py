@@ -105,7 +105,7 @@ class WalkPlan:
     def __init__(self, traced: Traced, pairs: list[tuple[Expr, Expr]], sources: Mapping[str, tuple[str, str]]) -> None:
         self.traced, self.pair_count = traced, len(pairs)
         self.doubled = frozenset(traced.vertex_types)
-        self.starting = {name: (kind, bounds_of(kind)) for name, kind in traced.vertex_types.items()}
+        self.starting = {name: (field_type, bounds_of(field_type)) for name, field_type in traced.vertex_types.items()}
         self.functions = dict(traced.functions)
         for number, ends in enumerate(pairs):
             self.functions[f"pair_{number}"] = _make_function(f"pair_{number}", ends, sources)
@@ -113,8 +113,8 @@ class WalkPlan:
             accept = self.functions["accept"]
             answers = itertools.product((False, True), repeat=len(pairs))
             results: list[Any] = [_result_for_answers(accept, answer) for answer in answers]
-            low, high = functools.reduce(semirings.minimum, results), functools.reduce(semirings.maximum, results)
-            self.functions["range"] = _make_function("range", (low, high), sources)
+            lowest, highest = functools.reduce(semirings.minimum, results), functools.reduce(semirings.maximum, results)
+            self.functions["range"] = _make_function("range", (lowest, highest), sources)
 
     @property
     def accepts(self) -> bool:
@@ -158,8 +158,8 @@ def _make_function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tu
 
 def _result_for_answers(accept: Function, answers: tuple[bool, ...]) -> Expr:
     """Return the result of accept where each `has_edge` call is replaced by an answer, True or False."""
-    known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
-    return rebuilt(accept.result, lambda e, _: known.get(e))
+    replaced: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
+    return rebuilt(accept.result, lambda e, _: replaced.get(e))
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
@@ -204,10 +204,10 @@ class WalkBinding(Binding):
 
         `function` says which function returned it: 0 is `stop`, 1 is `restart`, 2 is `accept`.
         """
-        name, most = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
+        name, upper_bound = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
         raise ValueError(
             f"{type(self.program).__name__}.{name} gives {value} for walker {walker} in step {step}; expected "
-            f"a number from 0 to {most}" + (", the result of bound" if function == 2 else "")
+            f"a number from 0 to {upper_bound}" + (", the result of bound" if function == 2 else "")
         )
 
     def arrays(self) -> list[Any]:
