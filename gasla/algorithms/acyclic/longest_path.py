@@ -148,8 +148,8 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
 def _path_to(parents: Any, end: int) -> Any:
     """Return the vertices of the longest path that ends at vertex `end`, in order, by following parents back."""
     parent_of, path = moved(parents, "cpu"), [end]
-    while (before := parent_of.item(path[-1])) != path[-1]:
-        path.append(before)
+    while (parent := parent_of.item(path[-1])) != path[-1]:
+        path.append(parent)
     return array_module(parents).asarray(path[::-1], parents.dtype)
 
 

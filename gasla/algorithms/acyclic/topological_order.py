@@ -25,7 +25,7 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Command, Row
 
-SHOWN = 6  # cycles of at most this many edges are listed as a whole in an error, and longer ones are shortened
+SHOWN_EDGES = 6  # cycles of at most this many edges are listed as a whole in an error, and longer ones are shortened
 
 
 class Order(VertexProgram):
@@ -207,17 +207,17 @@ def _cycle_text(graph: Graph, waiting: Any) -> str:
     `waiting` is the number of in-edges of each vertex whose tails were never active. Each vertex with a positive count
     has an in-neighbor with a positive count, so walking backward over such vertices closes a cycle.
     """
-    before = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
+    predecessor = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
     position: dict[int, int] = {}
     vertex = int((waiting > 0).argmax())
     while vertex not in position:
         position[vertex] = len(position)
-        vertex = int(before[vertex])
+        vertex = int(predecessor[vertex])
     cycle = [vertex, *list(position)[: position[vertex] : -1], vertex]
     length = len(cycle) - 1
-    if length <= SHOWN:
+    if length <= SHOWN_EDGES:
         return " → ".join(map(str, cycle))
-    return f"{' → '.join(map(str, cycle[: SHOWN - 1]))} → … → {vertex}, of {length} vertices"
+    return f"{' → '.join(map(str, cycle[: SHOWN_EDGES - 1]))} → … → {vertex}, of {length} vertices"
 
 
 ROW = Row(

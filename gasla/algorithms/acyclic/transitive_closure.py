@@ -131,8 +131,10 @@ def _pair_count_bound(acyclic: Graph, labels: Array) -> int:
     sizes = module_of(acyclic.device).bincount(labels, minlength=acyclic.n)
     # as a NumPy integer, `bfs` takes it for an id even if the graph's vertices have names
     largest = np.int64(int(sizes.argmax()))
-    after, before = (int(sizes[bfs(each, largest) >= 0].sum()) for each in (acyclic, acyclic.reversed()))
-    return after * before - 1  # the pair (v, v) is not in the closure if v is on no cycle
+    reached_count, reaching_count = (
+        int(sizes[bfs(searched, largest) >= 0].sum()) for searched in (acyclic, acyclic.reversed())
+    )
+    return reached_count * reaching_count - 1  # the pair (v, v) is not in the closure if v is on no cycle
 
 
 def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Array]]:

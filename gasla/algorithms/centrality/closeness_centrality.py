@@ -96,17 +96,17 @@ def closeness_centrality(
     graph = as_graph(graph)
     check_flags(wf_improved=wf_improved)
     weighted = has_lengths(graph, distance, weighted)
-    chosen = chosen_sources(graph, sources, k, seed)
+    source_ids = chosen_sources(graph, sources, k, seed)
     if u is not None:
         u = translate_vertex(graph, u, "u")
         distances = distances_to(reversed_edges(graph, weighted), u, weighted=weighted)
-        distances = distances[module_of(graph.device).asarray(chosen, np.int64)]
+        distances = distances[module_of(graph.device).asarray(source_ids, np.int64)]
         is_reached = np.isfinite(distances)
         with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf
             total = distances[is_reached].sum()
-        return float(_closeness(is_reached.sum(), total, len(chosen) - (u in chosen), wf_improved))
-    count, total = distance_sums(graph, chosen, weighted=weighted, inverse=False)
-    return _closeness(count, total, count_others(graph, chosen), wf_improved)
+        return float(_closeness(is_reached.sum(), total, len(source_ids) - (u in source_ids), wf_improved))
+    count, total = distance_sums(graph, source_ids, weighted=weighted, inverse=False)
+    return _closeness(count, total, count_others(graph, source_ids), wf_improved)
 
 
 def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:

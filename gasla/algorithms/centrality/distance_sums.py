@@ -178,7 +178,7 @@ def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
 def count_others(graph: Graph, sources: Iterable[int]) -> Any:
     """Return for each vertex the number of sources, not counting the vertex itself if it is a source."""
     xp: Any = module_of(graph.device)
-    chosen = np.fromiter(sources, np.int64)
-    count = xp.full(graph.n, len(chosen))
-    count[xp.asarray(chosen)] -= 1
+    source_ids = np.fromiter(sources, np.int64)
+    count = xp.full(graph.n, len(source_ids))
+    count[xp.asarray(source_ids)] -= 1
     return count

@@ -89,19 +89,19 @@ def harmonic_centrality(
     """
     graph = as_graph(graph)
     weighted = has_lengths(graph, distance, weighted)
-    chosen = chosen_sources(graph, sources, k, seed)
+    source_ids = chosen_sources(graph, sources, k, seed)
     xp: Any = module_of(graph.device)
     if nbunch is None:
-        _, total = distance_sums(graph, chosen, weighted=weighted, inverse=True)
-        return total if k is None else total * _sample_factor(graph, chosen)
+        _, total = distance_sums(graph, source_ids, weighted=weighted, inverse=True)
+        return total if k is None else total * _sample_factor(graph, source_ids)
     vertices = several_vertices(graph, "nbunch", nbunch)
     backwards = reversed_edges(graph, weighted)
-    total, ids = xp.zeros(len(vertices)), xp.asarray(chosen, np.int64)
+    total, ids = xp.zeros(len(vertices)), xp.asarray(source_ids, np.int64)
     for i, v in enumerate(vertices):
         distances = distances_to(backwards, v, weighted=weighted)[ids]
         with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf
             total[i] = (1 / distances[distances > 0]).sum()
-    return total if k is None else total * _sample_factor(graph, chosen)[xp.asarray(vertices, np.int64)]
+    return total if k is None else total * _sample_factor(graph, source_ids)[xp.asarray(vertices, np.int64)]
 
 
 def _sample_factor(graph: Graph, sources: list[int]) -> Any:

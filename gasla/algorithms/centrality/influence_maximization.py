@@ -26,12 +26,12 @@ from gasla.rows import Command, Row, Task
 
 Array = Any  # a NumPy or CuPy array
 # Numbers of sets that grow together: at first, when their mean size is not known yet, and later.
-FIRST, AT_ONCE = 1 << 6, 1 << 12
-TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that grow together
+FIRST_SETS, SETS_AT_ONCE = 1 << 6, 1 << 12
+ENTRIES_TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that grow together
 # Smallest allowed epsilon: it needs ten billion times the samples of the default, which no machine holds.
 LEAST_EPSILON = 1e-6
 # Bytes of memory for each vertex in a set of either sample, sorted in both orders, or for each kept edge in a search.
-ENTRY = 64
+BYTES_PER_ENTRY = 64
 
 
 class InfluenceResult(NamedTuple):
@@ -166,7 +166,7 @@ class Sets:
         blocks, total, first = [self.keys], len(self.keys), self.count
         while first < count:
             mean = total / first if first else 1.0
-            size = max(1, min(AT_ONCE if first else FIRST, count - first, int(TOGETHER / mean)))
+            size = max(1, min(SETS_AT_ONCE if first else FIRST_SETS, count - first, int(ENTRIES_TOGETHER / mean)))
             self._require_room(others + total + math.ceil(size * mean))
             blocks.append(self._sample_sets(self.xp.arange(first, first + size), others + total))
             total += len(blocks[-1])
@@ -176,7 +176,7 @@ class Sets:
     def _require_room(self, entries: int) -> None:
         """Raise MemoryError if so many entries of both samples, or edges of a search, do not fit memory."""
         advice = "lower probabilities, or larger epsilon"
-        require_room("the samples have", entries, ENTRY, self.graph.device, advice)
+        require_room("the samples have", entries, BYTES_PER_ENTRY, self.graph.device, advice)
 
     def _sample_sets(self, sets: Array, held: int) -> Array:
         """Return the vertices of new reverse reachable sets, as sorted keys set * n + vertex.
@@ -186,22 +186,22 @@ class Sets:
         memory.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
-        reached = new = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
-        while len(new):
-            sets, vertices = xp.divmod(new, n)
+        reached = frontier = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
+        while len(frontier):
+            sets, vertices = xp.divmod(frontier, n)
             offsets = running_sums(indptr[vertices + 1] - indptr[vertices])
             edge_count = int(offsets[-1])  # number of edges into the new vertices
             self._require_room(held + len(reached) + math.ceil(edge_count * self.largest))
-            kept = self._kept_edges(edge_count)
-            row = xp.searchsorted(offsets, kept, side="right") - 1
-            edges = indptr[vertices[row]] + kept - offsets[row]
+            kept_edges = self._kept_edges(edge_count)
+            row = xp.searchsorted(offsets, kept_edges, side="right") - 1
+            edges = indptr[vertices[row]] + kept_edges - offsets[row]
             if not self.is_even:
                 is_kept = self._random_numbers(len(edges)) * self.largest < self.chances[edges]
                 row, edges = row[is_kept], edges[is_kept]
             candidates = xp.unique(sets[row] * n + self.lists.indices[edges])
             positions = xp.minimum(xp.searchsorted(reached, candidates), len(reached) - 1)
-            new = candidates[reached[positions] != candidates]
-            reached = xp.sort(xp.concatenate([reached, new]))
+            frontier = candidates[reached[positions] != candidates]
+            reached = xp.sort(xp.concatenate([reached, frontier]))
         return reached
 
     def _kept_edges(self, total: int) -> Array:

@@ -182,11 +182,11 @@ def _constants(graph: Graph, beta: Any) -> Any:
 
 def _initial_scores(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
     """Return `nstart` as one number per vertex. Raise ValueError if the square of a number overflows `dtype`."""
-    start, most = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
-    if (largest := float(abs(start).max())) > most:
+    start, limit = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
+    if (largest := float(abs(start).max())) > limit:
         v = int(abs(start).argmax())
         raise ValueError(
-            f"nstart of vertex {v} is {largest:g} in size; expected at most {most:g}, for scores of {dtype}"
+            f"nstart of vertex {v} is {largest:g} in size; expected at most {limit:g}, for scores of {dtype}"
         )
     return start
 
@@ -197,12 +197,12 @@ def _divide_by_norm(scores: Any, square: float) -> Any:
     `square` is the sum of their squares. If it has overflowed or underflowed, the scores are scaled first. Arrays in
     one memory are divided in place.
     """
-    kind = scores.dtype.type
+    to_dtype = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
-        scores /= kind(square**0.5)
+        scores /= to_dtype(square**0.5)
     elif largest := float(abs(scores).max()):
-        scores /= kind(largest)
-        scores /= kind(float((scores.astype(np.float64) ** 2).sum()) ** 0.5)
+        scores /= to_dtype(largest)
+        scores /= to_dtype(float((scores.astype(np.float64) ** 2).sum()) ** 0.5)
     return scores
 
 

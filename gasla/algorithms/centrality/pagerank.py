@@ -320,11 +320,11 @@ def _scale_weights(graph: Graph) -> Any:
 
     PageRank only depends on the proportions of these weights, and powers of two cause no rounding.
     """
-    xp, kind = module_of(graph.device), float_type(graph)
-    graph = graph.with_values(lambda values: values.astype(kind, copy=False))
-    exponent = -xp.frexp(mxv(graph, xp.ones(graph.n, kind), semirings.max_times))[1]
-    one, other = (xp.ldexp(kind.type(1), part) for part in (exponent // 2, exponent - exponent // 2))
-    return run(Scale(kind=kind), graph, max_iterations=1, one=one, other=other, compile=False).scaled
+    xp, float_dtype = module_of(graph.device), float_type(graph)
+    graph = graph.with_values(lambda values: values.astype(float_dtype, copy=False))
+    exponent = -xp.frexp(mxv(graph, xp.ones(graph.n, float_dtype), semirings.max_times))[1]
+    factor, other_factor = (xp.ldexp(float_dtype.type(1), part) for part in (exponent // 2, exponent - exponent // 2))
+    return run(Scale(kind=float_dtype), graph, max_iterations=1, one=factor, other=other_factor, compile=False).scaled
 
 
 def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
@@ -415,12 +415,12 @@ def _share_batches(
         batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
         shared: Any = graph.map_shares(partial(_batch_table, find), batches)
         table = shared if graph.is_whole else shared.compute()
-        ranks = table[:, :-OTHERS].reshape(-1, graph.n)[:count].astype(dtype)
+        ranks = table[:, :-OTHER_NUMBERS].reshape(-1, graph.n)[:count].astype(dtype)
         return ranks, int(table[:, -3].max()), float(table[:, -2].max()), bool(table[:, -1].all())
     return find(graph, chosen)
 
 
-OTHERS = 3  # number of results of a batch besides the ranks: iterations, residual, and convergence
+OTHER_NUMBERS = 3  # number of results of a batch besides the ranks: iterations, residual, and convergence
 
 
 def _batch_table(
@@ -431,12 +431,12 @@ def _batch_table(
     The three are iterations, residual and convergence. `Graph.map_shares` expects this form of its function.
     """
     xp: Any = module_of(graph.device)
-    table = xp.zeros((len(batches), BATCH * graph.n + OTHERS))
+    table = xp.zeros((len(batches), BATCH * graph.n + OTHER_NUMBERS))
     for row, batch in zip(table, batches, strict=True):
-        held = {name: here(x, graph.device) if hasattr(x, "dtype") else x for name, x in batch.items()}
-        ranks, *others = find(graph, held)
+        on_device = {name: here(x, graph.device) if hasattr(x, "dtype") else x for name, x in batch.items()}
+        ranks, *numbers = find(graph, on_device)
         row[: ranks.size] = ranks.reshape(-1)
-        row[-OTHERS:] = xp.array(others, float)
+        row[-OTHER_NUMBERS:] = xp.array(numbers, float)
     return table
 
 

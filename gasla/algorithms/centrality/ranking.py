@@ -61,8 +61,8 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
     if not weighted or graph.value_type is None:
         return None
     graph.notice_values()
-    kind: np.dtype = graph.value_type
-    return kind
+    dtype: np.dtype = graph.value_type
+    return dtype
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:

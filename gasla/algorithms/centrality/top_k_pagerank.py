@@ -201,7 +201,10 @@ class _Sources(Sequence[Any]):
         if isinstance(given, str | dict) or not hasattr(given, "__iter__"):
             raise TypeError(f"sources is {given!r}; expected several personalizations, such as a list of vertices")
         self.graph = graph
-        self.given = [self._checked(one) for one in (given if isinstance(given, list | tuple) else moved(given, "cpu"))]
+        self.given = [
+            self._checked(personalization)
+            for personalization in (given if isinstance(given, list | tuple) else moved(given, "cpu"))
+        ]
 
     def _checked(self, one: Any) -> dict[int, float]:
         if isinstance(one, dict):

@@ -148,16 +148,16 @@ def _directed_counts(graph: Graph) -> tuple[Array, Array]:
     """Return for each vertex the number of directed triangles, and the largest number that its edges could form."""
     sides = _edge_counts(graph)
     joined: Any = sides.out_values
-    ends, mutual = _sum_at_tails(sides, joined), _sum_at_tails(sides, (joined == 2).astype(np.float64))
-    return _triangle_sums(sides), ends * (ends - 1) - 2 * mutual
+    edge_counts, mutual = _sum_at_tails(sides, joined), _sum_at_tails(sides, (joined == 2).astype(np.float64))
+    return _triangle_sums(sides), edge_counts * (edge_counts - 1) - 2 * mutual
 
 
 def _triangle_sums(sides: Graph) -> Array:
     """Return for each vertex the sum, over its triangles, of the product of the values of the three sides."""
     forward = _forward_edges(sides, orient(sides))
-    one: Any = forward.out_values
-    outer = one * mxm(forward, forward, mask=forward).data
-    inner = one * mxm(forward.reversed(), forward, mask=forward).data
+    values: Any = forward.out_values
+    outer = values * mxm(forward, forward, mask=forward).data
+    inner = values * mxm(forward.reversed(), forward, mask=forward).data
     return _sum_at_tails(forward, outer + inner) + _sum_at_heads(forward, outer)
 
 

@@ -92,9 +92,9 @@ def _require_exact(degrees: Array, around: Array) -> None:
 
     It is at most half of the vertex's degree times the sum of its neighbors' degrees, `around`.
     """
-    most = degrees.astype(np.float64) * around
-    if len(most) and float(most.max()) >= 2.0**63:
-        v = int(most.argmax())
+    bounds = degrees.astype(np.float64) * around
+    if len(bounds) and float(bounds.max()) >= 2.0**63:
+        v = int(bounds.argmax())
         raise ValueError(
             f"vertex {v} has {int(degrees[v]):,} neighbors, whose degrees sum to {int(around[v]):,}; expected a "
             "product below 2^63, so that its squares can be counted in int64"
@@ -115,11 +115,11 @@ def _count_squares(oriented: Oriented, degrees: Array) -> Array:
         keep = (paths.data > 1) & oriented.precedes(paths.indices, last)
         if not any_true(keep):
             continue
-        others = paths.data - 1
-        squares[rows] += xp.diff(running_sums(xp.where(keep, paths.data * others // 2, 0))[paths.indptr])
-        corners = Graph.from_edges(paths.indices[keep], last[keep], others[keep], n=n)
-        further: Any = corners.out_values
-        squares += _row_sums(corners.out, (further + 1) * further // 2)
+        other_paths = paths.data - 1
+        squares[rows] += xp.diff(running_sums(xp.where(keep, paths.data * other_paths // 2, 0))[paths.indptr])
+        corners = Graph.from_edges(paths.indices[keep], last[keep], other_paths[keep], n=n)
+        corner_values: Any = corners.out_values
+        squares += _row_sums(corners.out, (corner_values + 1) * corner_values // 2)
         edges = Graph.from_edges(middles.indices, lasts[middles.owners()], n=n)
         at_edges = mxm(simple, corners, semirings.plus_second, mask=edges)
         squares += xp.diff(running_sums(at_edges.data)[at_edges.indptr])

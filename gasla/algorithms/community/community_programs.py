@@ -35,7 +35,7 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 
 TURNS_PER_ROUND = 6  # number of turns in a round; each vertex moves in one of them
-FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
+FEW_MOVES = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # largest number of turns per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
 
@@ -266,7 +266,7 @@ def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     """
     form: Any = {"direction": direction(graph)}
     phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
-    limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
+    limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW_MOVES * graph.n}
     result = run(phases, graph, community=community, **limits, **given)
     return _renumber(graph, result.community)
 

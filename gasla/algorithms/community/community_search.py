@@ -74,8 +74,8 @@ class Search(NamedTuple):
 def numbered(labels: Array) -> Array:
     """Return labels renumbered from 0, in the order of the smallest vertex with each label."""
     xp: Any = array_module(labels)
-    _, first, which = xp.unique(labels, return_index=True, return_inverse=True)
-    return xp.argsort(xp.argsort(first))[which]
+    _, first, label_numbers = xp.unique(labels, return_index=True, return_inverse=True)
+    return xp.argsort(xp.argsort(first))[label_numbers]
 
 
 # --- one run of a search: all levels ----------------------------------------------------------------------------------
@@ -209,14 +209,14 @@ def nested(
     if len(sizes) == 1:
         return partitions
     n, xp = search.graph.n, array_module(partitions[-1])
-    partitions, apart = (
+    partitions, fixed_labels = (
         partitions[-1:],
         None if search.fixed is None else numbered(xp.where(search.fixed, start, n + xp.arange(n))),
     )
     for size_limit in sizes[-2::-1]:
         is_large = xp.bincount(partitions[0])[partitions[0]] > size_limit
         inner = _search_within(search, partitions[0], is_large)._replace(max_size=size_limit)
-        labels = _merge_small(inner, apart, seed, iterations, least)[-1]
+        labels = _merge_small(inner, fixed_labels, seed, iterations, least)[-1]
         partitions = [numbered(xp.where(is_large, n + labels, partitions[0])), *partitions]
     return partitions
 
@@ -242,11 +242,11 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
     do.
     """
     src, dst = graph.edges()
-    counts, given = module_of(graph.device).zeros(graph.m), 1.0 if graph.values is None else graph.values
+    counts, weights = module_of(graph.device).zeros(graph.m), 1.0 if graph.values is None else graph.values
     for k in range(runs):
         labels = levels(search._replace(refine=False), start, seeds(seed, k))[0]
         counts += labels[src] == labels[dst]
-    return given * (LEAST_SHARE + (1 - LEAST_SHARE) * counts / runs)
+    return weights * (LEAST_SHARE + (1 - LEAST_SHARE) * counts / runs)
 
 
 # --- a minimum size of communities ------------------------------------------------------------------------------------

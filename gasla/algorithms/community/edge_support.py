@@ -65,9 +65,9 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
         lists, values_by_position = simple.sorted_out, simple.sorted_out.by_position(values)
         assert values_by_position is not None
         keys = _edge_keys(lists.owners(), lists.indices, graph.n)  # ascending, as searchsorted needs
-        places = xp.searchsorted(keys, _edge_keys(src, dst, graph.n))
+        positions = xp.searchsorted(keys, _edge_keys(src, dst, graph.n))
         is_edge = src != dst  # self loops are not in the simple graph, and all other edges are
-        at_stored[graph.out.numbers()[is_edge]] = values_by_position[places[is_edge]]
+        at_stored[graph.out.numbers()[is_edge]] = values_by_position[positions[is_edge]]
     return at_stored
 
 

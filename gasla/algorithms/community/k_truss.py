@@ -91,11 +91,11 @@ def _last_truss(simple: Graph) -> Any:
     low, high = 0, int(edge_core.max()) - 1 if simple.m else 0
     while low < high:
         middle = (low + high + 1) // 2
-        chosen = xp.flatnonzero(is_within & (edge_core > middle))
-        remain = peel_edges(simple.select(chosen), middle - 1, middle - 1) >= middle
+        edges = xp.flatnonzero(is_within & (edge_core > middle))
+        remain = peel_edges(simple.select(edges), middle - 1, middle - 1) >= middle
         if any_true(remain):
             is_within = xp.zeros(simple.m, bool)
-            is_within[chosen[remain]] = True
+            is_within[edges[remain]] = True
             low = middle
         else:
             high = middle - 1

@@ -235,13 +235,15 @@ def label_propagation(
         graph.notice_values()
         graph, _ = in_range(graph)
         check_sums("label_propagation", graph)
-    form = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    options = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
     xp: Any = module_of(graph.device)
     if method == "synchronous":
-        return xp.asarray(run(SynchronousLabels(**form), graph, max_iterations=limit, notice=False).label)
+        return xp.asarray(run(SynchronousLabels(**options), graph, max_iterations=limit, notice=False).label)
     permutation = RandomOrder(seed, graph.id_dtype)
     initial = permutation.labels(xp.arange(graph.n, dtype=graph.id_dtype))
-    spread = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
+    spread = run(
+        Labels(**options), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False
+    ).label
     smallest = run(SmallestMembers, graph, max_iterations=1, label=permutation.vertices(spread), notice=False)
     labels = xp.asarray(smallest.least)  # of a distributed graph, gathers the labels of all ranks
     number(labels)

@@ -316,10 +316,10 @@ def _find_communities(
     """Check the arguments and find communities. Results of a distributed graph are moved to host memory."""
     graph = as_graph(graph)
     question, several = _check_arguments(graph, resolution, refine, **options)
-    answers = _find_levels(graph, question=question)
+    levels_of_resolutions = _find_levels(graph, question=question)
     if not graph.is_whole:
-        answers = [[moved(labels, "cpu") for labels in levels] for levels in answers]
-    results = [CommunitiesResult(levels[-1], levels) for levels in answers]
+        levels_of_resolutions = [[moved(labels, "cpu") for labels in levels] for levels in levels_of_resolutions]
+    results = [CommunitiesResult(levels[-1], levels) for levels in levels_of_resolutions]
     return results if several else results[0]
 
 
@@ -327,7 +327,7 @@ def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
     """Return, for each resolution, the labels of all vertices after each level."""
     graph, exponent = counted(graph, question.weighted)
     search = _make_search(graph, exponent, question)
-    answers = []
+    levels_of_resolutions = []
     for resolution in question.resolutions:
         scaled_search = search._replace(resolution=search.resolution * resolution)
         if question.runs > 1:
@@ -335,10 +335,10 @@ def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
             weakened = _make_search(graph.with_values(weights), exponent, question)
             scaled_search = weakened._replace(resolution=scaled_search.resolution)
         arguments = question.start, question.seed, question.iterations, question.min_size
-        answers.append(
+        levels_of_resolutions.append(
             [labels.astype(graph.id_dtype, copy=False) for labels in nested(scaled_search, question.sizes, *arguments)]
         )
-    return answers
+    return levels_of_resolutions
 
 
 def _make_search(graph: Graph, exponent: int, question: _Question) -> Search:
@@ -386,7 +386,7 @@ def _check_arguments(
     check_choice("quality", quality, get_args(Quality))
     several = _is_sequence(resolution)
     resolutions = [real_number("resolution", each) for each in (resolution if several else [resolution])]  # type: ignore[union-attr]
-    seed, least = whole_number("seed", seed, MOST_SEED), _positive_number("min_size", min_size)
+    seed, smallest = whole_number("seed", seed, MOST_SEED), _positive_number("min_size", min_size)
     runs = _positive_number("runs", runs, MOST_RUNS)
     iterations = None if iterations is None else _positive_number("iterations", iterations)
     sizes = [each if each is None else _positive_number("max_size", each) for each in _maximum_sizes(max_size)]
@@ -398,7 +398,7 @@ def _check_arguments(
     start_labels = _start_labels(graph, start, fixed_vertices, sizes)
     is_not_default = {
         "quality": quality != "modularity", "directed": directed, "node_weights": node_weights is not None,
-        "start": start is not None, "fixed": fixed is not None, "max_size": sizes != [None], "min_size": least > 1,
+        "start": start is not None, "fixed": fixed is not None, "max_size": sizes != [None], "min_size": smallest > 1,
         "iterations": iterations != 1, "runs": runs > 1,
     }  # fmt: skip
     for name in (name for name, is_given in is_not_default.items() if is_given):
@@ -418,7 +418,7 @@ def _check_arguments(
         start_labels,
         fixed_vertices,
         sizes,
-        least,
+        smallest,
         iterations,
         runs,
     ), several
@@ -474,9 +474,9 @@ def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
         if len(mask) != graph.n:
             raise ValueError(f"fixed has {len(mask)} truth values; expected one for each of {graph.n} vertices")
         return xp.asarray(moved(mask, graph.device))
-    stays = xp.zeros(graph.n, bool)
-    stays[vertex_ids(graph, "fixed", fixed)] = True
-    return stays
+    is_fixed = xp.zeros(graph.n, bool)
+    is_fixed[vertex_ids(graph, "fixed", fixed)] = True
+    return is_fixed
 
 
 def _start_labels(graph: Graph, given: Any, fixed_vertices: Array | None, sizes: list[int | None]) -> Array | None:

@@ -127,20 +127,20 @@ def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
     """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
-    given = as_labels(labels, graph.n)
+    label_array = as_labels(labels, graph.n)
     if graph.n:
-        same_device(graph=graph.out_degrees, labels=given)
+        same_device(graph=graph.out_degrees, labels=label_array)
     counted, exponent = not weighted or graph.value_type is None, 0
     if not counted:
         graph.notice_values()
         graph, exponent = in_range(graph)
     leaving, arriving = _vertex_weights(graph, counted)
-    label_ids = given.astype(graph.id_dtype, copy=False)
+    label_ids = label_array.astype(graph.id_dtype, copy=False)
     program = Inside(weights=None if counted else graph.value_type)
-    inside = array_module(given).asarray(run(program, graph, max_iterations=1, label=label_ids).inside)
-    out = reduce_by_key(given, leaving, semirings.plus)
-    into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus)
-    return CommunitySums(given, reduce_by_key(given, inside, semirings.plus), out, into, exponent)
+    inside = array_module(label_array).asarray(run(program, graph, max_iterations=1, label=label_ids).inside)
+    out = reduce_by_key(label_array, leaving, semirings.plus)
+    into = out if arriving is leaving else reduce_by_key(label_array, arriving, semirings.plus)
+    return CommunitySums(label_array, reduce_by_key(label_array, inside, semirings.plus), out, into, exponent)
 
 
 def _vertex_weights(graph: Graph, counted: bool) -> tuple[Any, Any]:

@@ -210,8 +210,8 @@ def _push_scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: fl
         "score": {source: retained if source_degree else 1.0},
         "sent": {source: (1 - retained) / source_degree if source_degree else 0.0},
     }
-    form = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
-    program = Pushes(retained=retained, epsilon=epsilon, **form)
+    options = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    program = Pushes(retained=retained, epsilon=epsilon, **options)
     # Each iteration with a push converts at least `smallest_push` into score, and scores sum to 1. That bounds
     # the number of iterations, which is doubled because of rounding.
     smallest_push = retained * epsilon * float(degree[degree > 0].min()) if source_degree else 1.0
@@ -243,11 +243,11 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
     xp: Any = module_of(graph.device)
     scored = xp.flatnonzero(scores > 0)
     order = scored[xp.argsort(-(scores[scored] / xp.maximum(degree[scored], RANGE[0])), kind="stable")]
-    place = xp.full(graph.n, graph.n, graph.id_dtype)
-    place[order] = xp.arange(len(order))
-    form: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
-    program = Inside(direction=undirected(graph, weighted=weighted), **form)
-    result = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
+    place_in_sweep = xp.full(graph.n, graph.n, graph.id_dtype)
+    place_in_sweep[order] = xp.arange(len(order))
+    options: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
+    program = Inside(direction=undirected(graph, weighted=weighted), **options)
+    result = run(program, graph, active=order, max_iterations=1, place=place_in_sweep, notice=False)
     # `cut_increase` is the increase of the cut by each vertex of the sweep.
     degrees, cut_increase = degree[order], degree[order] - result.inside[order]
     outside_degrees = degree.copy()

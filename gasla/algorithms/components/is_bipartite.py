@@ -22,7 +22,7 @@ from gasla.operations.run import run
 from gasla.program import EdgeFrontier, VertexProgram, option, vertex
 from gasla.rows import Command, Row, Task
 
-SAMPLE = 8  # number of edges tested for a triangle
+SAMPLED_EDGES = 8  # number of edges tested for a triangle
 
 
 class OddCycles(VertexProgram):
@@ -130,7 +130,7 @@ def _samples_triangle(graph: Graph) -> bool:
         return False
     xp: Any = module_of(graph.device)
     lists = graph.out
-    edges = xp.asarray(np.linspace(0, graph.m - 1, min(graph.m, SAMPLE)).astype(np.int64))
+    edges = xp.asarray(np.linspace(0, graph.m - 1, min(graph.m, SAMPLED_EDGES)).astype(np.int64))
     src = xp.searchsorted(lists.indptr, edges, side="right") - 1
     return bool((intersect(graph, EdgeFrontier(graph.n, edges, src, lists.indices[edges])) > 0).any())
 

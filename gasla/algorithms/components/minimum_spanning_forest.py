@@ -28,8 +28,8 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, vertex
 from gasla.rows import Command, Row, Task
 
-NONE = 2**63 - 1  # the pair of ends of a tree that has selected no edge
-HALF = 32  # number of low bits that hold the larger end in a pair of ends
+NO_EDGE = 2**63 - 1  # the pair of ends of a tree that has selected no edge
+END_BITS = 32  # number of low bits that hold the larger end in a pair of ends
 
 
 class ForestResult(NamedTuple):
@@ -79,7 +79,7 @@ class Choose(VertexProgram):
     weight = vertex(kind)
     other = vertex(ID, missing=-1)
     is_left = vertex(np.bool_)
-    ends = vertex(np.int64, init=NONE)
+    ends = vertex(np.int64, init=NO_EDGE)
     everyone = True
 
     def mask(self, vertex):
@@ -87,15 +87,17 @@ class Choose(VertexProgram):
 
     def apply(self, vertex, gathered):
         one, other = semirings.cast(vertex.id, np.int64), semirings.cast(vertex.other, np.int64)
-        ends = semirings.minimum(one, other) << HALF | semirings.maximum(one, other)
+        ends = semirings.minimum(one, other) << END_BITS | semirings.maximum(one, other)
         is_lightest = vertex.weight == self.at(vertex.root).lightest
-        return {"ends": semirings.where(is_lightest, ends, semirings.cast(NONE, np.int64))}
+        return {"ends": semirings.where(is_lightest, ends, semirings.cast(NO_EDGE, np.int64))}
 
     @aggregate(semirings.min, kind, at=lambda self, vertex: semirings.where(vertex.is_left, vertex.root, -1))
     def lightest(self, before, after):
         return after.weight
 
-    @aggregate(semirings.min, np.int64, at=lambda self, vertex: semirings.where(vertex.ends != NONE, vertex.root, -1))
+    @aggregate(
+        semirings.min, np.int64, at=lambda self, vertex: semirings.where(vertex.ends != NO_EDGE, vertex.root, -1)
+    )
     def choice(self, before, after):
         return after.ends
 
@@ -104,11 +106,11 @@ class RootProgram(VertexProgram):
     """A step that only the roots of trees take, if their tree has selected an edge."""
 
     root = vertex(ID, missing=-1)
-    choice = vertex(np.int64, missing=NONE)
+    choice = vertex(np.int64, missing=NO_EDGE)
     everyone = True
 
     def mask(self, vertex):
-        return vertex.choice != NONE
+        return vertex.choice != NO_EDGE
 
 
 class Hook(RootProgram):
@@ -124,7 +126,7 @@ class Hook(RootProgram):
     taken = vertex(np.int64, init=-1)  # the id of the edge by which a root was joined to another tree
 
     def apply(self, vertex, gathered):
-        one, other = self.at(vertex.choice >> HALF), self.at(vertex.choice & (2**HALF - 1))
+        one, other = self.at(vertex.choice >> END_BITS), self.at(vertex.choice & (2**END_BITS - 1))
         is_inside = one.root == vertex.id
         target = semirings.where(is_inside, other.root, one.root)
         stays = (self.at(target).choice == vertex.choice) & (vertex.id < target)

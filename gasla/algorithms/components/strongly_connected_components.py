@@ -31,7 +31,7 @@ from gasla.program import ID, VertexProgram, aggregate, option, parameter, verte
 from gasla.rows import Row, groups
 
 ONE_THREAD = 1 << 18  # largest number of vertices and edges of a graph that one thread searches
-FIRST = 8  # approximate number of seeds in the first round
+FIRST_SEEDS = 8  # approximate number of seeds in the first round
 GROWTH = 3  # each round has 2 ** GROWTH times as many seeds as the round before
 GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of multiples of this number are evenly spread
 
@@ -256,7 +256,7 @@ def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
     vertices = xp.flatnonzero(region >= 0)
     bits = (graph.n - 1).bit_length()
     rank = shuffled(xp.arange(graph.n, dtype=np.int64), bits).astype(region.dtype)
-    limit = (FIRST << bits) // len(vertices) + 1
+    limit = (FIRST_SEEDS << bits) // len(vertices) + 1
     color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
     result = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
     seed = -1 - result.region[vertices]

@@ -30,7 +30,7 @@ PIXELS = 1000  # number of pixels along the longer side of a density
 AT_ONCE = 1 << 20  # approximate number of points of a density that are in memory together
 LARGEST_AREA = 250.0  # area of the vertex with the largest size, in square points
 GRAY, MISSING = "0.45", "0.75"  # colors of edges, and of vertices whose score is not finite
-LOOP = 0.015  # radius of the circle of a self loop, as a fraction of the picture's size
+LOOP_RADIUS = 0.015  # radius of the circle of a self loop, as a fraction of the picture's size
 
 
 def draw(
@@ -324,7 +324,7 @@ def _draw_lines(ax: Any, places: Array, src: Array, dst: Array, arrows: bool) ->
     is_loop = ends[:, 0] == ends[:, 1]
     lines: list[Any] = [*places[ends[~is_loop]]]
     if is_loop.any():
-        radius = LOOP * (float(np.nanmax(np.ptp(places[np.isfinite(places[:, 0])], axis=0))) or 1.0)
+        radius = LOOP_RADIUS * (float(np.nanmax(np.ptp(places[np.isfinite(places[:, 0])], axis=0))) or 1.0)
         angles = np.linspace(-np.pi / 2, 3 * np.pi / 2, 33)
         circle = radius * np.stack([np.cos(angles), 1 + np.sin(angles)], axis=1)
         lines += [places[v] + circle for v in ends[is_loop, 0]]

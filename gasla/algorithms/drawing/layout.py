@@ -35,9 +35,11 @@ from gasla.rows import Command, Row, Task
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 SAMPLES = 16  # number of random vertices that repel a vertex in an iteration
-FEW = 64  # a graph with at most this many vertices is not contracted further
+COARSEST = 64  # a graph with at most this many vertices is not contracted further
 LEAST_SHRINKAGE = 0.9  # contraction also stops if it leaves more than this fraction of the vertices
-DENSE = 500  # largest number of vertices for which eigenvectors are computed, because the matrix is dense
+MOST_FOR_EIGENVECTORS = (
+    500  # largest number of vertices for which eigenvectors are computed, because the matrix is dense
+)
 GRAVITY = 0.3  # attraction to the center, as a fraction of the repulsion at the rim of a component
 
 
@@ -184,7 +186,7 @@ def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
     xp = array_module(simple.out.indices)
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
-    while levels[-1].graph.n > FEW:
+    while levels[-1].graph.n > COARSEST:
         smaller, joined = levels[-1].smaller(seed)
         if smaller.graph.n > LEAST_SHRINKAGE * len(joined):
             break
@@ -202,7 +204,7 @@ def _initial_positions(graph: Graph, random: np.random.Generator) -> Array:
     """
     n, small = graph.n, graph.to("cpu")
     noise: Array = random.standard_normal((n, 2))
-    if not 3 <= n <= DENSE:
+    if not 3 <= n <= MOST_FOR_EIGENVECTORS:
         return noise
     laplacian = -small.to_scipy().toarray().astype(np.float64)
     laplacian -= np.diag(laplacian.sum(axis=1))

@@ -28,7 +28,7 @@ BITS = 60  # the sum of all integer weights is below 2**BITS
 FEW = 16  # triangles are searched only at edges whose tail has at most this many neighbors
 # Largest number of rounds in which floats are scaled: a round lowers the limit to m**2 / 2**59 of what it was, and
 # float64 spans 2**2098.
-MOST = 64
+MOST_ROUNDS = 64
 
 
 class GlobalMinimumCut(NamedTuple):
@@ -143,11 +143,11 @@ def _merge_float_edges(graph: Graph) -> Graph:
     order = np.argsort(keys)
     keys, values = keys[order], values[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
-    places = np.cumsum(is_first) - 1
-    parallel = np.flatnonzero(np.bincount(places)[places] > 1)
-    values[parallel] = values[parallel][np.lexsort((values[parallel], places[parallel]))]
+    pair_numbers = np.cumsum(is_first) - 1
+    parallel = np.flatnonzero(np.bincount(pair_numbers)[pair_numbers] > 1)
+    values[parallel] = values[parallel][np.lexsort((values[parallel], pair_numbers[parallel]))]
     pairs = keys[is_first]
-    return Graph.from_edges(pairs // graph.n, pairs % graph.n, np.bincount(places, values, len(pairs)), n=graph.n)
+    return Graph.from_edges(pairs // graph.n, pairs % graph.n, np.bincount(pair_numbers, values, len(pairs)), n=graph.n)
 
 
 def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
@@ -159,7 +159,7 @@ def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
     """
     values, (src, dst) = np.asarray(graph.values), graph.edges()
     limit, best = float(values.max(initial=0)), np.arange(graph.n) == 0
-    for round_number in range(MOST):
+    for round_number in range(MOST_ROUNDS):
         scale = BITS + 1 - graph.m.bit_length() - int(np.frexp(limit)[1])
         units = np.maximum(np.ceil(np.ldexp(np.minimum(values, limit), scale)), 1).astype(np.int64)
         side = _cheapest_side(graph.with_values(units))

@@ -51,8 +51,8 @@ def leaving(network: Graph, vertex: int) -> Any:
     The partners of these edges are the edges that enter the vertex.
     """
     adjacency = network.out
-    first, last = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
-    return adjacency.numbers()[first:last]
+    begin, end = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
+    return adjacency.numbers()[begin:end]
 
 
 def saturate(network: Graph, source: int) -> tuple[Any, Any]:
@@ -89,11 +89,11 @@ def _checked_capacities(graph: Graph) -> Any:
     values = graph.values
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64)
-    xp, kind = array_module(values), values.dtype.kind
+    xp, dtype_kind = array_module(values), values.dtype.kind
     is_wrong = ~xp.greater_equal(values, 0)  # the comparison is false for NaN as well
     if any_true(is_wrong):
         e = int(is_wrong.argmax())
         raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected a number, 0 or more")
-    if kind == "f":
+    if dtype_kind == "f":
         return values.astype(np.float64) + 0.0  # adding 0.0 turns -0.0 into 0.0
     return xp.minimum(values.astype(np.uint64), np.uint64(LARGEST)).astype(np.int64)

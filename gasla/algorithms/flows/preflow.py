@@ -32,11 +32,11 @@ from gasla.operations.ahead import compile_ahead
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
 
-FAR = 2**62
-NONE = -1  # value of `arc` at a vertex that pushes along no edge
-# Heights are recomputed after as many rounds as the last search had levels, or sooner, once about SHARE * m edges have
-# been read, but not before FEWEST rounds.
-FEWEST, SHARE = 2, 2
+UNREACHABLE = 2**62  # height of a vertex from which no residual path leads to the goal
+NO_EDGE = -1  # value of `arc` at a vertex that pushes along no edge
+# Heights are recomputed after as many rounds as the last search had levels, or sooner, once about EDGE_SHARE * m edges
+# have been read, but not before FEWEST_ROUNDS rounds.
+FEWEST_ROUNDS, EDGE_SHARE = 2, 2
 
 
 def _lowest_and_sum(x: Any, y: Any) -> Any:
@@ -55,16 +55,16 @@ def residual_back(edge: Any) -> Any:
 
 
 class Distances(VertexProgram):
-    """height(v) = the number of edges on a shortest path to the goal along residual edges, or FAR if there is none."""
+    """height(v) = the number of residual edges on a shortest path to the goal, or UNREACHABLE if there is no path."""
 
-    height = vertex(np.int64, init=FAR)
+    height = vertex(np.int64, init=UNREACHABLE)
     capacity = edge(np.int64)
     sent = edge(np.int64, init=0)
     reduce = semirings.any
     sources = "active"
 
     def mask(self, vertex):
-        return vertex.height == FAR
+        return vertex.height == UNREACHABLE
 
     def edge_mask(self, src, dst, edge):
         return residual_back(edge) > 0
@@ -84,13 +84,15 @@ class Rounds(VertexProgram):
 
     height = vertex(np.int64)
     excess = vertex(np.int64)
-    arc = vertex(np.int64, init=NONE)  # the edge that v pushes along in this round
+    arc = vertex(np.int64, init=NO_EDGE)  # the edge that v pushes along in this round
     amount = vertex(np.int64)
     capacity = edge(np.int64)
     sent = edge(np.int64, init=0)
     origin = parameter(np.int64, -1)
     sink = parameter(np.int64, -1)
-    reduce = semirings.Monoid(_lowest_and_sum, (FAR, FAR, 0, 0), commutative=True, name="lowest and sum")
+    reduce = semirings.Monoid(
+        _lowest_and_sum, (UNREACHABLE, UNREACHABLE, 0, 0), commutative=True, name="lowest and sum"
+    )
 
     def pushes(self):
         return self.iteration % 2 == 1
@@ -106,7 +108,7 @@ class Rounds(VertexProgram):
         return (src.id == dst.id) | semirings.where(self.pushes(), is_arc, residual_back(edge) > 0)
 
     def gather(self, src, dst, edge):
-        height = semirings.where(src.id == dst.id, FAR, src.height)
+        height = semirings.where(src.id == dst.id, UNREACHABLE, src.height)
         came = semirings.where((src.arc == edge.id) & (src.height > dst.height), src.amount, 0)
         left = semirings.where((dst.arc == edge.back.id) & (dst.height > src.height), dst.amount, 0)
         return height, edge.back.id, residual_back(edge), came - left
@@ -117,7 +119,7 @@ class Rounds(VertexProgram):
         where, pushes = semirings.where, self.pushes()
         return {
             "height": where(pushes | ~rises, vertex.height, lowest + 1),
-            "arc": where(pushes, vertex.arc, where(rises, NONE, arc)),
+            "arc": where(pushes, vertex.arc, where(rises, NO_EDGE, arc)),
             "amount": where(pushes, vertex.amount, semirings.minimum(vertex.excess, residual)),
             "excess": where(pushes, vertex.excess + change, vertex.excess),
         }
@@ -130,7 +132,7 @@ class Rounds(VertexProgram):
         return {"sent": semirings.where(is_sent, edge.sent + src.amount, edge.sent)}
 
     def post_apply(self, vertex):
-        return {"arc": semirings.where(self.pushes(), NONE, vertex.arc)}
+        return {"arc": semirings.where(self.pushes(), NO_EDGE, vertex.arc)}
 
 
 DISTANCES = Distances()
@@ -139,13 +141,13 @@ DISTANCES = Distances()
 def leads_to(network: Graph, target: int, **sent: Any) -> Any:
     """Return a mask of the vertices from which a path of residual edges leads to the target."""
     heights = _search(network, target, **sent).height
-    return array_module(heights).less(heights, FAR)
+    return array_module(heights).less(heights, UNREACHABLE)
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
     """Run a search that finds the distance of each vertex to the goal along residual edges.
 
-    Unreachable vertices have FAR.
+    Unreachable vertices have UNREACHABLE.
     """
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
@@ -204,15 +206,16 @@ class Preflow:
         while any_true(has_excess := self._excess_mask()):
             search = _search(graph, goal, sent=self._sent)
             heights = search.height
-            has_excess &= array_module(heights).less(heights, FAR)
+            has_excess &= array_module(heights).less(heights, UNREACHABLE)
             if not any_true(has_excess):
                 return
             if goal != self._origin:
-                heights[self._origin] = FAR
-            round_limit = SHARE * graph.m // exact_total(graph.out_degrees[has_excess])
+                heights[self._origin] = UNREACHABLE
+            round_limit = EDGE_SHARE * graph.m // exact_total(graph.out_degrees[has_excess])
             result = run(
-                rounds, graph, active=has_excess, max_iterations=2 * max(FEWEST, min(search.iterations, round_limit)),
-                notice=False, height=heights, excess=self._excess, sent=self._sent,
+                rounds, graph, active=has_excess, notice=False,
+                max_iterations=2 * max(FEWEST_ROUNDS, min(search.iterations, round_limit)),
+                height=heights, excess=self._excess, sent=self._sent,
             )  # fmt: skip
             self._sent, self._excess = result.sent, result.excess
 

@@ -70,17 +70,17 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
 def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
     """Return a maximum flow or minimum cut of integer capacities. Raise ValueError if the flow may not fit int64."""
     out, into = _end_edges(net, source, target)
-    sends, takes = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
+    out_capacity, in_capacity = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
     # Then the excess of a vertex in a preflow might not fit int64.
-    if min(sends, takes) >= LARGEST and not fits_one_thread(net):
+    if min(out_capacity, in_capacity) >= LARGEST and not fits_one_thread(net):
         net = _lower_capacities(net, source, target)
         lowered = [_exact_sum(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
         if min(lowered) >= LARGEST:
-            raise _too_large_error(net, source, target, sends, takes)
-        sends, takes = lowered
-    preflow = _send_flow(net, source, target, takes < sends)
+            raise _too_large_error(net, source, target, out_capacity, in_capacity)
+        out_capacity, in_capacity = lowered
+    preflow = _send_flow(net, source, target, in_capacity < out_capacity)
     if preflow.arrived >= LARGEST:  # capacities were limited to LARGEST, so a larger flow may exist
-        raise _too_large_error(net, source, target, sends, takes)
+        raise _too_large_error(net, source, target, out_capacity, in_capacity)
     if cut:
         return Solution(preflow.arrived, None, preflow.source_side())
     preflow.return_excess()
@@ -144,8 +144,8 @@ def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
         units, unit = _round_to_units(residual, bound, out, into)
         useful = units.copy()
         useful[back[out]] = useful[back[into]] = 0  # flow into the source or out of the target is never useful
-        sends, takes = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
-        preflow = _send_flow(net.with_values(useful), source, target, takes < sends)
+        out_capacity, in_capacity = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
+        preflow = _send_flow(net.with_values(useful), source, target, in_capacity < out_capacity)
         with np.errstate(all="ignore"):
             remainder = xp.where(
                 xp.isinf(residual), residual, residual - xp.ldexp(units.astype(np.float64), np.int32(unit))

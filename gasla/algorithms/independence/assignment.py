@@ -12,7 +12,7 @@ from gasla.graph.arguments import in_host_memory, weight_range
 from gasla.graph.graph import Graph
 from gasla.rows import Row
 
-EXACT = 2**53  # integers up to this number are exact in float64, in which SciPy adds up weights
+LARGEST_EXACT = 2**53  # integers up to this number are exact in float64, in which SciPy adds up weights
 
 
 def assignment(graph: Any) -> np.ndarray:
@@ -97,7 +97,7 @@ def _scaled_weights(graph: Graph) -> np.ndarray:
         raise ValueError("a weight is infinite; expected finite weights: leave out edges that must not be taken")
     values: np.ndarray = graph.values
     largest = max(-int(values.min()), int(values.max())) if values.dtype.kind in "iu" else max(-smallest, largest_value)
-    if values.dtype.kind in "iu" and graph.n * largest > EXACT:
+    if values.dtype.kind in "iu" and graph.n * largest > LARGEST_EXACT:
         raise ValueError(
             f"a weight is {largest} in absolute value, and there are {graph.n} vertices; expected a product of at most "
             "2**53, so that sums are exact: pass floats, graph.with_values(graph.values.astype(np.float64))"
@@ -112,9 +112,9 @@ def _solve_by_scipy(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> t
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    place = np.where(is_left, np.cumsum(is_left), np.cumsum(~is_left)) - 1
+    number_on_side = np.where(is_left, np.cumsum(is_left), np.cumsum(~is_left)) - 1
     src, dst = graph.edges()
-    row, column = place[np.where(is_left[src], src, dst)], place[np.where(is_left[src], dst, src)]
+    row, column = number_on_side[np.where(is_left[src], src, dst)], number_on_side[np.where(is_left[src], dst, src)]
     order = np.lexsort((weights, column, row))
     row, column, weights = row[order], column[order], weights[order]
     is_lightest = np.ones(len(order), bool)  # marks the lightest one of several parallel edges

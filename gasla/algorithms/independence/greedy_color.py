@@ -32,9 +32,9 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
-COLORS = 64  # number of colors per word, one per bit
-WORDS = 2  # number of words in a window
-ALL = 2**64 - 1  # a word in which all colors are taken
+COLORS_PER_WORD = 64  # number of colors per word, one per bit
+WINDOW_WORDS = 2  # number of words in a window
+ALL_TAKEN = 2**64 - 1  # a word in which all colors are taken
 
 
 def _to_word(number):
@@ -57,7 +57,7 @@ def _bits_of_color(color, first):
 
     A color outside of the window has no bit.
     """
-    return semirings.vector(*(_word_with_bit(color - first - COLORS * i) for i in range(WORDS)))
+    return semirings.vector(*(_word_with_bit(color - first - COLORS_PER_WORD * i) for i in range(WINDOW_WORDS)))
 
 
 def _smallest_free(taken, first):
@@ -66,8 +66,8 @@ def _smallest_free(taken, first):
     The window begins with the color `first`, and `taken` has a bit for each of its colors.
     """
     color = -1
-    for i in reversed(range(WORDS)):
-        color = semirings.where(taken[i] == ALL, color, first + COLORS * i + _lowest_unset_bit(taken[i]))
+    for i in reversed(range(WINDOW_WORDS)):
+        color = semirings.where(taken[i] == ALL_TAKEN, color, first + COLORS_PER_WORD * i + _lowest_unset_bit(taken[i]))
     return color
 
 
@@ -127,7 +127,7 @@ class Color(VertexProgram):
     color = vertex(np.int32)
     waiting = vertex(np.int64)
     first = vertex(np.int32)  # first color of the window of colors that v examines
-    taken = vertex((np.uint64, (WORDS,)))  # bits of the colors in the window that neighbors have
+    taken = vertex((np.uint64, (WINDOW_WORDS,)))  # bits of the colors in the window that neighbors have
     tells_in = vertex(np.int32, init=-1)  # the later round in which v notifies its neighbors of its color, or -1
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -162,7 +162,7 @@ class Advance(VertexProgram):
     color = vertex(np.int32)
     waiting = vertex(np.int64)
     first = vertex(np.int32)
-    taken = vertex((np.uint64, (WORDS,)))
+    taken = vertex((np.uint64, (WINDOW_WORDS,)))
     tells_in = vertex(np.int32)
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -170,16 +170,16 @@ class Advance(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        is_full = vertex.taken[0] == ALL
-        for i in range(1, WORDS):
-            is_full &= vertex.taken[i] == ALL
+        is_full = vertex.taken[0] == ALL_TAKEN
+        for i in range(1, WINDOW_WORDS):
+            is_full &= vertex.taken[i] == ALL_TAKEN
         return (vertex.color < 0) & is_full
 
     def gather(self, src, dst, edge):
-        return _bits_of_color(src.color, dst.first + COLORS * WORDS)
+        return _bits_of_color(src.color, dst.first + COLORS_PER_WORD * WINDOW_WORDS)
 
     def apply(self, vertex, gathered):
-        first = vertex.first + COLORS * WORDS
+        first = vertex.first + COLORS_PER_WORD * WINDOW_WORDS
         color = semirings.where(vertex.waiting == 0, _smallest_free(gathered, first), -1)
         tells_in = semirings.where(color >= 0, self.turn + 1, -1)
         return {"color": color, "first": first, "taken": gathered, "tells_in": tells_in}

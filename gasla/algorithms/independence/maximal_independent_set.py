@@ -24,7 +24,7 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
 JOINED, LEFT = 2**32 - 1, 0  # ranks of vertices that are in the set, and of vertices that are not
-FEW = 255  # degrees above 254 are not distinguished, so that a degree takes 8 bits of a rank
+DEGREE_LIMIT = 255  # degrees above 254 are not distinguished, so that a degree takes 8 bits of a rank
 
 
 def is_undecided(vertex):
@@ -47,7 +47,7 @@ class Draw(VertexProgram):
     def apply(self, vertex, gathered):
         edges = vertex.in_degree + vertex.out_degree
         drawn = semirings.hash(self.seed, vertex.id) >> 40
-        rank = _to_rank(FEW - semirings.minimum(edges, FEW - 1)) << 24 | _to_rank(drawn)
+        rank = _to_rank(DEGREE_LIMIT - semirings.minimum(edges, DEGREE_LIMIT - 1)) << 24 | _to_rank(drawn)
         return {"rank": semirings.where(edges == 0, _to_rank(JOINED), rank)}
 
     def activate(self, before, after):
@@ -148,10 +148,10 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
     """
     graph = as_graph(graph)
     seed = whole_number("seed", seed, MOST_SEED)
-    chosen = None if nodes is None else _required_mask(graph, nodes)
+    required = None if nodes is None else _required_mask(graph, nodes)
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
-    if chosen is not None:
-        rank = module_of(graph.device).where(chosen, rank.dtype.type(JOINED), rank)
+    if required is not None:
+        rank = module_of(graph.device).where(required, rank.dtype.type(JOINED), rank)
     if fits_one_card(graph):
         return decide_in_order(graph, rank)
     return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
@@ -159,16 +159,16 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
 
 def _required_mask(graph: Graph, nodes: Iterable[Hashable]) -> Any:
     """Return a mask of the required vertices. Raise ValueError if two of them are neighbors."""
-    chosen = module_of(graph.device).zeros(graph.n, bool)
-    chosen[several_vertices(graph, "nodes", nodes, "node")] = True
+    required = module_of(graph.device).zeros(graph.n, bool)
+    required[several_vertices(graph, "nodes", nodes, "node")] = True
     in_conflict = run(
-        ChosenNeighbors(direction=undirected(graph)), graph, max_iterations=1, is_chosen=chosen
+        ChosenNeighbors(direction=undirected(graph)), graph, max_iterations=1, is_chosen=required
     ).in_conflict
     if any_true(in_conflict):
         raise ValueError(
             f"vertex {int(in_conflict.argmax())} and a neighbor are both among nodes; leave out one of them"
         )
-    return chosen
+    return required
 
 
 ROW = Row(

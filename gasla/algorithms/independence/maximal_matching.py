@@ -30,25 +30,25 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, edge, option, vertex
 from gasla.rows import Row, Task, matching
 
-FEW = 255  # degrees above 255 are not distinguished, so that a degree fits uint8
-BITS = 48  # number of low bits of a rank that hold u ^ v; the bits above hold the degree
-NONE = 2**63 - 1  # rank at a vertex that has no edge to a free neighbor
+DEGREE_LIMIT = 255  # degrees above 255 are not distinguished, so that a degree fits uint8
+XOR_BITS = 48  # number of low bits of a rank that hold u ^ v; the bits above hold the degree
+NO_EDGE = 2**63 - 1  # rank at a vertex that has no edge to a free neighbor
 # Largest degree in a graph without hubs, and the largest number of its vertices and edges that one thread matches.
 FLAT, ONE_THREAD = 16, 1 << 18
 ROUNDS = 64  # after this many rounds the remaining edges are sorted
 
 
 def _limited_degree(vertex):
-    """Return the degree of a vertex, or `FEW` if it is larger, as uint8."""
+    """Return the degree of a vertex, or `DEGREE_LIMIT` if it is larger, as uint8."""
     edges = vertex.in_degree + vertex.out_degree
-    return semirings.cast(semirings.minimum(edges, FEW), np.uint8)
+    return semirings.cast(semirings.minimum(edges, DEGREE_LIMIT), np.uint8)
 
 
 class Free(VertexProgram):
     """degree(v) = the degree of v as long as v is free and may have a free neighbor, and then 0."""
 
     degree = vertex(np.uint8, init=_limited_degree)
-    best = vertex(np.int64, missing=NONE)
+    best = vertex(np.int64, missing=NO_EDGE)
     everyone = True
 
     def mask(self, vertex):
@@ -59,7 +59,7 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the rank of the best edge between v and a free neighbor, or NONE if v has no free neighbor.
+    """best(v) = the rank of the best edge between v and a free neighbor, or NO_EDGE if v has no free neighbor.
 
     The rank of an edge between u and v has the smaller degree of both in the high bits, and u ^ v in the low bits. The
     smallest rank is best. With weights, only the heaviest edges of a vertex are compared by rank.
@@ -74,16 +74,18 @@ class Choose(Free):
     def gather(self, src, dst, edge):
         degree = semirings.cast(semirings.minimum(src.degree, dst.degree), np.int64)
         is_free = (src.degree != 0) & (src.id != dst.id)
-        offered = semirings.where(is_free, degree << BITS | (src.id ^ dst.id), semirings.cast(NONE, np.int64))
+        offered = semirings.where(is_free, degree << XOR_BITS | (src.id ^ dst.id), semirings.cast(NO_EDGE, np.int64))
         if not self.weights:
             return offered
-        kind = self.weights
-        reversed_order, last = (-edge.weight, np.inf) if kind.kind == "f" else (~edge.weight, np.iinfo(kind).max)
-        return semirings.where(offered == NONE, semirings.cast(last, kind), reversed_order), offered
+        weight_dtype = self.weights
+        reversed_order, largest = (
+            (-edge.weight, np.inf) if weight_dtype.kind == "f" else (~edge.weight, np.iinfo(weight_dtype).max)
+        )
+        return semirings.where(offered == NO_EDGE, semirings.cast(largest, weight_dtype), reversed_order), offered
 
     def apply(self, vertex, gathered):
         best = gathered[1] if self.weights else gathered
-        is_last = best == NONE  # no neighbor is free
+        is_last = best == NO_EDGE  # no neighbor is free
         return {"best": best, "degree": semirings.where(is_last, semirings.cast(0, np.uint8), vertex.degree)}
 
 
@@ -96,7 +98,7 @@ class Agree(Free):
     mate = vertex(ID, init=-1)
 
     def apply(self, vertex, gathered):
-        other = vertex.id ^ semirings.cast(vertex.best & (2**BITS - 1), vertex.id.dtype)
+        other = vertex.id ^ semirings.cast(vertex.best & (2**XOR_BITS - 1), vertex.id.dtype)
         has_mate = self.at(other).best == vertex.best
         degree = semirings.where(has_mate, semirings.cast(0, np.uint8), vertex.degree)
         return {"mate": semirings.where(has_mate, other, -1), "degree": degree}
@@ -188,7 +190,7 @@ def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, 
     number = moved(origin.vertices, "cpu").astype(np.int64)
     degrees = moved(degree[origin.vertices], "cpu").astype(np.int64)
     u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
-    rank = np.minimum(degrees[u], degrees[v]) << BITS | (number[u] ^ number[v])
+    rank = np.minimum(degrees[u], degrees[v]) << XOR_BITS | (number[u] ^ number[v])
     weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
     order = np.lexsort((-rank, weights))[::-1]  # heaviest first
     mate = [-1] * left.n

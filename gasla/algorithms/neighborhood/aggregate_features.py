@@ -28,8 +28,8 @@ from semirings import Semiring
 Reduction = Literal["sum", "mean", "max", "min"]
 MONOIDS = {"sum": semirings.plus, "mean": semirings.plus, "max": semirings.max, "min": semirings.min}
 # dtypes in which integers of each dtype.kind are summed, as NumPy does
-WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}
-SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
+SUM_DTYPES = {"b": np.int64, "i": np.int64, "u": np.uint64}
+SCALE_EXPONENT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
 
 
 @takes_weight
@@ -164,7 +164,7 @@ def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
     Its multiplication makes the message along an edge: the feature, times the weight if weighted, in a dtype that holds
     sums. Its monoid combines the messages.
     """
-    total = WIDEST.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
+    total = SUM_DTYPES.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
 
     def message(x, weight):
         row = semirings.cast(x, total)
@@ -182,10 +182,10 @@ def _sums_fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
         return True
-    kind = np.result_type(WIDEST[features.dtype.kind], graph.values.dtype if weighted else np.bool_)  # type: ignore[union-attr]
-    if kind.kind == "f":
+    sum_dtype = np.result_type(SUM_DTYPES[features.dtype.kind], graph.values.dtype if weighted else np.bool_)  # type: ignore[union-attr]
+    if sum_dtype.kind == "f":
         return True
-    xp, limit = module_of(graph.device), int(np.iinfo(kind).max)
+    xp, limit = module_of(graph.device), int(np.iinfo(sum_dtype).max)
     count = graph.max_in_degree if adds else 1
     bound = _largest_magnitude(features) * (_largest_magnitude(graph.values, graph.value_range) if weighted else 1)
     if bound * count <= limit or not adds:
@@ -202,13 +202,13 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
     For dtypes of up to 32 bits it is the bound of the dtype. For 64 bits it follows from `bounds`, the smallest and
     largest value if known, or from a pass over the values.
     """
-    kind = values.dtype
-    if kind.kind == "b":
+    dtype = values.dtype
+    if dtype.kind == "b":
         return 1
-    if kind.itemsize < 8:
-        return max(-int(np.iinfo(kind).min), int(np.iinfo(kind).max))
-    least, most = map(int, bounds or range_of(values.ravel()))
-    return max(-least, most)
+    if dtype.itemsize < 8:
+        return max(-int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    smallest, largest = map(int, bounds or range_of(values.ravel()))
+    return max(-smallest, largest)
 
 
 def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
@@ -216,7 +216,7 @@ def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, to
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
-    rescaled = xp.ldexp(_divide_rows(vxm(xp.ldexp(features, -SHIFT), graph, semiring), total), SHIFT)
+    rescaled = xp.ldexp(_divide_rows(vxm(xp.ldexp(features, -SCALE_EXPONENT), graph, semiring), total), SCALE_EXPONENT)
     return xp.where(xp.isfinite(means), means, rescaled.astype(means.dtype, copy=False))
 
 
@@ -236,9 +236,9 @@ def _divide_rows(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
     Rows of weight 0 are not divided. Floats change in place.
     """
     xp: Any = array_module(sums)
-    kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
-    weight = xp.where(weight == 0, 1, weight).astype(kind)
-    means: np.ndarray[Any, Any] = sums.astype(kind, copy=False)
+    float_dtype = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
+    weight = xp.where(weight == 0, 1, weight).astype(float_dtype)
+    means: np.ndarray[Any, Any] = sums.astype(float_dtype, copy=False)
     means /= weight if sums.ndim == 1 else weight[:, np.newaxis]
     return means
 

@@ -67,12 +67,12 @@ def complement(graph: Any) -> Graph:
         absent = xp.nonzero(is_apart)[1]
         indices[filled : filled + len(absent)] = absent
         filled += len(absent)
-    graph_of_absent = Graph.from_csr(running_sums(counts), indices)
+    result = Graph.from_csr(running_sums(counts), indices)
     if graph.sides is not None:
         # edges of the complement may join vertices of one side, so the result has no sides
         graph = graph.with_vertex_attributes({SIDES: None})
-    graph_of_absent.naming, graph_of_absent.vertex_attributes = graph.naming, graph.vertex_attributes
-    return graph_of_absent
+    result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
+    return result
 
 
 ROW = Row(

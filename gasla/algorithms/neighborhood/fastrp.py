@@ -20,7 +20,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
-SIXTH = 43  # of the 256 values of a byte, so many become 1 and so many -1, which is about a sixth each
+ONES_OF_256 = 43  # of the 256 values of a byte, so many become 1 and so many -1, which is about a sixth each
 MOST_WEIGHT = 1e30  # largest weight of a step, so that sums of weighted rows stay finite in float32
 
 
@@ -134,7 +134,7 @@ def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
     """
     words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
     random_bytes = words.view(np.uint8)[:, :width]
-    return (random_bytes < SIXTH).astype(np.float32) - (random_bytes >= 256 - SIXTH)
+    return (random_bytes < ONES_OF_256).astype(np.float32) - (random_bytes >= 256 - ONES_OF_256)
 
 
 ROW = Row(

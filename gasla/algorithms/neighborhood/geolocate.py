@@ -192,13 +192,13 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
 
 def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
     """Return the locations as an (n, 2) float64 array on the graph's device. Raise an error if one is not valid."""
-    given = as_array("locations", locations)
-    if given.dtype.kind not in "iuf" or given.shape != (graph.n, 2):
+    array = as_array("locations", locations)
+    if array.dtype.kind not in "iuf" or array.shape != (graph.n, 2):
         raise TypeError(
-            f"locations is {given.dtype}{given.shape}; expected ({graph.n}, 2) numbers, a row for each vertex, of NaN "
+            f"locations is {array.dtype}{array.shape}; expected ({graph.n}, 2) numbers, a row for each vertex, of NaN "
             "where it is unknown"
         )
-    rows: Array = moved(given, graph.device).astype(np.float64)
+    rows: Array = moved(array, graph.device).astype(np.float64)
     xp: Any = module_of(graph.device)
     unknown = xp.isnan(rows)
     is_wrong = xp.isinf(rows).any(axis=1) | (unknown[:, 0] != unknown[:, 1]) | (abs(rows) > 1e300).any(axis=1)

@@ -12,7 +12,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
 Array = Any  # a NumPy or CuPy array
-EACH = 40  # bytes of memory per edge of the line graph while it is built
+BYTES_PER_EDGE = 40  # bytes of memory per edge of the line graph while it is built
 
 
 def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
@@ -105,7 +105,7 @@ def _lists_of(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
     """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
     total = int(lengths[vertices].sum(dtype=np.int64))
-    require_room("the line graph has up to", total, EACH, graph.device, "the line graph of a subgraph")
+    require_room("the line graph has up to", total, BYTES_PER_EDGE, graph.device, "the line graph of a subgraph")
     return lists.of(vertices)
 
 

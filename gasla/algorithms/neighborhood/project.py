@@ -88,11 +88,11 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
     # without edges, but with the names and attributes of vertices
     without_edges = graph.with_values(None).select(xp.zeros(graph.m, bool))
     try:
-        chosen = without_edges.subgraph(side)
+        side_graph = without_edges.subgraph(side)
     except (TypeError, ValueError) as error:
         raise type(error)(f"side: {error}") from None
     is_chosen = xp.zeros(graph.n, bool)
-    is_chosen[_original_ids(chosen)] = True
+    is_chosen[_original_ids(side_graph)] = True
     both_ways = _with_both_directions(graph, combine)
     src, dst = both_ways.out.owners(), both_ways.out.indices
     if graph.has_self_loops:
@@ -109,7 +109,7 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
     is_off_diagonal = product.out.owners() != product.out.indices
     ends = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
     values: Any = product.out_values
-    return without_edges.changed(insert=ends).subgraph(_original_ids(chosen)).with_values(values[is_off_diagonal])
+    return without_edges.changed(insert=ends).subgraph(_original_ids(side_graph)).with_values(values[is_off_diagonal])
 
 
 def _original_ids(graph: Any) -> Any:
@@ -124,12 +124,12 @@ def _with_both_directions(graph: Graph, combine: Semiring | None) -> Graph:
     """
     if combine is not None and graph.values is not None:
         graph.notice_values()
-        kind = graph.values.dtype
-        if kind.kind in "iu" and kind != sum_type(kind):
-            graph = graph.with_values(graph.values.astype(sum_type(kind)))
+        value_dtype = graph.values.dtype
+        if value_dtype.kind in "iu" and value_dtype != sum_type(value_dtype):
+            graph = graph.with_values(graph.values.astype(sum_type(value_dtype)))
         if graph.has_symmetric_values:
             return graph
-        if kind.kind in "iu":
+        if value_dtype.kind in "iu":
             check_sums("project", graph)
         return graph.symmetrized(semirings.plus)
     graph = graph.with_values(None)

@@ -88,12 +88,12 @@ def betweenness_centrality(
     graph = as_graph(graph)
     check_flags(normalized=normalized, weighted=weighted, endpoints=endpoints)
     weighted = has_lengths(graph, weighted)
-    chosen = chosen_sources(graph, sources, k, seed)
-    if not chosen:
+    source_ids = chosen_sources(graph, sources, k, seed)
+    if not source_ids:
         return module_of(graph.device).zeros(graph.n)
-    scores = _sum_scores(graph, chosen, weighted, endpoints)
+    scores = _sum_scores(graph, source_ids, weighted, endpoints)
     twice = not normalized and is_undirected(graph, weighted)
-    return _divide_by_pairs(scores, chosen, normalized, twice, endpoints)
+    return _divide_by_pairs(scores, source_ids, normalized, twice, endpoints)
 
 
 def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
@@ -146,7 +146,7 @@ def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[in
         yield score
 
 
-def _divide_by_pairs(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
+def _divide_by_pairs(total: Any, source_ids: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
     """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
 
     If only some vertices are sources, the result estimates that for all sources. A source is never an inner vertex of
@@ -157,11 +157,11 @@ def _divide_by_pairs(total: Any, chosen: list[int], normalized: bool, twice: boo
     ends = n if endpoints else n - 1
     if ends < 2:
         return total
-    pairs = float(len(chosen) if len(chosen) < n else ends)
+    pairs = float(len(source_ids) if len(source_ids) < n else ends)
     pairs *= ends - 1 if normalized else 2 if twice else 1
     total *= 1 / pairs if normalized else ends / pairs  # the reciprocal is faster, and rounds as NetworkX does
-    if 1 < len(chosen) < n and not endpoints:
-        total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
+    if 1 < len(source_ids) < n and not endpoints:
+        total[np.array(source_ids)] *= len(source_ids) / (len(source_ids) - 1)
     return total
 
 

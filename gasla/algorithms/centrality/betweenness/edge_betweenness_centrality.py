@@ -115,14 +115,14 @@ def edge_betweenness_centrality(
     graph = as_graph(graph)
     check_flags(normalized=normalized, weighted=weighted)
     weighted = has_lengths(graph, weighted)
-    chosen = chosen_sources(graph, sources, k, seed)
+    source_ids = chosen_sources(graph, sources, k, seed)
     scores: Any = module_of(graph.device).zeros(graph.m)
-    if graph.m and chosen:
-        scores = _sum_scores(graph, chosen, weighted)
+    if graph.m and source_ids:
+        scores = _sum_scores(graph, source_ids, weighted)
     undirected = is_undirected(graph, weighted)
     if undirected and graph.m:
         scores = scores + scores[graph.sum_shares(partial(_yield_reverse_ids, weighted), [None])]
-    pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
+    pairs = float(len(source_ids)) * (graph.n - 1 if normalized else 2 if undirected else 1)
     return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
 
 
