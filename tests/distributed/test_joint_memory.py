@@ -126,7 +126,9 @@ def test_without_a_driver_no_memory_is_mapped(monkeypatch: pytest.MonkeyPatch) -
     assert not joint_memory.can_map([0])
 
 
-def test_memory_below_the_limit_is_taken_from_blocks_that_no_array_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_below_the_limit_is_taken_from_blocks_that_no_array_uses(
+    held: Counter[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A limit of CuPy's pool counts them."""
     made = list[str]()
 
@@ -142,11 +144,25 @@ def test_memory_below_the_limit_is_taken_from_blocks_that_no_array_uses(monkeypa
         yield
 
     cuda = SimpleNamespace(Device=lambda *_: Card(), using_allocator=using)
-    pool = SimpleNamespace(malloc=allocate, free_all_blocks=lambda: made.append("free"))
+    pool = SimpleNamespace(
+        malloc=allocate,
+        free_all_blocks=lambda: made.append("free"),
+        get_limit=lambda: limit,
+        used_bytes=lambda: 5,
+        free_bytes=lambda: 1000,
+    )
+    cuda.runtime = SimpleNamespace(memGetInfo=lambda: (1000, 1000))
     cupy = SimpleNamespace(cuda=cuda, get_default_memory_pool=lambda: pool)
     monkeypatch.setattr(joint_memory, "require_gpu", lambda: cupy)
+    limit = 0
     with joint_memory.spreading([0, 1], 8):
         assert made == ["allocate", "free", "allocate"]
+    limit, held[0] = 20, 8
+    with joint_memory.spreading([0, 1], 8):  # 5 of the pool, 8 of arrays over both, and 7 more
+        pass
+    held[0] = 9
+    with pytest.raises(MemoryError, match="card 0 has 6 bytes left"), joint_memory.spreading([0, 1], 8):
+        pass
 
 
 class Card:

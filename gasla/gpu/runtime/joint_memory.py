@@ -169,10 +169,13 @@ def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list
 def spreading(cards: Sequence[int], least: int) -> Iterator[None]:
     """Spread the arrays that CuPy allocates in this thread evenly over GPUs, from a number of bytes on."""
     cupy: Any = require_gpu()
-    here, plain = cupy.cuda.Device().id, cupy.get_default_memory_pool().malloc
+    here, pool = cupy.cuda.Device().id, cupy.get_default_memory_pool()
+    plain = pool.malloc
 
     def allocate(size: int) -> Any:
         if size < max(least, UNIT * len(cards)):
+            if pool.get_limit():  # which counts nothing that is not the pool's
+                require_room([size], [here])
             try:
                 return plain(size)
             except MemoryError:  # the limit of a pool counts blocks that no array uses
