@@ -14,7 +14,7 @@ from gasla.arrays import require_gpu
 from gasla.gpu.runtime import nccl
 from tests.distributed.test_clusters import Ended, needs_mpi, run
 
-SOON = {"gpu": 5.0, "emulated": 60.0}  # seconds from a failure to its error
+SOON = {"gpu": 2.0, "emulated": 60.0}  # seconds from a failure to its error
 COMPILED = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 WAYS = [
     pytest.param("gpu", marks=pytest.mark.gpu),
