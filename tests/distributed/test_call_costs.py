@@ -166,7 +166,7 @@ def test_after_a_fault_of_a_kernel_the_error_asks_for_a_new_process(monkeypatch:
     spread = spread_over(monkeypatch, 2)
     hops(spread)
 
-    def fail(run: peers.PeerRun) -> None:
+    def fail(_: Any) -> None:
         raise Fault("cudaErrorIllegalAddress: an illegal memory access was encountered")
 
     monkeypatch.setattr(peers.PeerRun, "finish", lambda run, progress: fail(run))
@@ -174,6 +174,10 @@ def test_after_a_fault_of_a_kernel_the_error_asks_for_a_new_process(monkeypatch:
         hops(spread)
     where, advice = caught.value.__notes__
     assert where.startswith("on rank 0 of 2 on card 0 of") and advice.endswith("start a new process")
+    monkeypatch.setattr(peers, "meet", lambda *_: fail(None))  # buffers are made anew
+    with pytest.raises(Fault) as caught:
+        hops(spread)
+    assert caught.value.__notes__ == [advice]
 
 
 def test_parameters_are_those_of_each_run(monkeypatch: pytest.MonkeyPatch) -> None:

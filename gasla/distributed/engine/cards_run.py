@@ -62,6 +62,12 @@ def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
 _OF_A_GPU = (MemoryError, RuntimeError, OSError)  # errors that are not of what the caller gave
 
 
+def _advise(error: BaseException) -> None:
+    """Say in a note what to do after a fault of a kernel."""
+    if peers().is_lost(error):
+        error.add_note("CUDA lets this process use that GPU no more; start a new process")
+
+
 class Reference(NamedTuple):
     """Start values that ranks already hold."""
 
@@ -210,7 +216,11 @@ class CardsRun:
             except _OF_A_GPU as error:
                 self._name(error, i)
                 raise
-        self._meeting: Any = peers().meet(self._runs, parts.mirrors, self._on, group)
+        try:
+            self._meeting: Any = peers().meet(self._runs, parts.mirrors, self._on, group)
+        except _OF_A_GPU as error:
+            _advise(error)
+            raise
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
         """Start values of each rank here from blocks on all of them."""
@@ -313,8 +323,7 @@ class CardsRun:
             superstep = self._runs[i].superstep if i < len(self._runs) else 0
             member = self._group.members[i]
             note(error, place(member.rank, self._group.size, member.host, superstep))
-            if peers().is_lost(error):
-                error.add_note("CUDA lets this process use that GPU no more; start a new process")
+            _advise(error)
 
     def _watch(self, superstep: int) -> None:
         """Raise an error of another kernel or process. This is called while a kernel is waited for."""
