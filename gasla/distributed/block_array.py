@@ -1,6 +1,7 @@
 """Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
 import itertools
+import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,9 +10,12 @@ import numpy as np
 
 from gasla.arrays import device_of, here, moved
 from gasla.distributed.communicator import Member, Rank, Ranks
+from gasla.engines import peers
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+
+SMALL = 1 << 22  # bytes up to which one thread copies the blocks of all GPUs sooner than a thread for each begins
 
 
 class Handle:
@@ -73,7 +77,10 @@ class BlockArray:
         >>> gasla.bfs(g, 0).local
         array([0, 1, 2], dtype=int32)
         """
-        return np.concatenate(self.handle.ranks.each(_block, self.handle.key, self.name))
+        ranks, key = self.handle.ranks, self.handle.key
+        is_small = math.prod(self.shape) * self.dtype.itemsize <= SMALL
+        blocks = ranks.together(_blocks_here, key, self.name) if is_small else None
+        return np.concatenate(ranks.each(_block, key, self.name) if blocks is None else blocks)
 
     def compute(self) -> np.ndarray:
         """Gather the whole array."""
@@ -209,6 +216,15 @@ def _whole(x: Any) -> Any:
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
     block: np.ndarray = moved(rank.kept[key][name], "cpu")  # a GPU's results stay there until someone reads them
     return block
+
+
+def _blocks_here(group: Any, key: Any, name: str) -> list[np.ndarray]:
+    """Return the blocks of all GPUs of this process, copied by the calling thread."""
+    blocks: list[np.ndarray] = []
+    for member in group.members:
+        with peers().on(member.card):
+            blocks.append(moved(member.kept[key][name], "cpu"))
+    return blocks
 
 
 def _length(rank: Rank, key: Any, name: str) -> int:

@@ -80,6 +80,7 @@ class Graph(OneGraph):
     ranks: Ranks
     handle: Handle
     one_card: bool | None = None
+    _original_card: int | None = None  # the GPU of the graph that this was made from
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
         return super().__new__(cls)
@@ -300,7 +301,8 @@ class Graph(OneGraph):
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
         if one.vertex_attributes:
             made = made.with_vertex_attributes(one.vertex_attributes.columns())
-        made.naming, made._original = one.naming, weakref.ref(one)
+        made.naming, made._original, ids = one.naming, weakref.ref(one), lists.any_ids
+        made._original_card = None if array_module(ids) is np else ids.device.id
         if not one.edge_attributes:
             return made
         own, columns = one.edge_attributes.name_of(one.valued.each), one.edge_attributes.columns()
@@ -311,11 +313,8 @@ class Graph(OneGraph):
 
         It must still exist on a GPU, and no caller may be able to write to its values.
         """
-        one = self._original()
-        ids: Any = None if one is None else one.lists.any_ids
-        if one is None or array_module(ids) is np or ids.device.id != card:
-            return None
-        return one if one.valued.are_locked else None
+        one = self._original() if card == self._original_card else None
+        return one if one is not None and one.valued.are_locked else None
 
     def report(self) -> np.ndarray:
         """Return the distribution of the graph over its ranks.

@@ -127,8 +127,8 @@ class Shard:
 
     def local_of(self, vertex: int) -> int | None:
         """Return the local number of a global vertex, or None if it is not in this shard."""
-        if 0 <= vertex - self.first < self.own:
-            return vertex - self.first
+        if 0 <= (place := vertex - self.first) < self.own:
+            return place
         mirrors = self._mirrors_on_host
         place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # NumPy would convert the array to another type
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
