@@ -1,4 +1,6 @@
-"""A sparse matrix times a dense one over any semiring; each column separately, see kernels/product/dense.cuh."""
+"""Multiplies a sparse matrix by a dense matrix over any semiring. The columns of the dense matrix are independent of
+each other, and neighboring threads process neighboring columns (kernels/product/dense.cuh).
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
 
-WHOLE = 256  # longer rows are cut into pieces of this many entries
-LOAD = 16  # largest load, in bytes
-WIDTHS = 4, 2, 1  # columns per thread, by preference
+WHOLE = 256  # entries of the longest row that is not cut, and of the pieces of longer rows
+LOAD = 16  # bytes that one load instruction reads at most
+WIDTHS = 4, 2, 1  # numbers of columns per thread that are tried, the best first
 WARP = 32
-RESIDENT, WAVES = 4, 4  # blocks per multiprocessor: resident at a time; successive waves
-MOST = 2**31 - 1  # columns of x
+RESIDENT, WAVES = 4, 4  # blocks per multiprocessor that run at the same time, and how many times as many a launch has
+MOST = 2**31 - 1  # largest number of columns of the dense matrix
 
 TEMPLATE = """// A product over a semiring with all columns of a matrix
 #include "dense.cuh"
@@ -87,7 +89,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 
 
 class Variant(NamedTuple):
-    """The parameters of the kernels besides the terms."""
+    """The parameters for which a product's kernels are compiled, besides the semiring's expressions."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -98,7 +100,7 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """Both compiled kernels, and the arrays that they read."""
+    """The two kernels of a product, for whole rows and for cut rows, and the names of the arrays that they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel
@@ -106,14 +108,17 @@ class Kernels(NamedTuple):
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Compile a product of a sparse with a dense matrix, as `gasla.engines.Products.ready_wide` says."""
-    # a copy without cached products, which would form a reference cycle
+    """Return a function that multiplies this sparse matrix by dense ones (see `gasla.engines.Products.ready_wide`)."""
+    # a copy without the products that `lists` caches: with them, the result would refer to itself and never be freed
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product where the mask admits. Return False if an index of the matrix is out of range."""
+    """Write the product of a sparse and a dense matrix to `outs` where the mask admits it.
+
+    Return False, without writing anything, if an index of the sparse matrix is out of range.
+    """
     partition = rows.partition_rows(lists.indptr, lists.indices, WHOLE)
     properties, columns = partition.properties, x.shape[1]
     reads_index = terms.reads("x") or terms.reads("other")
@@ -137,35 +142,39 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 
 def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
-    """Return threads per row, and columns per thread.
+    """Return the number of threads per row, and of columns per thread, for a dense matrix of so many columns.
 
-    The arrays' alignment limits these. With a mask there is one column.
+    A thread has several columns if one instruction can load them together, for which the `arrays` must be aligned. With
+    a mask, a thread has one column.
     """
     width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
     return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
 
 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
-    """Return whether `width` adjacent values can be loaded or stored by one instruction."""
+    """Return whether one instruction can load or store `width` adjacent values of each array."""
     sizes = [width * array.dtype.itemsize for array in arrays]
     return sizes[0] <= LOAD and not any(address(array) % size for array, size in zip(arrays, sizes))
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Return the blocks of a launch with `lanes` threads per item. Of many items, each thread processes several."""
+    """Return the number of blocks of a launch with `lanes` threads per item.
+
+    If there are more items than such a grid has room for, each thread processes several.
+    """
     return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """Return the compiled kernels of a product on a device."""
+    """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
     return Kernels(whole, cut, list(semiring.inputs(terms, variant.masked)))
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """Return the CUDA source of the kernels."""
+    """Return the CUDA source of a product's two kernels."""
     inputs, outs = semiring.inputs(terms, variant.masked), semiring.outputs(terms)
     kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
@@ -215,7 +224,7 @@ _ARGUMENTS = {
 
 
 def _old(terms: Terms) -> str:
-    """Return the previous value that a result is merged with."""
+    """Return the C++ expression for the previous value of an output, with which a result is merged."""
     if not terms.reads_old:
         return "out_t{}"
     names = [f"had.{name}.item[i]" for name in semiring.outputs(terms)]

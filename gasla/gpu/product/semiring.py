@@ -1,4 +1,4 @@
-"""A semiring's functions in CUDA, as the kernels of all products use them."""
+"""Writes the functions of a semiring in CUDA C++, in the form in which the kernels of all products call them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ MONOID = """\
 
 
 def functions(terms: Terms) -> str:
-    """Return functions for the product of two values, the combination of two products, and merging a result."""
+    """Return C++ functions for a semiring: the product of two values, and the combination of two products.
+
+    If the semiring needs them, there are also a test whether a total can still change, and a function that merges a
+    result with the previous value.
+    """
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
     texts = [
         printer.function("product_", terms.symbols, terms.product),
@@ -31,7 +35,7 @@ def functions(terms: Terms) -> str:
 
 
 def monoid(terms: Terms) -> str:
-    """Return the members of a body by which its values are reduced."""
+    """Return the C++ members by which a kernel reduces values: the monoid's identity, combination and final value."""
     return MONOID.format(
         has_terminal=flag(terms.final is not None),
         identity=printer.literal(terms.monoid.identity(terms.type), terms.type),
@@ -40,26 +44,28 @@ def monoid(terms: Terms) -> str:
 
 
 def values(terms: Terms) -> dict[str, str]:
-    """Return names and C++ types of the arrays of values that the product reads."""
+    """Return the names and C++ types of the arrays of values that a product reads: "values" of the matrix, "x", or
+    both.
+    """
     kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     names = {"values": "value", "x": "x"}
     return {array: kinds[name] for array, name in names.items() if name in kinds}
 
 
 def inputs(terms: Terms, masked: bool) -> dict[str, str]:
-    """Return names and C++ types of what kernels of a product with a vector or a dense matrix read."""
+    """Return the names and C++ types of everything that a kernel reads to multiply by a vector or a dense matrix."""
     types = values(terms)
     types |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
     return types | ({"mask": "const bool*", "complement": "bool"} if masked else {})
 
 
 def outputs(terms: Terms) -> dict[str, str]:
-    """Return names and C++ types of the output arrays, in order."""
+    """Return the names and C++ types of the output arrays, in the order of the items of a tuple."""
     return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}
 
 
 def old(terms: Terms, at: str) -> str:
-    """Return the previous value that a result is merged with."""
+    """Return the C++ expression for the previous value at position `at`, with which a result is merged."""
     if terms.merged is None:
         return "false"
     names = [f"{name}[{at}]" for name in outputs(terms)]
@@ -67,29 +73,29 @@ def old(terms: Terms, at: str) -> str:
 
 
 def store(terms: Terms, at: str) -> str:
-    """Return statements that store `total`, or its merge with the `old` value."""
+    """Return C++ statements that store `total` at position `at`, or its combination with the previous value `old`."""
     lines = [f"const auto result = {result(terms)};"]
     lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
     return "\n".join(f"        {line}" for line in lines)
 
 
 def result(terms: Terms) -> str:
-    """Return the expression that is stored."""
+    """Return the C++ expression for the value that is stored: the total, or its combination with the previous value."""
     return "total" if terms.merged is None else "merge_(old, total)"
 
 
 def items(terms: Terms) -> list[str]:
-    """Return the expressions stored in each of the output arrays."""
+    """Return the C++ expressions for the values stored in the output arrays: one per item of a tuple, else one."""
     if isinstance(terms.out_type, TupleType):
         return [f"result.item{p}" for p in range(len(terms.out_type.items))]
     return ["result"]
 
 
 def size_of(kind: Any) -> int:
-    """Return an upper bound of the size of the C++ struct of this type, in bytes."""
+    """Return an upper bound, in bytes, of the size of the C++ struct for values of this type."""
     return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
 
 
 def flag(value: bool) -> str:
-    """Return a bool in C++."""
+    """Return the C++ literal for a bool."""
     return "true" if value else "false"

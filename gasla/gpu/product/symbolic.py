@@ -1,9 +1,9 @@
-"""Symbolic phase of products of two sparse matrices: which entries each row has, and by which method it is computed.
+"""Finds the entries that a product of two sparse matrices has (its symbolic phase), before their values are computed.
 
-The method of a row follows from the largest number of entries that it can have. Few entries fit in a hash table in
-shared memory, of 4 threads or of a warp. Larger rows are cut into windows of columns. If these would meet too few
-partial products, rows have a large table, of a warp that is alone in its block or in global memory. The kernels are in
-kernels/product/symbolic.cuh and methods.cuh.
+Each row is processed by one of several methods, by the largest number of entries that it can have. A row of few entries
+uses a hash table in shared memory, filled by 4 threads or by a warp. A larger row is cut into windows of columns, if
+the windows have enough partial products to do. Otherwise the row uses a larger hash table, of a warp that is alone in
+its block or in global memory. The kernels are in kernels/product/symbolic.cuh and methods.cuh.
 """
 
 from __future__ import annotations
@@ -20,18 +20,22 @@ from gasla.gpu.runtime.compile import Kernel
 from gasla.graph import lists_gpu
 from gasla.program.terms import Array, Lists, counts_below
 
-THREADS = 128  # per block
+THREADS = 128  # threads per block
 WARPS = THREADS // 32
-LARGE_WARPS = 1  # per block, where tables are large
-SHARED = (48 << 10) // WARPS  # bytes per warp
-SMALL_LANES, SMALL_BITS = 4, 6  # threads per small row, and log2 of its table's slots; the table is at most half full
-SMALL_PAIRS = 256  # partial products of a small row: adjacent rows of a warp wait for each other
-LONGEST = 1 << 26  # entries of a row of B: partial products are numbered in 32 bits
-WIDEST = 1 << 30  # columns of B: column numbers in tables have 31 bits
-VISIT = 20  # overhead of a window, in units of one entry of A that is looked up
-BATCH = 1 << 30  # bytes of tables in global memory at once
+LARGE_WARPS = 1  # warps per block of the kernel for large tables, so that a warp has all of the block's shared memory
+SHARED = (48 << 10) // WARPS  # bytes of shared memory per warp
+# For a small row, the threads that process it, and log2 of its table's slots. The table is at most half full.
+SMALL_LANES, SMALL_BITS = 4, 6
+# largest number of partial products of a small row: more would keep the other rows of the same warp waiting
+SMALL_PAIRS = 256
+LONGEST = 1 << 26  # largest number of entries of a row of B, because partial products are numbered in 32 bits
+WIDEST = 1 << 30  # largest number of columns of B, because tables store column numbers in 31 bits
+VISIT = 20  # time that a window takes besides its partial products, in units of the time to look up one entry of A
+BATCH = 1 << 30  # bytes that tables in global memory may take at a time
 METHODS = "small", "tables", "large", "memory", "windows"
-WINDOW_CLASSES = 32  # classes of rows in windows, by their partial products, as in kernels/product/methods.cuh
+# Rows in windows are classed by their number of partial products, so that the longest rows can start first. As in
+# kernels/product/methods.cuh.
+WINDOW_CLASSES = 32
 
 SOURCE = """
 #include "symbolic.cuh"
@@ -96,41 +100,42 @@ FUNCTIONS = *METHODS, "count_pairs", "choose_methods", "list_rows", "find_order"
 
 
 class SharedLimits(NamedTuple):
-    """Sizes of a warp's tables and windows in shared memory."""
+    """The sizes of hash tables and of windows that fit in the shared memory of a warp."""
 
-    bits: int  # log2 of the slots of the largest table
-    large_bits: int  # bits for a warp that has the memory of a whole block
-    width: int  # columns of a window
+    bits: int  # log2 of the number of slots in the largest table of a warp
+    large_bits: int  # the same for a warp that has the shared memory of a whole block
+    width: int  # number of columns of a window
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
-        """Return the largest sizes that fit, given the bytes of a table's slot and of a window's column."""
+        """Return the largest sizes that fit, given the bytes of a table's slot and of one column of a window."""
         bits, large_bits = ((size // table_slot).bit_length() - 1 for size in (SHARED, WARPS * SHARED // LARGE_WARPS))
         return cls(bits, large_bits, int(SHARED / window_column) // 32 * 32)
 
 
-STRUCTURE_LIMITS = SharedLimits.of(4, 4)  # wider bitmaps would fit, but a warp would have too much work
+# Windows could have more columns here, as bitmaps need only a bit per column, but then a warp would have too much work.
+STRUCTURE_LIMITS = SharedLimits.of(4, 4)
 
 
 class RowOrder(NamedTuple):
-    """How the columns of each row are ordered."""
+    """Whether the columns of each row of a sparse matrix ascend, and whether no column occurs twice in a row."""
 
     ascends: bool
-    is_apart: bool  # whether no row has duplicate columns; checked only if columns ascend
+    is_apart: bool  # whether no row has a column twice, which is only known if columns ascend
 
 
 class CSR(NamedTuple):
-    """The rows of a checked matrix, in the kernels' types."""
+    """A sparse matrix in CSR format whose indices have been checked, in the types that kernels take."""
 
     offsets: Array  # int64
     indices: Array  # int32
     values: Array | None
     width: int
-    known: dict[str, Any]  # cached properties of the matrix
+    known: dict[str, Any]  # results for this matrix that are computed once, by name
 
     @property
     def order(self) -> RowOrder:
-        """Computed when first read."""
+        """Whether columns ascend in each row, computed when it is first read and then cached."""
         if "order" not in self.known:
             self.known["order"] = find_order(self)
         row_order: RowOrder = self.known["order"]
@@ -138,7 +143,7 @@ class CSR(NamedTuple):
 
 
 def as_csr(lists: Lists, name: str) -> CSR | None:
-    """Return the rows of a matrix, or None if an index is out of range."""
+    """Return a matrix in the kernels' types, or None if an index is out of range. Errors call the matrix `name`."""
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     if not properties.offsets_fit or properties.lowest < 0 or properties.highest >= lists.width:
@@ -152,7 +157,7 @@ def as_csr(lists: Lists, name: str) -> CSR | None:
 
 
 def find_order(matrix: CSR) -> RowOrder:
-    """Inspect all entries, and wait for the result."""
+    """Find whether the columns of each row ascend, by a kernel that inspects all entries. Wait for the result."""
     counts = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
     most = max(count, len(matrix.indices))
@@ -162,9 +167,9 @@ def find_order(matrix: CSR) -> RowOrder:
 
 
 def in_ascending_order(matrix: CSR) -> CSR:
-    """Return the matrix with ascending columns in each row, by a stable sort.
+    """Return the matrix with each row's columns in ascending order.
 
-    If they ascend already, return it itself.
+    Entries with the same column keep their order. If all columns ascend already, the matrix itself is returned.
     """
     if matrix.order.ascends:
         return matrix
@@ -178,7 +183,11 @@ def in_ascending_order(matrix: CSR) -> CSR:
 
 
 def count_pairs(a: CSR, b: CSR) -> Array:
-    """Return the number of partial products of each row of the product."""
+    """Return the number of partial products of each row of the product of `a` and `b`.
+
+    A partial product is the product of an entry of A with an entry of B. All those of a row that have the same column
+    are summed.
+    """
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
     _call("count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
@@ -186,22 +195,27 @@ def count_pairs(a: CSR, b: CSR) -> Array:
 
 
 class RowSet(NamedTuple):
-    """Rows that share a method."""
+    """The rows of a product that are computed by the same method."""
 
     number: int
-    listed: Array | None  # int64; None for all rows
+    listed: Array | None  # the row numbers as int64, or None if the set has all rows
 
 
 class MaxColumns(NamedTuple):
-    """Upper bounds of the columns of each row of a product: `MaxColumns` in kernels/product/methods.cuh."""
+    """Upper bounds of the number of columns in each row of a product (`MaxColumns` in kernels/product/methods.cuh).
+
+    `pairs` are the numbers of partial products per row, and `offsets` are the product's row offsets, or None while they
+    are unknown. `left_out` are the row offsets of a mask whose entries the product leaves out, or None. `width` is the
+    number of columns of B.
+    """
 
     pairs: Array
     offsets: Array | None
-    left_out: Array | None  # offsets
+    left_out: Array | None
     width: int
 
     def of(self, listed: Array) -> np.ndarray[Any, Any]:
-        """Return the bounds of some rows, in host memory."""
+        """Return the bounds for the rows with the numbers `listed`, in host memory."""
 
         def lengths(offsets: Array) -> np.ndarray[Any, Any]:
             return _on_host(offsets[listed + 1]) - _on_host(offsets[listed])
@@ -214,7 +228,10 @@ class MaxColumns(NamedTuple):
 
 
 def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = True) -> dict[str, RowSet]:
-    """Group the rows by their method. Rows without entries are in no group."""
+    """Group the rows of a product by the method that computes them, such as "small" or "windows".
+
+    Rows without entries are in no group. If `small` is False, no row is processed by the method for small rows.
+    """
     count, xp = len(most.pairs), array_module(most.pairs)
     which, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
     in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
@@ -239,14 +256,15 @@ def _call(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
-    """Return the number of windows that cover this number of columns."""
+    """Return the number of windows into which so many columns are cut."""
     return max(1, -(-columns // limits.width))
 
 
 def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:
-    """Split rows into batches whose tables fit in memory: yields rows, starts of their tables, and number of slots.
+    """Split rows into batches whose hash tables fit in global memory together.
 
-    A slot takes `slot` bytes.
+    Yield for each batch its rows, the first slot of each row's table, and the number of slots in all its tables. A slot
+    takes `slot` bytes.
     """
     wanted = 2 * np.maximum(most.of(listed), 16)
     sizes = 1 << np.frexp((wanted - 1).astype(np.float64))[1].astype(np.int64)  # rounded up to a power of two
@@ -264,7 +282,11 @@ def _on_host(array: Array) -> np.ndarray[Any, Any]:
 
 
 class Structure:
-    """The entries of a product: first their number per row, then their columns."""
+    """The positions of a product's entries, found in two steps: `count` finds how many each row has, `fill` their
+    columns.
+
+    Entries at the positions of `left_out`, a mask, are not part of the product.
+    """
 
     def __init__(self, a: CSR, b: CSR, left_out: CSR | None) -> None:
         self.a, self.b, self.left_out = a, b, left_out
@@ -277,21 +299,24 @@ class Structure:
 
     @property
     def is_small(self) -> bool:
-        """Whether all rows that have entries are small."""
+        """Whether every row that has entries is small, so that one kernel computes them all."""
         return not any(some.number for method, some in self.methods.items() if method != "small")
 
     def _most(self, offsets: Array | None) -> MaxColumns:
         return MaxColumns(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
 
     def bound(self, most: int) -> Array | None:
-        """Return lower bounds of the entries of each row if they prove that there are more than `most`, else None."""
+        """Return lower bounds for the number of entries in each row, if their sum is more than `most`, else None.
+
+        The caller can then raise an error without computing a product that would be too large.
+        """
         if len(self.a.indices) * len(self.b.indices) <= most or not self.b.order.is_apart:
             return None
         least = counts_below(self.pairs, self.a.offsets, None if self.left_out is None else self.left_out.offsets)
         return least if int(least.sum()) > most else None
 
     def count(self) -> Array:
-        """Count the entries of each row."""
+        """Return the number of entries of each row of the product."""
         sizes = self.xp.zeros(len(self.pairs), np.int64)
         self._launch(sizes, None, None, self.in_windows)
         if self.methods["windows"].number:
@@ -299,7 +324,9 @@ class Structure:
         return sizes
 
     def fill(self, offsets: Array, columns: Array) -> None:
-        """Write the int32 columns of all entries, ascending in each row."""
+        """Write the columns of all entries, ascending in each row, to an int32 array. `offsets` are the rows' first
+        positions.
+        """
         before = self.in_windows
         if len(before):
             before = self.xp.cumsum(before, axis=1).astype(np.uint32) - before
@@ -328,7 +355,9 @@ def launch(
     most: MaxColumns,
     slot: int,
 ) -> None:
-    """Launch the kernel of each method for its rows. `arguments` makes the arguments for a set of rows.
+    """Launch the kernel of each method for the rows that use the method.
+
+    `find` returns the kernel of a method, and `arguments` returns a kernel's arguments for a set of rows.
 
     The kernel for windows also gets the number of windows and one further argument. The kernel for tables in global
     memory also gets the tables, of columns and, if a slot has more than 4 bytes, of values, and where each row's table
@@ -348,12 +377,13 @@ def launch(
                 tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
                 called.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
         else:
-            each = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)  # rows of a warp
+            # rows that a warp processes at a time
+            each = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)
             called.plain(blocks(some.number, each), *arguments(some))
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
-    """Sort the columns of some rows."""
+    """Sort the columns of the rows `listed` within each row, in place."""
     if not len(listed):
         return
     xp = array_module(offsets)
@@ -372,17 +402,20 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
 
 
 def blocks(items: int, per_warp: float = 1) -> int:
-    """Return the blocks of a launch with `per_warp` items per warp. Beyond the largest grid, warps process several."""
+    """Return the number of blocks of a launch in which each warp processes `per_warp` items at a time.
+
+    It is at most the largest grid that CUDA allows. Warps of such a grid process several groups of items.
+    """
     return max(1, min(-(-items // int(per_warp * WARPS)), 2**31 - 1))
 
 
 def threads_of(function: str) -> int:
-    """Return the threads of a block of a kernel."""
+    """Return the number of threads per block with which a kernel, one of `FUNCTIONS`, is launched."""
     return 32 * LARGE_WARPS if function == "large" else THREADS
 
 
 def source() -> str:
-    """Return the CUDA source of the kernels."""
+    """Return the CUDA source of all `FUNCTIONS`, with the constants of this module filled in."""
     return SOURCE.format(
         warps=WARPS,
         threads=THREADS,

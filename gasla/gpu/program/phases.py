@@ -1,8 +1,8 @@
-"""Runs of phases that take turns in one launch: the host decides nothing between them (`kernels/phases`).
+"""Runs of several programs ("phases") that take turns in one launch, so that the host decides nothing between them.
 
-Every phase keeps the arrays of its loop from turn to turn. Fields have one array each, which all phases read and write;
-what else passes from one phase to the next stays on the device, too: active vertices, aggregates that are parameters of
-other phases, the number of turns.
+Every phase has its own loop (`kernels/phases`) and keeps the loop's arrays from turn to turn. All phases read and write
+the same arrays of fields. Whatever else one phase passes on to the next stays on the device, too: the active vertices,
+the number of turns, and aggregates that other phases take as parameters.
 """
 
 import ctypes
@@ -36,25 +36,27 @@ from gasla.program.binding import PUSH, Binding, Outcome, layout
 from gasla.program.tracing import Traced, trace_start
 from gasla.progress import follow
 
-TURN = "turn"  # the parameter that is the number of turns
-MOST_ARGUMENTS = 4096  # bytes that every driver passes to a kernel
-ENDS = 64  # offset of the phases' states in the pinned memory that a launch writes to, after `Done`
+TURN = "turn"  # the parameter that tells a phase how many turns there have been
+MOST_ARGUMENTS = 4096  # bytes of arguments that every CUDA driver can pass to a kernel
+ENDS = 64  # offset in bytes of the phases' states in pinned memory, where the struct `Done` comes first
 
 
 class Handed(ctypes.Structure):
-    """The active vertices that a run begins with: `gasla::Handed`."""
+    """The active vertices with which a run of phases begins, as passed to the kernel (`gasla::Handed` in CUDA)."""
 
     _fields_ = [(name, ctypes.c_int64) for name in ("size", "first", "ids", "entries", "bits")]
 
 
 class Done(ctypes.Structure):
-    """What a run has done: `gasla::Done`."""
+    """The counts that a kernel reports about its run of phases (`gasla::Done` in CUDA). A *stay* is one run of one
+    phase.
+    """
 
     _fields_ = [(name, ctypes.c_int64) for name in ("turns", "edges", "stays", "is_over")]
 
 
 class Turns(ctypes.Structure):
-    """Arguments that belong to no phase: `gasla::Turns`."""
+    """The arguments of a run of phases that belong to no single phase (`gasla::Turns` in CUDA)."""
 
     _fields_ = [
         ("active", Handed),
@@ -64,7 +66,7 @@ class Turns(ctypes.Structure):
 
 
 class Part(Binding):
-    """One of the phases, bound to a graph."""
+    """One of the programs that take turns, bound to the graph."""
 
     def __init__(self, plan: generate.Module, program: VertexProgram, graph: Graph) -> None:
         self.plan = plan
@@ -72,7 +74,12 @@ class Part(Binding):
 
 
 def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
-    """Return the types of the numbers that change between stays, by name, or None if the host has to convert one."""
+    """Return the types, by name, of the numbers that change during a launch of phases, such as the number of turns.
+
+    The others are parameters of one phase that are aggregates of another. Return None if an aggregate has a type other
+    than the parameter's, as only the host could convert it, or if such a parameter is an aggregate with a value per
+    vertex.
+    """
     counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
     parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
     turn = parameters.setdefault(TURN, np.dtype(np.int64))
@@ -87,7 +94,10 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
 
 
 def can_start(traced: Traced) -> bool:
-    """Return whether the device can evaluate a phase's `start`, which may do with arrays what symbols can't."""
+    """Return whether the device can evaluate the `start` of a phase, by which vertices become active.
+
+    It can't if `start` does something with arrays that a kernel can't express, or reads more than parameters and `n`.
+    """
     try:
         start = trace_start(traced.program, traced.id_type)
     except Exception:
@@ -96,7 +106,10 @@ def can_start(traced: Traced) -> bool:
 
 
 class Phases:
-    """What a graph keeps for runs of some phases on one device. `plans` is None if the host must drive them."""
+    """What a graph caches for runs of some phases on one device: the kernel's plans, and workspaces that no run uses.
+
+    `plans` is None if the device can't run the phases in one launch, so that the host must launch each phase itself.
+    """
 
     plans: tuple[generate.Module, ...] | None = None
 
@@ -123,7 +136,7 @@ class Phases:
 
     @functools.cached_property
     def source(self) -> str:
-        """The source of the kernel."""
+        """The CUDA source of the kernel that runs all phases."""
         assert self.plans is not None
         return generate.phases_source(self.plans, self.values)
 
@@ -133,9 +146,9 @@ def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
 
 
 class _Workspaces:
-    """The arrays of all phases, and the kernel: used by one run at a time."""
+    """The kernel that runs all phases, and the arrays of each phase. One run at a time uses them."""
 
-    is_busy = False  # every run waits for its launch
+    is_busy = False  # every run waits for the end of its launch, so an idle workspace has no active kernel
 
     def __init__(self, phases: Phases, parts: Sequence[Part]) -> None:
         plans, graph = phases.plans, parts[0].graph
@@ -154,12 +167,12 @@ class _Workspaces:
         turns.page, turns.done, turns.ends = ctypes.addressof(self.page), self.pinned.ptr, self.pinned.ptr + ENDS
 
     def stop(self) -> None:
-        """Stop the kernel after its current iteration, and wait for its end."""
+        """Ask the kernel to stop after its current iteration, and wait for its end."""
         self.each[0].stop()
         require_gpu().cuda.get_current_stream().synchronize()
 
     def launch(self) -> int:
-        """Launch the kernel, with the arguments of all phases as they are now. Return the number of the launch."""
+        """Launch the kernel with the current arguments of all phases. Return the number of the launch."""
         first, turns = self.each[0], self.arguments.turns
         number = turns.launch = first.next_launch()
         for i, workspace in enumerate(self.each):
@@ -171,7 +184,12 @@ class _Workspaces:
 
 
 class PhasesRun:
-    """A run of phases. `programs` have the parameters of the first turn, and `stays` are limits of iterations."""
+    """A run of several phases in one launch.
+
+    `programs` have the parameters of the first turn. `stays` are the largest numbers of iterations that each phase runs
+    in one turn. `state` has the arrays of fields by name, `way` is whether to push or pull, and `delta` the width of a
+    bucket of priorities, or None for the default.
+    """
 
     def __init__(
         self,
@@ -188,17 +206,20 @@ class PhasesRun:
         self.parts = [Part(plan, program, graph) for plan, program in zip(phases.plans, programs, strict=True)]
         try:
             self.workspaces = phases.workspaces.pop()
-        except IndexError:  # no run has left a workspace, or other runs hold them
+        except IndexError:  # there is no workspace that an earlier run has left, or other runs use all of them
             self.workspaces = _Workspaces(phases, self.parts)
-        self.kept: list[Any] = []  # arrays that only the kernel refers to
-        self.last: dict[str, Any] = {}  # aggregates at vertices
+        self.kept: list[Any] = []  # arrays that only the kernel reads, which must not be freed before it ends
+        self.last: dict[str, Any] = {}  # the arrays of aggregates with a value per vertex, by name
         self._place_fields()
         for i, (part, workspace, stay) in enumerate(zip(self.parts, self.workspaces.each, stays, strict=True)):
             workspace.reset()
             self._set(i, part, workspace.arguments, stay, way, delta)
 
     def _place_fields(self) -> None:
-        """Make arrays for two copies of fields that need them, and copy fields whose arrays no kernel can read."""
+        """Make arrays for all fields that the kernel can use.
+
+        A field with two copies gets a new array for both. A field whose array no kernel can read is copied.
+        """
         xp, doubled = self.parts[0].xp, {given(n) for part in self.parts for n in part.plan.doubled}
         self.pairs: dict[str, Any] = {}
         for part in self.parts:
@@ -214,7 +235,9 @@ class PhasesRun:
                     self.state[given(name)] = xp.ascontiguousarray(array)
 
     def _set(self, i: int, part: Part, arguments: Any, stay: int, way: int, delta: float | None) -> None:
-        """Set the arguments of a phase."""
+        """Set the kernel's arguments for phase number `i`: its parameters, its fields, and the limits of its
+        iterations.
+        """
         plan, xp = part.plan, part.xp
         held, shared = self.workspaces.arguments.values, self.phases.values
         for name, argument, kind in plan.parameters:
@@ -242,7 +265,11 @@ class PhasesRun:
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
     def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Outcome:
-        """Run up to `limit` turns. With `goes_on`, a turn that leaves no vertex active may not be the last."""
+        """Run up to `limit` turns from the active vertices, and return the fields, counts and aggregates of the run.
+
+        With `goes_on`, another turn may follow a turn that leaves no vertex active. `progress` is called with the
+        number of turns while the kernel runs.
+        """
         workspaces = self.workspaces
         turns, page = workspaces.arguments.turns, workspaces.page
         turns.active, turns.limit, turns.goes_on = self._handed(active), limit, goes_on
@@ -287,7 +314,7 @@ def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, 
 
 
 class Together:
-    """Phases that take turns on a GPU in one launch, without their caller."""
+    """Several phases that take turns on a GPU in one launch, without the Python loop that would otherwise call them."""
 
     def __init__(self, phases: Phases, way: int) -> None:
         self._phases, self._way = phases, way
@@ -305,7 +332,7 @@ class Together:
         delta: float | None,
         progress: Callable[[int], Any] | None,
     ) -> Outcome | None:
-        """Run them in one launch.
+        """Run the phases in one launch. Return None if the device has too little memory for this.
 
         Parameters
         ----------
@@ -320,7 +347,10 @@ class Together:
 
 
 def together(programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool) -> Together | None:
-    """Prepare runs of phases. Return None if the host must drive them."""
+    """Prepare runs of phases in one launch. Return None if the host must launch each phase itself.
+
+    That is so if the device can't evaluate what happens between the phases, or has too little memory for all of them.
+    """
     pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
     small = is_small(graph) and not pushes
     key = "gpu phases", tuple(map(type, programs)), deterministic, small, current_device()

@@ -1,9 +1,9 @@
-"""The GPU engine's decisions for a program, and the struct of arguments that its kernel takes."""
+"""`GpuPlan` decides how the GPU engine runs a program, and lays out the arguments of the program's kernel."""
 
 import ctypes
 import functools
 from dataclasses import dataclass
-from sys import intern  # speeds up setattr with the names that every run sets
+from sys import intern  # an interned string is found faster as an attribute's name, and every run sets many arguments
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from semirings import TupleType, VectorType
 from semirings.printers.cuda import ctype
 from semirings.types import HALF, SHORT, has_wide
 
-# Arguments besides the graph, the fields and the parameters: pointers and numbers.
+# Arguments of a kernel besides the graph, the fields and the parameters. Each has a name and a C++ type, which for
+# pointers is the type of the elements. Numbers also have a NumPy type.
 _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
@@ -41,15 +42,15 @@ _STAGES = [
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
 STORES = np.dtype([(f"of_{i}_{name}", np.uint64) for i in range(31) for name in ("mirrored", "even", "odd", "entries")])
-"""The struct `gasla::Stores`."""
-_IDS = "ids_t"  # a pointer, or a struct of one (packed_ids.cuh)
+"""The struct `gasla::Stores`: for each of up to 31 other GPUs, where the kernel stores values for its mirrors."""
+_IDS = "ids_t"  # the C++ type of vertex ids in adjacency lists: a pointer, or a struct for packed ids (packed_ids.cuh)
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The parameters of a kernel besides its program: the type of offsets, and how lists are traversed.
+    """What a program's kernel is specialized for besides the program: the type of offsets, and how edges are traversed.
 
     Attributes
     ----------
@@ -97,13 +98,15 @@ class Variant:
 
 
 class Start:
-    """How a kernel fills a field: with one number for all vertices but one, or from an array that is not changed.
+    """How a kernel fills a vertex field at the start of a run.
 
-    `number` is the program's initial value, None if that is not a number. The other attributes are names of arguments.
+    It fills the field with a number, where a single vertex may have another number, or from an array. `number` is the
+    program's initial value, or None if that is an array or a function. `kind` is the type of the field, and `is_wide`
+    tells whether it is a wide vector. The other attributes are names of the kernel's arguments.
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.is_wide = has_wide(kind)  # a wide vector is initialized with one number for all items, or from an array
+        self.is_wide = has_wide(kind)  # a wide vector's numbers are filled with the same number each, or from an array
         self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType) and kind != HALF
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
@@ -112,14 +115,14 @@ class Start:
         self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
 
     def number_of(self, value: Any) -> Any:
-        """Convert a number to the field's type. Return None for an array or a function."""
-        if type(value) in self._alike:  # ctypes converts these
+        """Convert an initial value to the field's type. Return None if it is an array or a function, not a number."""
+        if type(value) in self._alike:  # ctypes converts numbers of these Python types itself
             return value
         return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
 
 
 class GpuPlan(Plan):
-    """The decisions for one program on the GPU."""
+    """The decisions about how one variant of a program's kernel works on the GPU."""
 
     def __init__(self, traced: Traced, variant: Variant) -> None:
         super().__init__(traced, variant.deterministic, variant.scheduled or variant.staged, variant.staged)
@@ -131,18 +134,21 @@ class GpuPlan(Plan):
         self.variant, self.offset_type = variant, variant.offset_type
         if self.in_turns and (start := trace_start(traced.program, traced.id_type)):
             self.functions = {**self.functions, "start": start}
-        # Until the schedule reaches a neighbor's level, these fields of the neighbor have their initial values, so
-        # receivers can be updated in place, without a second phase.
+        # Until the schedule reaches a neighbor, the neighbor's fields count as their initial values, and the kernel
+        # knows by levels which neighbors that concerns. So receivers can be updated in place, without a second phase.
         self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.read_by_level:
             self.two_phases, self.keeps_receivers = False, bool(self.revising or self.behind)
-        self.prioritised = self.prioritised and not variant.small  # processing by priority saves less than it costs
+        # in a single block, processing by priority saves less time than it costs
+        self.prioritised = self.prioritised and not variant.small
         goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
         self.small_frontiers = bool(variant.bounded_degree and (self.absorbs or self.push_at_once) and goes_on)
 
     @functools.cached_property
     def wide(self) -> bool:
-        """Whether some values are wide vectors. Then a whole warp processes one vertex (kernels/wide)."""
+        """Whether some values are wide vectors, with more than eight numbers. A whole warp then processes one vertex
+        (kernels/wide).
+        """
         return has_wide_values(self.traced)
 
     @property
@@ -152,22 +158,26 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def shared(self) -> list[str]:
-        """The parameters that change between stays of phases, and are read where these are kept."""
+        """The names of the program's parameters that change during a launch of several phases.
+
+        The kernel reads these from a struct that all phases share, not from the arguments of one phase.
+        """
         return [name for name in self.variant.shared or () if name in self.traced.parameter_types]
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The numbers of a gathered value that pushes combine one by one, each by an atomic operation of its own.
+        """The numbers of a gathered value that pushes combine one by one, each by its own atomic operation.
 
-        A program with wide vectors has none, because it never pushes: a whole warp gathers for each vertex.
+        The list is empty for a program with wide vectors. Such a program never pushes, because a whole warp gathers for
+        each vertex.
         """
         return [] if self.wide else super().parts
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """The reason why the program always pulls, if it does.
+        """A sentence that says why the program always pulls, or None if it may push.
 
-        On the GPU, gathering wide values is a further reason.
+        On the GPU, a program that gathers wide vectors always pulls, besides the programs that do so on every engine.
         """
         if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
             return "a warp gathers wide vectors for one vertex; they are never sent"
@@ -175,32 +185,44 @@ class GpuPlan(Plan):
 
     @property
     def shares_keys(self) -> bool:
-        """Whether a whole block may group a long row by key: then its warps add values in no fixed order."""
+        """Whether all warps of a block may group the values of one long row by key together.
+
+        Such warps add up values in no fixed order, so it is allowed only where the order doesn't matter.
+        """
         return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
 
     @property
     def rows(self) -> bool:
-        """Whether each iteration is a plain reduction over all rows."""
+        """Whether each iteration is a plain reduction over all rows of the matrix, without a set of active vertices."""
         plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
         return plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
     @property
     def sends_at_once(self) -> bool:
-        """Whether vertices store their values in the memory of other GPUs as soon as they have applied."""
+        """Whether a vertex's new value is stored in the memory of other GPUs as soon as `apply` has computed it.
+
+        If not, new values are sent together at the end of the iteration.
+        """
         return self.variant.peers and self.rows
 
     @property
     def partitions_rows(self) -> bool:
-        """Whether rows are divided among warps, and long rows cut into pieces, once per graph."""
+        """Whether the rows are divided among warps once per graph, before the first run. Long rows are then cut into
+        pieces.
+        """
         return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
     @functools.cached_property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes or lists receivers."""
+        """Whether every iteration pulls, so that the kernel needs no code for pushes."""
         return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
-        """Return reasons for pushing and for pulling, by the numbers of choose.cuh."""
+        """Return sentences that explain when the program pushes and when it pulls, by the numbers of the enum in
+        choose.cuh.
+
+        `asked` is the number of the way that the user asked for, or AUTO.
+        """
         texts = dict(reasons.ways(self, asked))
         if self.searches and asked == AUTO and not self.only_pulls:
             texts[PULL] += ", or few are left"
@@ -208,12 +230,15 @@ class GpuPlan(Plan):
 
     @property
     def keeps_bits_of_receivers(self) -> bool:
-        """Whether the second phase visits receivers by a bitmap, in the order of ids: lists have no fixed order."""
+        """Whether a bitmap marks the receivers, and the second phase visits them in the order of their ids.
+
+        A queue, which is used otherwise, has no fixed order, so floating-point sums could differ from run to run.
+        """
         return self.sums_in_order and self.two_phases and not self.scheduled
 
     @property
     def single_block(self) -> bool:
-        """Whether the loop for one block (single_block.cuh) can run the program."""
+        """Whether the simpler loop for small graphs (single_block.cuh), which takes one block, can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
         if self.in_turns or not self.variant.small:
             return False
@@ -221,33 +246,35 @@ class GpuPlan(Plan):
 
     @property
     def lists_rows(self) -> bool:
-        """Whether each iteration of a schedule is a reduction over the rows of its receivers."""
+        """Whether each iteration of a schedule reduces the rows of the vertices that receive in it."""
         plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
         return self.scheduled and not self.staged and self.gathers and plain
 
     @property
     def lane_groups(self) -> bool:
-        """Whether a small group of lanes reduces each row of a schedule."""
+        """Whether a group of at most 32 threads reduces each row of a schedule, which suits low degrees."""
         monoid = self.traced.monoid
         commutes = monoid is not None and monoid.commutative
         return bool(self.variant.bounded_degree) and self.lists_rows and commutes and not self.takes_first
 
     @property
     def cuts_rows(self) -> bool:
-        """Whether long rows of a schedule are cut into pieces."""
-        sums = self.variant.deterministic and self.traced.aggregates  # sums whose order must be fixed
+        """Whether long rows of a schedule are cut into pieces, which several warps reduce."""
+        # whether sums must be added in a fixed order, which pieces don't have
+        sums = self.variant.deterministic and self.traced.aggregates
         return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or sums)
 
     @functools.cached_property
     def relabelled(self) -> bool:
-        """Whether vertices are renumbered internally."""
+        """Whether the kernel works on vertices renumbered by descending degree, which users never see."""
         return self.variant.relabelled and self.rows and not self.traced.looks_up
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
-        """Gathered fields of hubs that shared memory holds, the widest first.
+        """The gathered fields of hubs (vertices of the highest degrees) that a block copies to shared memory, the
+        widest first.
 
-        Fields that change meanwhile are left out.
+        Fields that change during an iteration are left out.
         """
         if not self.relabelled or self.in_place:
             return []
@@ -258,54 +285,66 @@ class GpuPlan(Plan):
 
     @property
     def hub_bytes(self) -> int:
-        """Bytes of these fields per hub."""
+        """The bytes of shared memory that the fields in `hub_fields` take for one hub."""
         return sum(int(self.traced.vertex_types[f].itemsize) for f in self.hub_fields)
 
     @property
     def searches(self) -> bool:
-        """Whether pulls look for any active neighbor of the vertices that are not closed (search.cuh).
+        """Whether a pull ends its search as soon as it meets any active neighbor (search.cuh).
 
-        Not where pulls are rare: their code takes registers from the rest of the loop.
+        It searches for all vertices that the mask doesn't yet refuse for good. Where pulls are rare, as on road
+        networks, this is not used, because the code takes registers from the rest of the loop.
         """
         plain = self.closes and "edge_mask" not in self.functions
         return plain and not self.variant.small and not self.variant.local
 
     @functools.cached_property
     def sums_look_up(self) -> bool:
-        """Whether aggregates read or reduce at other vertices, so that all fields must be filled before them."""
+        """Whether an aggregate reads fields of other vertices, or has a value per vertex.
+
+        All fields must then have their initial values before the first aggregate is computed.
+        """
         return bool(self.traced.deposits) or any(self.functions[n].reads("other") for n in self.traced.aggregates)
 
     @property
     def hub_first(self) -> bool:
-        """Whether a search first tests each vertex's neighbor of highest degree: useful where degrees differ much.
+        """Whether a pull first tests each vertex's neighbor of highest degree, which is the most likely to be active.
 
-        Nothing but the neighbor's id is stored, so gather must not read the edge.
+        This helps where degrees differ much. Only the neighbor's id is stored, so `gather` must not read the edge.
         """
         return self.searches and not self.variant.bounded_degree and not self._edge_roles("gather")
 
     @property
     def claims(self) -> bool:
-        """Whether the first thread that reaches a vertex lists it, by a bitmap other than that of closed vertices."""
+        """Whether pushes claim receivers by a bitmap, so that only the first thread that reaches a vertex adds it to
+        the queue.
+
+        A program that closes vertices (`closes`) uses the bitmap of closed vertices instead.
+        """
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
     def waits(self) -> bool:
-        """Whether the kernel records the smallest priority that a postponed vertex has not sent yet."""
+        """Whether the kernel records, for each vertex postponed by priority, the smallest priority that it still has to
+        send.
+        """
         return self.prioritised and not self.is_single
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce into an accumulator array, which holds the identity between iterations."""
+        """Whether pushes reduce into an array of their own, which holds the identity of the reduction between
+        iterations.
+        """
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
 
     @property
     def keeps(self) -> bool:
-        """Whether gathered values are stored for a second phase."""
+        """Whether gathered values are stored in an array, from which a second phase of the iteration applies them."""
         return self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once))
 
     @functools.cached_property
     def members(self) -> list[tuple[str, str, Any]]:
-        """Members of the struct of arguments: name, C++ type and NumPy type."""
+        """The members of the kernel's struct of arguments: for each its name, C++ type and NumPy type, in order."""
         t = self.traced
         pointers = list(_STAGES if self.staged else _LOOP)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
@@ -351,36 +390,43 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def starts(self) -> dict[str, "Start"]:
-        """How the kernel fills each vertex field."""
+        """How the kernel fills each vertex field at the start of a run, by the field's name."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
         return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
 
     @functools.cached_property
     def changed(self) -> np.dtype:
-        """The struct of the parameters that a run changes, laid out as in C."""
+        """The NumPy struct of the parameters to which the program's `idle` gives new values during a run, laid out as
+        in C.
+        """
         return np.dtype([(name, self.traced.parameter_types[name]) for name in self.changes], align=True)
 
     @functools.cached_property
     def parameters(self) -> list[tuple[str, str, Any]]:
-        """The program's parameters: name, argument name, type."""
+        """The program's parameters: for each its name, the name of the kernel's argument, and its type."""
         return [(name, intern(f"self_{name}"), kind) for name, kind in self.traced.parameter_types.items()]
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
-        """The struct of arguments. ctypes lays it out as C does, and sets its members quickly."""
+        """The ctypes struct of the kernel's arguments.
+
+        ctypes lays the struct out as C does, and setting its members is fast.
+        """
         fields = [(name, as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
 def has_wide_values(traced: Traced) -> bool:
-    """Return whether a field or the gathered value is, or contains, a wide vector."""
+    """Return whether some field of a program or its gathered value is, or contains, a wide vector (more than eight
+    numbers).
+    """
     kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
     return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
 
 def bytes_of(kind: Any) -> int:
-    """Return bytes of a value of this type."""
+    """Return how many bytes one value of a number or vector type takes."""
     if isinstance(kind, VectorType):
         return int(kind.length * kind.scalar.itemsize)
     assert not isinstance(kind, TupleType)
@@ -388,7 +434,11 @@ def bytes_of(kind: Any) -> int:
 
 
 def as_held(value: Any, kind: Any) -> Any:
-    """Convert a vertex's value for C: float16 to its bits, and a number to a vector of it if needed."""
+    """Convert a vertex's value to Python objects that ctypes accepts for the field's type.
+
+    A float16 becomes the integer with the same bits, because C++ code receives it so. A vector becomes a tuple, in
+    which a single number is repeated.
+    """
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
     held = np.asarray(value).astype(scalar)
     held = held.view(np.uint16) if scalar == HALF else held
@@ -396,10 +446,10 @@ def as_held(value: Any, kind: Any) -> Any:
 
 
 def as_ctypes(kind: Any) -> Any:
-    """Return the type of ctypes for a value of this type."""
+    """Return the ctypes type for a number, a vector or a struct."""
     if isinstance(kind, VectorType):
         return as_ctypes(kind.scalar) * kind.length
     kind = np.dtype(kind)
-    if kind.fields is not None:  # a struct of words
+    if kind.fields is not None:  # a struct is passed as 64-bit words
         return ctypes.c_uint64 * (kind.itemsize // 8)
     return ctypes.c_uint16 if kind == HALF else np.ctypeslib.as_ctypes_type(kind)

@@ -1,11 +1,13 @@
-"""Renumbers vertices by descending degree, so that hubs, where most edges start, share cache lines.
+"""Renumbers vertices by descending degree, so that hubs (the vertices with most edges) share cache lines.
 
-A numbering is made once for a graph and the lists that a program gathers over. Users never see it: fields are permuted
-on their way in and back on their way out; ids and degrees are looked up under the user's numbers.
+A graph keeps one numbering for each kind of its adjacency lists ("in", "out" or "all"). Users never see it: fields are
+permuted before a run and back after it, and programs that read ids and degrees get those of the user's numbering.
 
-Where a GPU has a part of a graph, vertices are numbered by how often they occur in lists, because mirrors have no
-lists. Only the first `HOT` are numbered without distinction, and after them own vertices come before mirrors: so few
-rows are empty. Mirrors have the order in which their owner has them, which stores their values in this order.
+On several GPUs, each GPU has a part of the graph: its own vertices with their adjacency lists, and mirrors (copies of
+vertices that other GPUs own), whose adjacency lists are empty. In such a part, vertices are numbered by how often they
+occur as neighbors. Own vertices and mirrors are mixed only among the first `HOT` vertices. After them come all other
+own vertices and then all other mirrors, so that few of the rows that a kernel visits are empty. These mirrors have the
+same order as on the GPU that owns them, which stores their new values in this order.
 """
 
 import threading
@@ -21,19 +23,21 @@ from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
 from gasla.program.binding import NeighborLists
 
-LEAST_EDGES = 1 << 22  # below this, gathered values fit the cache in any order
-SKEW = 16  # minimum ratio of the longest list to the mean
-WHOLE = 64  # longest list that is not cut; shorter than elsewhere, as lists of similar length are adjacent
-HUBS = 180 << 10  # bytes of shared memory for values of hubs; the rest serves as L1 cache
-HOT = 1 << 16  # vertices of a part that are numbered first, whoever owns them: more than shared memory holds
-OTHER_SHARED = 20 << 10  # bytes of shared memory that a block needs for other purposes
-FREE_PER_EDGE = 40  # bytes of device memory per edge that must be free
+# edges of the smallest graph that is renumbered; the gathered values of smaller ones fit in the cache in any order
+LEAST_EDGES = 1 << 22
+SKEW = 16  # smallest ratio of the highest degree to the mean degree at which renumbering pays
+WHOLE = 64  # entries of the longest row that is not cut; it may be short here, as rows of similar length are adjacent
+HUBS = 180 << 10  # bytes of shared memory per block for values of hubs; the remaining memory serves as L1 cache
+HOT = 1 << 16  # vertices of a GPU's part that are numbered first, own or mirrored: more than shared memory holds
+OTHER_SHARED = 20 << 10  # bytes of shared memory that a block needs besides the values of hubs
+FREE_PER_EDGE = 40  # bytes of device memory per edge that must be free before vertices are renumbered
 
-_lock = threading.Lock()  # one numbering at a time: two may not fit in memory
+# Only one numbering is made at a time, because the temporary arrays of two may not fit in memory.
+_lock = threading.Lock()
 
 
 class Numbering:
-    """Vertices in another order.
+    """A permutation of a graph's vertices, and the graph's adjacency lists with renumbered vertices.
 
     Attributes
     ----------
@@ -42,7 +46,9 @@ class Numbering:
     inverse : array
         The new id of each of the user's vertices.
     rows : int
-        Vertices from this one on are mirrors.
+        The number of vertices before the first mirror. The vertices after them have empty adjacency lists.
+    indptr, indices : array
+        The adjacency lists, as offsets and new ids of neighbors.
     """
 
     def __init__(self, base: NeighborLists, order: Any, rows: int) -> None:
@@ -51,16 +57,16 @@ class Numbering:
         self.indptr, self.indices = lists_gpu.renumbered(base.indptr(), base.indices(), self.inverse)
 
     def renumber(self, array: Any) -> Any:
-        """Permute a field from the user's order to this one."""
+        """Return a copy of a vertex field in the order of the new ids, given the field in the user's order."""
         return as_bits(array)[self.originals].view(array.dtype)
 
     def restore(self, array: Any) -> Any:
-        """Permute a field from this order to the user's."""
+        """Return a copy of a vertex field in the user's order, given the field in the order of the new ids."""
         return as_bits(array)[self.inverse].view(array.dtype)
 
 
 class RenumberedLists(NeighborLists):
-    """Neighbor lists in a numbering."""
+    """The adjacency lists of a graph whose vertices are renumbered. Edge values are permuted accordingly."""
 
     has_ids = True
 
@@ -89,7 +95,7 @@ class RenumberedLists(NeighborLists):
         return as_bits(self._base.values(dtype, graph))[self._positions()].view(dtype)
 
     def _positions(self) -> Any:
-        """Return the position in the graph's own lists of each entry of these lists."""
+        """Return, for each entry of the renumbered adjacency lists, its position in the graph's own adjacency lists."""
         base, inverse = self._base, self._numbering.inverse
         return self.graph.kept(
             ("positions", self.side), lambda _: lists_gpu.renumbered_positions(base.indptr(), base.indices(), inverse)
@@ -97,15 +103,17 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
-    """Return the numbering for lists of a graph ("in", "out" or "all"), made when first asked for.
+    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), made at the first call and then
+    cached.
 
-    It is by descending length of lists, unless `number_part` has made another one.
+    Vertices are numbered by descending degree, unless `number_part` has numbered them before.
     """
 
     def make(graph: Graph) -> Numbering:
         base = NeighborLists(graph, side, ordered=False)
         indptr = base.indptr()
-        order = module_of(graph.device).argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
+        # a stable radix sort, so vertices of equal degree keep their order
+        order = module_of(graph.device).argsort(indptr[:-1] - indptr[1:])
         return Numbering(base, order, graph.n)
 
     with _lock:
@@ -113,7 +121,11 @@ def numbering(graph: Graph, side: str) -> Numbering:
 
 
 def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
-    """Return the vertices of a part by use, and the position from which on they are mirrors."""
+    """Return the order in which a GPU's part of a graph is numbered, and the position where the mirrors begin.
+
+    Vertices that occur most often as neighbors come first. The first `own` vertices of the graph belong to this GPU.
+    Beyond the first `HOT` vertices, all own vertices come before all mirrors (copies of vertices that other GPUs own).
+    """
     xp: Any = module_of(graph.device)
     uses = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
     order = xp.argsort(-uses)
@@ -123,9 +135,10 @@ def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
 
 
 def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places: Any) -> None:
-    """Number the vertices of a part by `order_of_part`, and mirrors after the first `rows` by their owners' order.
+    """Cache a numbering of a GPU's part of a graph, by an `order` that `order_of_part` has returned.
 
-    `places` has a number for each mirror, ascending in the order of its owner.
+    The mirrors after the first `rows` vertices are ordered again, so that they stand as on the GPUs that own them.
+    `places` has a number for each mirror, ascending in this order. The first `own` vertices are no mirrors.
     """
     xp: Any = module_of(graph.device)
     mirrors = xp.sort(order[rows:])
@@ -135,7 +148,7 @@ def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places
 
 
 def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the place of each entry of a permutation."""
+    """Return the inverse of a permutation: the position at which each number stands in `order`."""
     xp: Any = array_module(order)
     places = xp.empty(len(order), dtype)
     places[order] = xp.arange(len(order), dtype=dtype)
@@ -143,7 +156,9 @@ def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Return whether a reduction over all lists gains by renumbering, and there is memory for it."""
+    """Return whether reductions over all rows are faster with renumbered vertices, and enough memory is free to
+    renumber.
+    """
     if graph.known(("numbering", side)):
         return True
     mean = properties.entries / max(1, properties.rows)
@@ -153,7 +168,10 @@ def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bo
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Return bytes of a numbering and of the renumbered lists that a program's kernel reads."""
+    """Return the bytes that a numbering takes, with the renumbered adjacency lists that a program's kernel reads.
+
+    It is 0 for a kernel that works on the user's numbering.
+    """
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
@@ -165,12 +183,12 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
 
 
 def partition_renumbered(indptr: Any, indices: Any) -> rows.RowPartition:
-    """Divide renumbered lists among threads."""
+    """Divide the rows of renumbered adjacency lists among threads, where rows of similar length are adjacent."""
     return rows.make_partition(indptr, rows.find_properties(indptr, indices), rows.PACKED, WHOLE)
 
 
 def hub_memory(plan: GpuPlan) -> int:
-    """Return bytes of shared memory per block for the values of hubs."""
+    """Return the bytes of shared memory in which a block keeps values of hubs (vertices of highest degree)."""
     import cupy
 
     if not plan.hub_fields:
@@ -179,5 +197,5 @@ def hub_memory(plan: GpuPlan) -> int:
 
 
 def count_hubs(plan: GpuPlan, n: int) -> int:
-    """Return how many vertices, the first in the numbering, count as hubs."""
+    """Return the number of hubs, whose values shared memory holds. They are the first vertices of the numbering."""
     return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

@@ -1,10 +1,11 @@
-"""Divides the rows of a matrix among threads, once per pair of arrays (kernels/product/rows.cuh).
+"""Divides the rows of a sparse matrix among threads, once for each pair of arrays (kernels/product/rows.cuh).
 
-If the columns of a row are near those of the next row, one to eight neighboring threads process a row, and the L1 cache
-serves what they share; otherwise the entries of 32 rows are packed side by side. Long rows are cut into pieces.
+If the columns of a row are near those of the next row, a row is processed by one to eight neighboring threads, and the
+L1 cache serves the values that they share. Otherwise the entries of 32 rows are packed side by side. Long rows are cut
+into pieces.
 
-The arrays are inspected once, and their range is checked on the way: offsets and indices should not be written to
-afterwards.
+A kernel inspects the arrays once, and checks that all offsets and indices are in range. The result is cached, so nobody
+should write to offsets and indices afterwards.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ ROWS = np.dtype(
     ],
     align=True,
 )
-"""The struct `gasla::Rows`."""
+"""The struct `gasla::Rows`, which tells kernels how rows are divided among threads."""
 
-THREADS = 256  # per block
-PIECE = 4096  # entries of a piece: 128 per lane of a warp
-PACKED = 0  # stands for a number of lanes: 32 rows are packed side by side
-SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_properties.cuh
-FEW = 1 << 22  # number of offsets and indices up to which the host inspects them, in a few milliseconds
+THREADS = 256  # threads per block
+PIECE = 4096  # entries of a piece of a long row: 128 for each of a warp's 32 threads
+PACKED = 0  # in place of a number of threads per row, this means that the entries of 32 rows are packed side by side
+# number of sampled rows, and the distance below which two columns are near (kernels/product/row_properties.cuh)
+SAMPLES, NEAR = 1 << 14, 32
+FEW = 1 << 22  # number of offsets and indices up to which the host inspects them, which takes it a few milliseconds
 
 SOURCE = """
 #include "packed_ids.cuh"
@@ -79,19 +81,19 @@ extern "C" __global__ void hub_neighbors(const offset_t* offsets, {ids} indices,
 
 @dataclass(frozen=True)
 class RowProperties:
-    """Properties of the arrays of a matrix."""
+    """What is known of a sparse matrix once its offsets and column indices have been inspected."""
 
     rows: int
     entries: int
     offsets_fit: bool
-    lowest: int  # the smallest index if it is negative, else 0
+    lowest: int  # the smallest column index if it is negative, else 0
     highest: int
     longest: int
     near: float  # fraction of sampled entries whose column is near the column at the same position of the next row
 
     @classmethod
     def of(cls, rows: int, entries: int, facts: Any) -> RowProperties:
-        """Convert the struct that kernels write."""
+        """Convert the struct of results that the inspecting kernels write."""
         lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
         near = float(facts["near"]) / max(1, int(facts["compared"]))
         return cls(rows, entries, not facts["wrong_offsets"], lowest, highest, longest, near)
@@ -99,7 +101,7 @@ class RowProperties:
 
 @dataclass(frozen=True)
 class RowPartition:
-    """The division of one matrix's rows among threads.
+    """The division of a sparse matrix's rows among threads.
 
     Attributes
     ----------
@@ -120,9 +122,10 @@ class RowPartition:
     limit: int
     pieces: int
     cut: int
-    arrays: tuple[Any, ...]  # keeps alive what `rows` points to
+    arrays: tuple[Any, ...]  # arrays to which `rows` points, which must not be freed
     rows: Any  # the struct `gasla::Rows`, without `partials`
-    known: dict[str, Any] = field(default_factory=dict)  # results cached by users of these arrays
+    # results for the same matrix that other modules cache here, by name
+    known: dict[str, Any] = field(default_factory=dict)
 
     @functools.cached_property
     def row_type(self) -> str:
@@ -134,22 +137,27 @@ class RowPartition:
 
     @functools.cached_property
     def blocks(self) -> int:
-        """Blocks of an ordinary launch of THREADS threads each."""
+        """The number of blocks, of THREADS threads each, that process all rows at once."""
         return max(1, -(-self.warps * 32 // THREADS))
 
     @property
     def blocks_of_cut_rows(self) -> int:
-        """Blocks of a launch of `reduce_cut_rows`."""
+        """The number of blocks of `reduce_cut_rows`, the kernel that combines the pieces of each long row."""
         return -(-self.cut * 32 // THREADS)
 
     def partials(self, value_size: int) -> Any:
-        """Allocate the partial results of pieces, to be kept until the launches. Return None if no row is cut."""
+        """Allocate an array for the results of pieces, each of `value_size` bytes. Return None if no row is cut.
+
+        The caller keeps the array until the kernels that use it have been launched.
+        """
         import cupy
 
         return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
 
     def argument(self, partials: Any = None) -> Any:
-        """Return the struct `gasla::Rows` for a launch."""
+        """Return the struct `gasla::Rows` for a launch, with the address of the array `partials` for the results of
+        pieces.
+        """
         if partials is None:
             return self.rows
         rows = self.rows.copy()
@@ -158,7 +166,7 @@ class RowPartition:
 
     @functools.cached_property
     def packed(self) -> Any:
-        """The argument of a launch without partial results, wrapped for kernels."""
+        """The struct `gasla::Rows` of a matrix whose rows are not cut, wrapped as an argument of a kernel."""
         return struct(self.rows)
 
 
@@ -166,9 +174,9 @@ _partitions: dict[tuple[int, int, int | None], tuple[Any, Any, RowPartition]] = 
 
 
 def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPartition:
-    """Divide the rows of these CuPy arrays. The result is cached as long as the arrays live.
+    """Divide the rows of a matrix in CuPy arrays among threads. The division is cached as long as the arrays exist.
 
-    With `whole`, rows of more entries are cut into pieces of that many.
+    With `whole`, a row of more than that many entries is cut into pieces of `whole` entries each.
     """
     key = id(indptr), id(indices), whole
     known = _partitions.get(key)
@@ -178,7 +186,7 @@ def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPa
         made = make_partition(indptr, find_properties(indptr, indices))
     else:
         made = make_partition(indptr, partition_rows(indptr, indices).properties, 1, whole, whole)
-    finish("gpu")  # another thread may use it on another stream
+    finish("gpu")  # another thread may read the result on another stream, so its arrays must be complete
 
     def forget(_: Any) -> None:
         _partitions.pop(key, None)
@@ -188,7 +196,7 @@ def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPa
 
 
 def find_properties(indptr: Any, indices: Any) -> RowProperties:
-    """Inspect all offsets and indices by a kernel, and wait for the result."""
+    """Inspect all offsets and indices of a matrix in a kernel, and wait for the result."""
     import cupy
 
     rows, stored = len(indptr) - 1, len(indices)
@@ -207,9 +215,9 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
 
 
 def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
-    """Return `find_properties` for arrays inspected only once.
+    """Return what `find_properties` returns, for arrays that will not be inspected again.
 
-    The host inspects short ones, without compiling a kernel.
+    Short arrays are inspected by the host, which saves the time to compile a kernel.
     """
     if len(indptr) + len(indices) > FEW:
         return find_properties(indptr, indices)
@@ -217,7 +225,7 @@ def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
 
 
 def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
-    """Inspect arrays in host memory."""
+    """Return what `find_properties` returns, for arrays in host memory, without a GPU."""
     rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
     if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
         return RowProperties(rows, stored, False, 0, -1, 0, 0.0)
@@ -233,7 +241,7 @@ def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """Hash 32-bit integers. The 32-bit results are returned as uint64."""
+    """Return a hash of each 32-bit integer, as a uint64 below 2**32. Kernels compute the same hash."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     mixed: np.ndarray = (x ^ x >> np.uint32(16)).astype(np.uint64)
@@ -241,12 +249,12 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype, packed: bool) -> None:
-    """Start compiling the kernel that finds hub neighbors."""
+    """Start compiling the kernel of `find_hub_neighbors` in the background."""
     compile_ahead(formatted(HUB_NEIGHBORS, offset_type, id_type, packed))
 
 
 def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
-    """Find each vertex's neighbor of highest degree. Write its ids into an array of bytes."""
+    """Find each vertex's neighbor of highest degree, and write the neighbors' ids into `hubs`, an array of bytes."""
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
         _blocks(8 * n), indptr, _array(indices), np.uint64(n), hubs
@@ -254,7 +262,11 @@ def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
 
 
 def choose(properties: RowProperties) -> tuple[int, int]:
-    """Choose the lanes per row, and the length of the longest row that is not cut."""
+    """Choose how many threads process a row, and the number of entries of the longest row that is not cut.
+
+    If the columns of neighboring rows differ, the first number is PACKED: the entries of 32 rows are packed side by
+    side.
+    """
     mean = properties.entries / max(1, properties.rows)
     if properties.near < 0.5:
         return PACKED, 512
@@ -262,14 +274,21 @@ def choose(properties: RowProperties) -> tuple[int, int]:
 
 
 def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
-    """Return whether no vertex has very many edges, so that a few lanes per vertex are balanced."""
+    """Return whether the highest degree, `longest`, is not far above the mean degree of the graph's n vertices.
+
+    If so, work is balanced where each vertex has the same number of threads, fewer than 32.
+    """
     return n > 0 and longest <= 64 + 4 * entries // n
 
 
 def make_partition(
     indptr: Any, properties: RowProperties, lanes: int | None = None, limit: int | None = None, piece: int | None = None
 ) -> RowPartition:
-    """Divide rows with these properties. `lanes`, `limit` and `piece` have defaults."""
+    """Divide the rows of a matrix among threads, given what is known of the rows.
+
+    `lanes` is the number of threads per row, `limit` the number of entries of the longest row that is not cut, and
+    `piece` the number of entries of a piece. Where they are None, they are chosen by `properties`.
+    """
     chosen, piece = choose(properties), piece or PIECE
     lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
@@ -288,7 +307,11 @@ def make_partition(
 
 
 def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
-    """Return rows of several pieces, their first pieces, the row of each piece, and the piece's index in its row."""
+    """Return four arrays that describe how rows of more than `limit` entries are cut into pieces of `piece` entries.
+
+    The first two have an item for each row of several pieces: the row, and its first piece. The last two have an item
+    for each piece: its row, and its number within the row.
+    """
     import cupy
 
     capacity = properties.entries // (limit + 1) + 1
@@ -310,12 +333,12 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
 
 def ids_type(dtype: np.dtype, packed: bool) -> str:
-    """Return the C++ type of an array of vertex ids."""
+    """Return the C++ type by which kernels take the array of neighbors' ids, which may be packed."""
     return "gasla::PackedIds" if packed else f"const {ctype(dtype)}*"
 
 
 def _array(ids: Any) -> Any:
-    """Return the argument of a kernel for vertex ids."""
+    """Return what a kernel takes as the array of neighbors' ids: for packed ids the array of their groups."""
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 
@@ -324,7 +347,7 @@ def _source(source: str, indptr: Any, indices: Any) -> str:
 
 
 def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: bool = False) -> str:
-    """Return a CUDA source, such as SOURCE or HUB_NEIGHBORS, with the C++ types of offsets and ids filled in."""
+    """Return a CUDA source with the C++ types of offsets and ids filled in, given a template such as SOURCE."""
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 

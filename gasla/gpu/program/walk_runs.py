@@ -1,4 +1,6 @@
-"""Walk programs on the GPU: generates a kernel for each, with one thread per walker, and launches it."""
+"""Runs random walks on the GPU: generates a kernel for a user's walk program, with one thread per walker, and launches
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from gasla.program.tracing import Function
 from gasla.program.walk_plan import Input, WalkBinding, WalkPlan
 from semirings.printers import cuda
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
-THREADS = 256  # per block
+THREADS = 256  # threads per block
 NULL = np.uint64(0)
 
 SOURCE = """\
@@ -59,7 +61,11 @@ AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk `steps` steps from each start. Return one row of vertices per walker, numbered from `first`."""
+    """Walk `steps` steps from each of the vertices `starts`. Return the visited vertices, with one row per walker.
+
+    `key` is the seed of the random numbers. Walkers are numbered from `first` on, and a walker's random numbers depend
+    on its number, so that walks in several batches are the same as in one.
+    """
     import cupy
 
     plan, lists, count = walking.plan, walking.graph.out, len(starts)
@@ -84,7 +90,7 @@ def arguments(
     error: Array,
     walks: Array,
 ) -> list[Any]:
-    """Return the kernel's arguments."""
+    """Return the arguments for the kernel of a walk program, in the order of its signature in `SOURCE`."""
     plan, graph = walking.plan, walking.graph
     lists, ascending = graph.out, graph.sorted_out if plan.pair_count else graph.out
     bound = walking.bound() if plan.accepts else 1.0
@@ -97,7 +103,10 @@ def arguments(
 
 
 def raise_first_error(walking: WalkBinding, words: np.ndarray) -> None:
-    """Raise the first error that a walker has recorded: a probability out of range."""
+    """Raise the first error that a walker has recorded, which is a probability out of range.
+
+    `words` are the four 64-bit words that the kernel writes. The first is 0 if there was no error.
+    """
     if words[0]:
         walking.refuse(int(words[0]) - 1, int(words[1]), int(words[2]), float(words[3:].view(np.float64)[0]))
 
@@ -108,7 +117,7 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 
 
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
-    """Return the CUDA source of a program's kernel, for offsets of `offset_size` bytes."""
+    """Return the CUDA source of a walk program's kernel, for offsets of `offset_size` bytes."""
     functions = plan.functions
     members = [(_ctype(one), one.name) for one in plan.inputs]
     methods = [_method(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
@@ -140,14 +149,14 @@ def _ctype(one: Input) -> str:
 
 
 def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
-    """Return a method of `Program` that loads the inputs of a function of the program and calls it."""
+    """Return a C++ method that loads what one of the program's functions reads and calls the function."""
     return METHOD.format(
         kind=kind, name=name, takes=takes, lines=f"        return {_called(plan, plan.functions[name])};"
     )
 
 
 def _pairs(plan: WalkPlan) -> list[str]:
-    """Return methods that compute both ends of the edge of each `has_edge` call in `accept`."""
+    """Return C++ methods that compute the two vertices of each `has_edge` call in the program's function `accept`."""
     return [_method(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
 
 
@@ -171,7 +180,11 @@ def _called(plan: WalkPlan, f: Function) -> str:
 
 
 def _load(role: str, field: str) -> str:
-    """Return the CUDA text for the value of a symbol, after the walker has drawn the edge at position `k`."""
+    """Return the C++ expression for a value that a walk program reads, such as `walker.start`.
+
+    `role` is the argument of the program's function, and `field` what the function reads of it. Position `k` in the
+    adjacency lists is the edge that the walker has just drawn.
+    """
     known = {
         ("previous", "id"): "walker.previous",
         ("self", "start"): "walker.start",

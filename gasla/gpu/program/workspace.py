@@ -1,4 +1,7 @@
-"""Kernel, arguments and arrays of a run besides its fields; made for a program and a graph, cached between runs."""
+"""The memory of a run on the GPU besides the program's fields: the kernel, its arguments and its arrays.
+
+A workspace is made for one program and one graph. The graph caches it, so that later runs need not allocate it again.
+"""
 
 import ctypes
 import math
@@ -20,15 +23,20 @@ from gasla.program import Frontier
 from gasla.program.binding import PULL, Binding, field_layouts, layout
 from semirings import TupleType, VectorType
 
-SEGMENT = 2048  # as in kernels/loop/small_frontier.cuh
-UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
-SHARE = 2048  # vertices and edges per block, where there are several blocks
-SMALL = 4 * SHARE  # vertices and edges up to which a single block is faster, because it has no grid barrier
-WHOLE = 256  # entries of a piece of a row, where values are wide
+# queue entries per block in the array `segments` of small frontiers, as in kernels/loop/small_frontier.cuh
+SEGMENT = 2048
+# numbers of entries: the longest row that a schedule doesn't cut into pieces, and the size of a piece
+# (kernels/schedule/schedule.cuh)
+UNCUT, PIECE = 256, 1024
+SHARE = 2048  # vertices and edges per block, if a launch has several blocks
+# vertices and edges up to which a single block is faster than several, because it has no grid barrier
+SMALL = 4 * SHARE
+# largest number of entries that one warp reduces in a row of a program with wide vectors; longer rows are cut
+WHOLE = 256
 
 
 class Control(ctypes.Structure):
-    """State of a run between launches: `gasla::Control`."""
+    """State of a run that stays in memory between launches, such as the iteration (`gasla::Control` in CUDA)."""
 
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far", "bucket")),
@@ -39,7 +47,7 @@ class Control(ctypes.Structure):
 
 
 class Page(ctypes.Structure):
-    """Host memory that host and device share while a kernel runs: `gasla::Page`."""
+    """Pinned host memory by which host and kernel exchange messages during a run (`gasla::Page` in CUDA)."""
 
     _fields_ = [
         ("control", Control),
@@ -49,16 +57,18 @@ class Page(ctypes.Structure):
     ]
 
 
-SHOWN = 256  # offset of the aggregates in the page
-BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # offsets in the zero-initialized buffer
+SHOWN = 256  # offset in bytes at which the kernel writes the aggregates to the page
+# offsets in bytes in a buffer that is zero at first; the last is the buffer's size
+BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024
 
 
-_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # the cached structures of all graphs
-_pages: deque["PageMemory"] = deque()  # pages that belong to no workspace
+# every `Cached` in use, of all graphs, so that memory can be freed
+_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()
+_pages: deque["PageMemory"] = deque()  # pinned pages whose workspace no longer exists; a new workspace may take one
 
 
 class Cached:
-    """The data that a graph caches for the runs of one program on one device."""
+    """What a graph caches to run one program on one device, such as the kernel's plan and idle workspaces."""
 
     def __init__(self, program: Any, graph: Graph, variant: Variant) -> None:
         self.plan = generate.module(program, graph.id_dtype, variant)
@@ -67,21 +77,23 @@ class Cached:
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.xp: Any = require_gpu()
         self.workspaces: deque[Workspace] = deque()
-        self.meetings: deque[Any] = deque()  # runs over several GPUs of which this is the first part (peers.py)
-        self.delta: float | None = None  # default width of a bucket, computed once
+        # workspaces of runs over several GPUs in which this is the first GPU (peers.py)
+        self.meetings: deque[Any] = deque()
+        self.delta: float | None = None  # default width of a bucket of priorities, or None until it is computed
         _cached.add(self)
 
     def take_workspace(self, binding: Binding, numbering: Any) -> "Workspace":
-        """Take a workspace that no other run uses. The run returns it to `workspaces`, even if its kernel still runs.
+        """Return a workspace that no other run uses, and make one if there is none.
 
-        On the same stream the next kernel waits for that one; on another stream it would not, so a busy workspace is
-        skipped.
+        The caller appends the workspace to `workspaces` after its run, even if the run's kernel is still active. A next
+        kernel on the same CUDA stream waits for that kernel. A kernel on another stream would not wait, so a workspace
+        whose kernel is active on another stream is skipped.
         """
         stream = _current_stream()
         for _ in range(len(self.workspaces)):
             try:
                 workspace = self.workspaces.popleft()
-            except IndexError:  # another thread took it
+            except IndexError:  # another thread has taken the last workspace meanwhile
                 break
             if workspace.stream == stream or not workspace.is_busy:
                 workspace.reset()
@@ -94,9 +106,10 @@ class Cached:
 
 
 class Workspace:
-    """Arrays and arguments, used by one run at a time. `stream` is that of the last launch.
+    """The kernel, its arguments and its arrays, which one run at a time uses. `stream` identifies the stream of the
+    last launch.
 
-    `kernel` is given, with the number of its blocks, if it runs other programs as well.
+    A caller passes a `kernel` and its number of blocks if the kernel also runs other programs, as it does for phases.
     """
 
     stream: tuple[int, int]
@@ -122,22 +135,24 @@ class Workspace:
         for name, array in self.arrays.items():
             setattr(self.arguments, name, array.data.ptr)
         if plan.small_frontiers:
-            self.arrays["segments"].fill(0)  # so that no slot carries the stamp of an iteration
+            # A slot is valid if it carries the number ("stamp") of the current iteration. Zeros are never valid.
+            self.arrays["segments"].fill(0)
         self._entry = entry_type(plan)
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
-        # CuPy would free pinned memory while a kernel may still write to it; the page is kept for reuse instead.
+        # CuPy would free pinned memory while a kernel may still write to it, so the page is kept for another workspace.
         weakref.finalize(self, _pages.append, self._memory).atexit = False
         pinned = self._memory.pinned
         self.page = Page.from_address(pinned.ptr)
-        self.control = self.page.control  # a view of the page
-        # the page may have been used by another run
+        self.control = self.page.control  # shares the page's memory
+        # Another run may have used the page, so launches are numbered from 0 again.
         self.page.stop = self.page.ended = self._memory.launched = self._number = 0
         sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
-        self.shown = {name: shown[name] for name in plan.traced.aggregates}  # values of the aggregates
+        # the aggregates that the kernel writes to the page, by name
+        self.shown = {name: shown[name] for name in plan.traced.aggregates}
         self._deposits = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.partitions_rows:
@@ -163,34 +178,45 @@ class Workspace:
                 setattr(self.arguments, start.value, start.number)
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytearray(self._bytes)
-        self.program: Any = None  # the program whose parameters are among the defaults of the arguments
-        self.place: Any = None  # place of the arguments of a run over several GPUs (peers.py)
+        self.program: Any = None  # the program whose parameters the default arguments contain, if any
+        self.place: Any = None  # where the arguments are among those of all GPUs, in a run over several GPUs (peers.py)
 
     @property
     def launched(self) -> int:
-        """The number of the last launch."""
+        """The number of the last launch that writes to this workspace's page. The page shows the same number once it
+        has ended.
+        """
         return self._memory.launched
 
     def keep(self, name: str, value: Any) -> None:
-        """Set an argument, now and by default."""
+        """Set an argument of the kernel, and also its default, which `reset` restores before later runs."""
         setattr(self.arguments, name, value)
         member = getattr(type(self.arguments), name)
         span = slice(member.offset, member.offset + member.size)
         self._at_start[span] = self._bytes[span]
 
     def keep_parameters(self, program: Any) -> None:
-        """Make the parameters of a program, which have been set just after a reset, defaults for its next run."""
-        if all(type(value) in (int, float, bool) for value in program.values.values()):  # others may be written to
+        """Make a program's parameters the default arguments, so that the program's next run need not set them again.
+
+        It is called just after a reset and after the parameters are set. If a parameter is an array, which the user may
+        write to between runs, nothing is stored.
+        """
+        # an array may change between runs
+        if all(type(value) in (int, float, bool) for value in program.values.values()):
             self._at_start[:], self.program = self._bytes, program
         else:
             self.program = None
 
     def reset(self) -> None:
-        """Reset the arguments to their defaults."""
+        """Restore the defaults of all arguments of the kernel."""
         self._bytes[:] = self._at_start
 
     def _partition_rows(self, plan: GpuPlan, numbering: Any, count: int) -> None:
-        """Divide the first `count` rows among warps. All later rows are empty."""
+        """Divide the first `count` rows of the adjacency lists among warps, and set the argument that describes the
+        division.
+
+        All rows after these are empty, because they belong to mirrors (copies of vertices that another GPU owns).
+        """
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = (
             rows.partition_rows(*lists, WHOLE if plan.wide else None)
@@ -199,29 +225,37 @@ class Workspace:
         )
         self.arrays["partials"] = self._rows.partials(
             (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
-        )  # plus one byte per piece: whether its row receives
+        )  # One byte more per piece of a long row tells whether the row's vertex receives.
         argument = self._rows.argument(self.arrays["partials"]).copy()
         argument["count"] = count
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
     @property
     def is_busy(self) -> bool:
-        """Whether its kernel has not marked its end on the page yet."""
+        """Whether the last launch still runs. A kernel writes the number of its launch to the page when it ends."""
         return bool(self.page.ended < self.launched)
 
     def launch(self) -> None:
-        """Launch the kernel with the current arguments."""
+        """Launch the kernel with the current arguments, without waiting for its end."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
         self.kernel.launch_prepared(self.blocks, self._pointers)
         self._memory.launched = self._number
 
     def next_launch(self) -> int:
-        """Return the number of a launch of a kernel that tells its end on this workspace's page."""
+        """Return the next number for a launch, and record it as the last one.
+
+        It is for a kernel that belongs to several workspaces, such as that of phases, and reports its end on the page
+        of this workspace.
+        """
         self.arguments.launch = self._memory.launched = self._number = (self._number + 1) % 2**32
         return self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Let the kernel write the aggregates to device memory, not to the page. Return 0-d arrays."""
+        """Let the kernel write the aggregates to device memory instead of the page, so that nobody has to wait for
+        them.
+
+        Return the aggregates as 0-d arrays by name. Their values are there once the kernel has ended.
+        """
         cupy: Any = require_gpu()
         memory = cupy.cuda.alloc(self._sums.itemsize)
         self.arguments.shown = memory.ptr
@@ -229,21 +263,28 @@ class Workspace:
         return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
-        """Return the aggregates of the last of `iterations` iterations. `shown` replaces those on the page."""
+        """Return the aggregates of a run by name, after the last of `iterations` iterations.
+
+        `shown` are the single numbers. If it is None, they are read from the page. Aggregates with a value per vertex
+        are copied from the arrays of the workspace, of which three take turns over the iterations.
+        """
         totals = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._deposits, (iterations + 2) % 3
         return totals | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
 
     def stop(self) -> None:
-        """Ask the kernel of the last launch to end after its current iteration."""
+        """Ask the kernel of the last launch to end after its current iteration. This returns at once."""
         self.page.stop = self.arguments.launch
 
     def bitmap(self, side: int) -> Any:
-        """Return one of the two bitmaps of active vertices."""
+        """Return the bitmap of active vertices of even iterations (`side` 0) or of odd ones (1), as 32-bit words."""
         return self.arrays["bits"].reshape(2, -1)[side]
 
     def queued(self, side: int) -> Any:
-        """Return the vertices in one of the two queues."""
+        """Return the vertex ids in the queue of even iterations (`side` 0) or of odd ones (1).
+
+        A queue entry also holds an offset before the vertex, which this view of the memory skips.
+        """
         prefix, whole = self._entry
         width = int(self.arrays["gi"].dtype.itemsize)
         words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
@@ -251,23 +292,26 @@ class Workspace:
 
 
 def _current_stream() -> tuple[int, int]:
-    """Identify the stream. CUDA gives the per-thread default streams of all threads the same pointer."""
+    """Return the current CUDA stream's pointer together with the thread's id.
+
+    The thread is needed because CUDA gives the per-thread default streams of all threads the same pointer.
+    """
     return require_gpu().cuda.get_current_stream().ptr, threading.get_ident()
 
 
 class PageMemory:
-    """Pinned memory for a page, and the number of the last launch that writes to it."""
+    """Pinned host memory for a page, and the number of the last launch that writes to it."""
 
     def __init__(self, pinned: Any) -> None:
         self.pinned, self.launched = pinned, 0
 
 
 def _memory_for_page() -> PageMemory | None:
-    """Take a page that no kernel will write to any more, if there is one."""
+    """Take from `_pages` a page that no kernel will write to any more. Return None if there is no such page."""
     for _ in range(len(_pages)):
         try:
             memory = _pages.popleft()
-        except IndexError:  # another thread took it
+        except IndexError:  # another thread has taken the last page meanwhile
             break
         if Page.from_address(memory.pinned.ptr).ended >= memory.launched:
             return memory
@@ -276,12 +320,12 @@ def _memory_for_page() -> PageMemory | None:
 
 
 def keep_workspaces_of(cached: Any) -> None:
-    """Let `free_workspaces` also free the workspaces in `cached.workspaces`."""
+    """Let `free_workspaces` also free the idle workspaces in the deque `cached.workspaces`."""
     _cached.add(cached)
 
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
-    """Return the active vertices of a run that stands at `now`."""
+    """Return the active vertices of a run, given the state `now` at which its kernel has stopped."""
     count, side = now.size, now.iteration & 1
     if not plan.keeps_active:
         return Frontier.none(n) if plan.is_over(count, n) else Frontier.all(n)
@@ -294,7 +338,7 @@ def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> 
 
 
 def free_workspaces() -> None:
-    """Free the workspaces that no kernel uses."""
+    """Free the workspaces of all graphs that no kernel uses, because device memory is scarce."""
     for one in list(_cached):
         one.meetings.clear()
         one.workspaces = deque(workspace for workspace in list(one.workspaces) if workspace.is_busy)
@@ -306,39 +350,52 @@ def is_small(graph: Graph) -> bool:
 
 
 def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
-    """Number of blocks to launch: each further block makes barriers slower."""
+    """Return the number of blocks to launch, at most `most`.
+
+    A block has a minimum of vertices and edges to process, because each further block makes barriers slower.
+    """
     if plan.variant.small:
         return 1
     share = SHARE // 32 if plan.wide else SHARE
     blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
-    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:  # there is little work between barriers
+    # Few edges are visited between two barriers, so fewer blocks, with faster barriers, are better.
+    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:
         blocks = max(1, blocks // 2)
     return blocks
 
 
 def _lanes(degree: float) -> int:
-    """Return threads per vertex of a schedule or a small frontier."""
+    """Return how many threads visit the edges of one vertex together, for a mean degree.
+
+    This is used where a schedule gives the receivers, and where few vertices are active.
+    """
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
 
 
 def _lanes_of_single_block(n: int, m: int) -> int:
-    """Return threads per vertex in a single block: at most as many as have work."""
+    """Return how many threads of a single block visit the edges of one vertex of n together: a power of two, up to 32.
+
+    It is at most the mean degree, so that every thread has an edge.
+    """
     most = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
     return 1 << most.bit_length() - 1
 
 
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
-    """Return bytes before the vertex in a queue entry, and bytes of the whole entry (`Entry` in frontier.cuh)."""
+    """Return two sizes in bytes: the part of a queue entry before the vertex, and the whole entry.
+
+    The struct is `Entry` in frontier.cuh.
+    """
     prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(prefix, vertex)
     return max(prefix, vertex), 2 * widest
 
 
-# --- sizes -----------------------------------------------------------------------------------------------------------
+# Sizes of a run's arrays in bytes, from which the memory that a run needs is also estimated.
 
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
-    """Return bytes of each array that a run needs besides the graph and its fields."""
+    """Return the size in bytes, by argument name, of each array that a run needs besides the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
     by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
@@ -387,14 +444,14 @@ def _piece_bytes(plan: GpuPlan) -> int:
 
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Return bytes of a run's own fields."""
+    """Return how many bytes the vertex and edge fields of one run take, second copies included."""
     vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
     edges = [*plan.edge_states, *plan.edges_behind]
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edges)
 
 
 def gathered_bytes(plan: GpuPlan) -> int:
-    """Return bytes of one gathered value."""
+    """Return the bytes that one gathered value takes on the device."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
