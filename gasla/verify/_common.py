@@ -1,4 +1,6 @@
-"""Shared by all verifiers: the edges of a graph as arrays, checks of an answer's shape, and the raising of errors."""
+"""Helpers that all verifiers share. They read the edges of a graph as arrays, check the shape of an answer, and raise
+errors.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -19,23 +21,24 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Array = NDArray[Any]
-BLOCK = 1 << 22  # neighbors that are looked up at once
+BLOCK = 1 << 22  # how many neighbors `common_weights` looks up in one batch, to bound its memory
 SAMPLES = 256  # default number of samples of a spot check
 
 
 class VerificationError(AssertionError):
-    """Raised for an answer that breaks a property of every right answer.
+    """The error that verifiers raise for an answer that breaks a property of every right answer.
 
-    The message names the property and the place.
+    The message names the property and the vertex or edge that breaks it.
     """
 
     __module__ = "gasla.verify"  # the public name
 
 
-def _numbered(graph: Graph, given: Any, name: str) -> Any:
-    """Return a value for each vertex number, from a mapping of vertices, or 1 for each vertex in a list of names.
+def _translate_values(graph: Graph, given: Any, name: str) -> Any:
+    """Translate an argument such as `personalization` from vertex names to vertex numbers.
 
-    An array of numbers is returned as it is.
+    A mapping from names to values becomes a mapping from numbers to the same values. A list of names becomes a mapping
+    that gives each listed vertex the value 1. An array of numbers is returned as it is.
     """
     if isinstance(given, Mapping):
         return dict(zip(several_vertices(graph, name, given, "vertex"), given.values()))
@@ -44,15 +47,16 @@ def _numbered(graph: Graph, given: Any, name: str) -> Any:
     return dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
 
 
-def _pairs(graph: Graph, given: Any, name: str) -> Any:
-    return tuple(translate_vertices(graph, ends, name) for ends in given)
+def _translate_pairs(graph: Graph, argument: Any, name: str) -> Any:
+    return tuple(translate_vertices(graph, ends, name) for ends in argument)
 
 
-VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # function that translates names, by argument
+# for each argument of a verifier that takes vertex names: the function that translates names to numbers
+VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {
     **dict.fromkeys(("source", "target"), translate_vertex),
     **dict.fromkeys(("sources", "starts", "ids", "nodes", "terminals"), translate_vertices),
-    **dict.fromkeys(("personalization", "dangling", "beta", "supplies"), _numbered),
-    "pairs": _pairs,
+    **dict.fromkeys(("personalization", "dangling", "beta", "supplies"), _translate_values),
+    "pairs": _translate_pairs,
 }
 
 
@@ -60,7 +64,10 @@ Weights = Literal["any", "numbers", "lengths", "shares", "positive"]
 
 
 def require_weights(graph: Any, weights: Weights) -> None:
-    """Raise the algorithm's error for weights that it refuses, as in `verifier`."""
+    """Raise the error that the verified algorithm raises for weights that it refuses.
+
+    `weights` says which weights the algorithm takes, as for `verifier`.
+    """
     if weights != "any":
         least, _ = weight_range(as_graph(graph), positive=weights == "positive", shares=weights == "shares")
         if weights == "lengths" and least < 0:
@@ -68,15 +75,16 @@ def require_weights(graph: Any, weights: Weights) -> None:
 
 
 def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Decorate a function that verifies: it takes vertices by name, like the algorithm, and receives them as numbers.
+    """Return a decorator of verifiers that translates arguments and checks weights before the verifier runs.
 
-    NumPy's warnings are off, since infinite and NaN sums are compared like others.
+    Callers pass vertices by name, as they do to the algorithm. The decorated function receives vertex numbers. NumPy's
+    warnings are turned off, since verifiers compare infinite and NaN sums like any other numbers.
 
     Parameters
     ----------
     weights
         Which weights the algorithm takes where it reads them, as in `weight_range`: "lengths" are numbers of 0 or more.
-        Others are an error, since no answer is right.
+        Any other weights raise an error, since no answer is right for them.
     """
 
     def decorated(verify: Callable[P, None]) -> Callable[P, None]:
@@ -105,7 +113,7 @@ def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable
 
 
 class Edges(NamedTuple):
-    """All edges of a graph of `n` vertices, grouped by source."""
+    """All edges of a graph of `n` vertices, as arrays that are grouped by the source of each edge."""
 
     n: int
     indptr: Array
@@ -114,31 +122,31 @@ class Edges(NamedTuple):
     weight: Array
 
     def matrix(self, data: Array | None = None, keep: Array | None = None) -> "csr_array":
-        """Return the edges as a SciPy matrix, or those that `keep` marks.
+        """Return the edges, or only those where the bool array `keep` is True, as a SciPy matrix.
 
-        Its values are ones unless `data` is given.
+        The matrix has the value of `data` for each edge, or 1 if `data` is None.
         """
         from scipy.sparse import csr_array
 
         data = np.ones(self.dst.size) if data is None else data
         if keep is None:
-            # Copies, since SciPy sorts and sums in place, and the arrays may be the graph's own.
+            # SciPy sorts and sums in place, and the arrays may belong to the graph, so the matrix gets copies.
             return csr_array((data, self.dst.copy(), self.indptr.copy()), shape=(self.n, self.n))
         indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
     def lightest(self) -> "csr_array":
-        """Return the matrix of weights. Parallel edges have the smallest of theirs."""
+        """Return the matrix of weights. Of parallel edges only the one of the smallest weight is in the matrix."""
         order = np.lexsort((self.weight, self.dst, self.src))
         src, dst = self.src[order], self.dst[order]
-        first = np.ones(len(src), bool)
-        first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
-        order = order[first]
+        is_lightest = np.ones(len(src), bool)
+        is_lightest[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        order = order[is_lightest]
         indptr = np.searchsorted(self.src[order], np.arange(self.n + 1))
         return Edges(self.n, indptr, self.src[order], self.dst[order], self.weight[order]).matrix(self.weight[order])
 
     def simple(self) -> "csr_array":
-        """Return the adjacency matrix of ones of the simple undirected graph."""
+        """Return the symmetric adjacency matrix of ones, without self loops, parallel edges and directions."""
         from scipy.sparse import csr_array
 
         pattern = self.matrix(np.ones(self.dst.size, np.int64), self.src != self.dst)
@@ -151,7 +159,7 @@ class Edges(NamedTuple):
 def near_one(weight: Array) -> Array:
     """Return the weights, scaled by a power of two if their sum is infinite or close to underflow.
 
-    No weight above 0 becomes 0.
+    Scaling lets sums of weights be computed without overflow. No weight above 0 becomes 0.
     """
     total = float(weight.sum())
     if 2.0**-900 < total < np.inf or not (weight > 0).any():
@@ -161,7 +169,7 @@ def near_one(weight: Array) -> Array:
 
 
 def scores_of(name: str, values: ArrayLike, n: int) -> Array:
-    """Verify that an answer has a finite number of 0 or more for each vertex, and return it as float64."""
+    """Verify that an answer has a finite number of 0 or more for each vertex, and return the numbers as float64."""
     score = vertex_answer(name, values, n, "f").astype(np.float64)
     require(
         np.isfinite(score) & (score >= 0),
@@ -170,13 +178,16 @@ def scores_of(name: str, values: ArrayLike, n: int) -> Array:
     return score
 
 
-def vector_of(given: Any, n: int) -> Array:
-    """Return a number for each vertex, from an array, from one number, or from a mapping that lacks zeros."""
+def vector_of(argument: Any, n: int) -> Array:
+    """Return an array with a number for each vertex, made from an array, a single number, or a mapping.
+
+    A vertex that the mapping lacks has the number 0.
+    """
     vector = np.zeros(n)
-    if isinstance(given, Mapping):
-        vector[list(given.keys())] = list(given.values())
+    if isinstance(argument, Mapping):
+        vector[list(argument.keys())] = list(argument.values())
     else:
-        vector += np.asarray(given, np.float64)
+        vector += np.asarray(argument, np.float64)
     return vector
 
 
@@ -195,13 +206,19 @@ def edges_of(graph: Any) -> Edges:
 
 
 def require(holds: Array, message: Callable[[int], str]) -> None:
-    """Raise a VerificationError with the message for the first place where the property does not hold."""
+    """Raise a VerificationError for the first index at which the bool array `holds` is False.
+
+    `message` returns the text of the error for that index.
+    """
     if not holds.all():
         raise VerificationError(message(int(np.argmin(holds))))
 
 
 def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
-    """Check that an answer has one value of the right kind (`dtype.kind`) per vertex, and return it as an array."""
+    """Check that an answer has one value per vertex, and return it as an array.
+
+    `kinds` holds the letters of the dtypes that are allowed (NumPy's `dtype.kind`), such as "iu" for integers.
+    """
     array = np.asarray(values)
     if array.shape != (n,):
         raise VerificationError(
@@ -233,28 +250,29 @@ def check_source(source: int, n: int, name: str = "source") -> int:
 
 
 def check_sources(sources: Iterable[Any] | None, n: int) -> Array:
-    """Return the sources as an array, or all vertices if `sources` is None."""
+    """Return the vertex numbers of the sources as an array, or of all vertices if `sources` is None."""
     return np.arange(n) if sources is None else np.array([check_source(s, n) for s in sources], np.int64)
 
 
 def edge_name(edges: Edges, e: int) -> str:
-    """Return the name of an edge in a message."""
+    """Return how an error message writes an edge, such as "edge 0 → 1"."""
     return f"edge {edges.src[e]} → {edges.dst[e]}"
 
 
 def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
-    """Return the total weight, or the number, of the common neighbors of u[i] and v[i], as float64.
+    """Return the number of common neighbors of u[i] and v[i] for each i, or their total weight if `weights` is given.
 
-    The neighbors of the vertex of lower degree are searched among those of the other vertex.
+    The result is float64. Each neighbor of the vertex of lower degree is looked up among the neighbors of the other
+    vertex.
     """
     degree = np.diff(simple.indptr)
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
     if len(u) > 1 and degree[low].sum(dtype=np.int64) > BLOCK:
-        half = len(u) // 2
-        first, second = slice(half), slice(half, None)
-        return np.append(*(common_weights(simple, u[some], v[some], weights) for some in (first, second)))
+        middle = len(u) // 2
+        first, second = slice(middle), slice(middle, None)
+        return np.append(*(common_weights(simple, u[half], v[half], weights) for half in (first, second)))
     neighbors, pair = simple[low].indices, np.repeat(np.arange(len(u)), degree[low])
-    if not len(pair):  # without any index SciPy returns a matrix
+    if not len(pair):  # SciPy would return a matrix instead of an array for an empty index, so this case is apart
         return np.zeros(len(u))
     is_shared = simple[high[pair], neighbors] > 0
     weight = None if weights is None else weights[neighbors[is_shared]]
@@ -262,20 +280,20 @@ def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | Non
 
 
 def sample(count: int, samples: int) -> Array:
-    """Return `samples` of `count` indices, drawn at random, or all if there are no more."""
+    """Return the indices 0 to `count` - 1, or `samples` of them drawn at random if `count` is larger than `samples`."""
     every = np.arange(count)
     return every if count <= samples else np.random.default_rng(0).choice(every, samples, replace=False)
 
 
 def sparse(n: int, src: Array, dst: Array, data: Array | None = None) -> "csr_array":
-    """Return a SciPy matrix whose entries are the sums of `data`, or the numbers of edges, for each pair of ends."""
+    """Return a SciPy matrix that has for each pair (src, dst) the sum of `data` of its edges, or their number."""
     from scipy.sparse import coo_array
 
     return coo_array((np.ones(len(src)) if data is None else data, (src, dst)), shape=(n, n)).tocsr()
 
 
 def distances_from(matrix: "csr_array", source: int | Array, **options: Any) -> Array:
-    """Return the distance from a vertex to each vertex, by SciPy. It is infinite if there is no path."""
+    """Return the distance from a source to each vertex, by SciPy's Dijkstra. It is infinite where there is no path."""
     from scipy.sparse.csgraph import dijkstra
 
     search: Any = dijkstra
@@ -284,10 +302,10 @@ def distances_from(matrix: "csr_array", source: int | Array, **options: Any) -> 
 
 
 def components_of(matrix: "csr_array", connection: Literal["weak", "strong"] = "weak") -> Array:
-    """Return the component of each vertex, by SciPy."""
+    """Return the number of the weak or strong component of each vertex, by SciPy."""
     from scipy.sparse.csgraph import connected_components
 
-    matrix.sum_duplicates()  # SciPy's search for strong components never ends on parallel edges
+    matrix.sum_duplicates()  # SciPy's search for strong components never ends on parallel edges, so they become one
     component: Array = connected_components(matrix, connection=connection)[1]
     return component
 
@@ -297,17 +315,19 @@ def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Arra
     from scipy.sparse.csgraph import breadth_first_order
 
     starts = np.unique(np.asarray(starts, np.int64))
-    matrix = sparse(n + 1, np.append(src, np.full(len(starts), n)), np.append(dst, starts))  # vertex n leads to them
+    # an added vertex, number n, has an edge to each start, so one search reaches them all
+    matrix = sparse(n + 1, np.append(src, np.full(len(starts), n)), np.append(dst, starts))
     is_reached = np.zeros(n + 1, bool)
     is_reached[breadth_first_order(matrix, n, return_predecessors=False)] = True
     return is_reached[:-1]
 
 
 def two_sides(edges: Edges) -> tuple[Array, Array, Array]:
-    """Return for each vertex its component, whether that has an odd cycle, and on which side the vertex is.
+    """Return three arrays with a value for each vertex, from which one sees whether the graph is bipartite.
 
-    The side is True if a path of even length leads to the smallest vertex of the component. A component has an odd
-    cycle if its bipartite double cover is connected. Otherwise each half of the cover has one copy of every vertex.
+    They are its component, whether that component has an odd cycle, and on which side the vertex is. The side is True
+    if a path of even length joins the vertex and the smallest vertex of the component. A component has an odd cycle if
+    its bipartite double cover is connected. Otherwise each half of the cover has one copy of every vertex.
     """
     n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
     half = components_of(sparse(2 * n, np.r_[src, src + n], np.r_[dst + n, dst]))

@@ -1,4 +1,7 @@
-"""Verifiers of core numbers and k-cores: neighbors support each number, and peeling shows that it is no higher."""
+"""Verifiers of core numbers and k-cores.
+
+A vertex has enough neighbors for its core number, and peeling vertices off shows that the number is not too low.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +78,10 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
 
 
 def _neighbors(simple: "csr_array", counts: Any) -> Array:
-    """Return the number of neighbors of each vertex for which `counts` is true."""
+    """Return for each vertex how many neighbors satisfy a condition.
+
+    `counts` takes two arrays, with a vertex and one of its neighbors at each index, and returns a bool for each index.
+    """
     vertex = np.repeat(np.arange(simple.shape[0]), np.diff(simple.indptr))
     return np.bincount(vertex[counts(vertex, simple.indices)], minlength=simple.shape[0])
 
@@ -89,7 +95,9 @@ class Peeling:
         self.gone = np.zeros(simple.shape[0], bool)
 
     def peel(self, some: Array, most: int) -> None:
-        """Remove vertices that have at most `most` remaining neighbors, repeatedly."""
+        """Remove those of the vertices `some` that have at most `most` remaining neighbors, until no such vertex
+        remains.
+        """
         may_go = np.zeros(len(self.gone), bool)
         may_go[some] = True
         front = some[self.left[some] <= most]

@@ -11,8 +11,9 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_by_id, edges_of, require, verifier
 from gasla.verify.partitions import strong_components
 
-SLACK = 1e-6  # relative tolerance of a radius, for distances rounded to float32
-COMBINES = {  # NumPy's ufunc, and its identity
+# relative tolerance of the radius of an ego graph, since the distances compared with it are rounded to float32
+SLACK = 1e-6
+COMBINES = {  # for each way to combine values: NumPy's ufunc, and its identity element
     semirings.plus: (np.add, 0.0),
     semirings.min: (np.minimum, np.inf),
     semirings.max: (np.maximum, -np.inf),
@@ -44,19 +45,21 @@ def condensation(
         require(np.asarray(labels) == new, lambda v: f"vertex {v} became vertex {new[v]}; expected its label")
     across = new[edges.src] != new[edges.dst]
     pairs, place = np.unique(new[edges.src[across]] * made.n + new[edges.dst[across]], return_inverse=True)
-    given = made.src.astype(np.int64) * made.n + made.dst
-    order = np.argsort(given, kind="stable")
-    right = np.isin(given, pairs)
-    right[order[1:]] &= given[order[1:]] != given[order[:-1]]
-    require(right, lambda e: f"edge {made.src[e]} → {made.dst[e]} of the condensation is superfluous, or a duplicate")
-    missing = ~np.isin(pairs, given)
+    pair_of_edge = made.src.astype(np.int64) * made.n + made.dst
+    order = np.argsort(pair_of_edge, kind="stable")
+    is_expected = np.isin(pair_of_edge, pairs)
+    is_expected[order[1:]] &= pair_of_edge[order[1:]] != pair_of_edge[order[:-1]]
+    require(
+        is_expected, lambda e: f"edge {made.src[e]} → {made.dst[e]} of the condensation is superfluous, or a duplicate"
+    )
+    missing = ~np.isin(pairs, pair_of_edge)
     require(~missing, lambda p: f"edge {pairs[p] // made.n} → {pairs[p] % made.n} is missing from the condensation")
     if condensed.values is None and combine is semirings.plus:
         raise VerificationError("the condensation has no values; expected sums, or counts of edges")
     if condensed.values is not None:
         kind = condensed.values.dtype
         values = made.weight[order].astype(kind if kind.kind == "f" else np.float64)
-        is_or = kind.kind == "b" and combine is semirings.plus  # a sum of bools is "or"
+        is_or = kind.kind == "b" and combine is semirings.plus  # summing bools means "or", which is their maximum
         _check_values(edges.weight[across], place, values, pairs, made.n, semirings.max if is_or else combine)
 
 
@@ -123,29 +126,33 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
 
 
 def _require_plain(what: str, made: Graph, n: int) -> None:
-    """Verify the number of vertices, and that there are no values."""
+    """Verify that the graph `made` has `n` vertices and no edge values."""
     if made.n != n or made.values is not None:
         raise VerificationError(f"the {what} has {made.n} vertices, or values; expected {n}, and no values")
 
 
 def _require_distinct(what: str, edges: Edges) -> None:
-    """Verify that there are no parallel edges."""
+    """Verify that a graph has no parallel edges. `what` is what the error message calls the graph."""
     first = np.zeros(edges.dst.size, bool)
     first[np.unique(edges.src.astype(np.int64) * edges.n + edges.dst, return_index=True)[1]] = True
     require(first, lambda e: f"edge {edges.src[e]} → {edges.dst[e]} of the {what} is there twice")
 
 
 def _check_values(weight: Array, place: Array, values: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
-    """Verify the combined values of the edges between two components."""
+    """Verify that each edge of a condensation has the combined weight of the edges that it stands for.
+
+    `pairs` has a number for each edge of the condensation (source * n + destination). Edge i of the original graph
+    has the weight `weight[i]` and became the edge at index `place[i]` of `pairs`, whose value is in `values`.
+    """
     if combine not in COMBINES:
         raise ValueError(f"combine is {combine!r}; expected semirings.plus, min or max")
     add, start = COMBINES[combine]
     right, size = np.full(len(pairs), start), np.zeros(len(pairs))
     add.at(right, place, weight)
     np.add.at(size, place, np.abs(weight))
-    right = right.astype(values.dtype)  # float32 sums may overflow
+    right = right.astype(values.dtype)  # a float64 sum may be infinite in float32, as in the answer
     require(
-        _equal(values, right) | (np.abs(values - right) <= 1e-5 * size),
+        _equal_or_nan(values, right) | (np.abs(values - right) <= 1e-5 * size),
         lambda p: (
             f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {values[p]}, not {right[p]}"
         ),
@@ -191,11 +198,14 @@ def ego_graph(
         inside | ~(reached & (distance <= radius - slack)),
         lambda v: f"vertex {v} is missing from the ego graph, at distance {distance[v]} from {source}",
     )
-    _check_part(as_graph(graph), ego, inside)
+    _require_induced(as_graph(graph), ego, inside)
 
 
-def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
-    """Verify that a graph is the subgraph induced by some vertices, in the same order."""
+def _require_induced(graph: Graph, part: Graph, inside: Array) -> None:
+    """Verify that the graph `part` is the subgraph of `graph` that the vertices marked in `inside` induce.
+
+    Vertices and edges must be in the same order as in `graph`.
+    """
     place = np.where(inside, np.cumsum(inside) - 1, -1)
     new = _new_vertices(part, graph.n)
     require(
@@ -209,23 +219,23 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
         raise VerificationError(f"there are {len(numbers)} edges; expected the {len(inner)} edges between the vertices")
-    _same("source", answer[0], place[src[inner]])
-    _same("end", answer[1], place[dst[inner]])
-    _same("value", answer[2], weight[inner])
+    _require_attribute("source", answer[0], place[src[inner]])
+    _require_attribute("end", answer[1], place[dst[inner]])
+    _require_attribute("value", answer[2], weight[inner])
 
 
-def _same(what: str, given: Array, right: Array) -> None:
-    """Verify an attribute of each edge."""
-    require(_equal(given, right), lambda e: f"edge {e} has the {what} {given[e]}, not {right[e]}")
+def _require_attribute(what: str, given: Array, right: Array) -> None:
+    """Verify that an attribute of each edge, which error messages call `what`, has the right values."""
+    require(_equal_or_nan(given, right), lambda e: f"edge {e} has the {what} {given[e]}, not {right[e]}")
 
 
-def _equal(given: Array, right: Array) -> Array:
-    """Return whether numbers are equal, or both NaN."""
+def _equal_or_nan(given: Array, right: Array) -> Array:
+    """Return for each index whether two numbers are equal, or both NaN."""
     return np.asarray((given == right) | (np.isnan(given) & np.isnan(right)))
 
 
 def _new_vertices(part: Graph, n: int) -> Array:
-    """Return the new id of each vertex of the original graph, or -1 if it has none."""
+    """Return for each vertex of the original graph its id in `part`, or -1 if it is not in `part`."""
     if part.origin is None:
         raise VerificationError("the graph has no origin; expected the result of a transformation")
     new = np.asarray(moved(part.origin.new_vertices, "cpu")).astype(np.int64)
@@ -235,7 +245,7 @@ def _new_vertices(part: Graph, n: int) -> Array:
 
 
 def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> Array:
-    """Return the distance of each vertex from the source."""
+    """Return the distance of each vertex from the source by SciPy, along weights that may be negative."""
     from scipy.sparse.csgraph import NegativeCycleError, shortest_path
 
     src, dst, weight = edges.src, edges.dst, edges.weight if weighted else np.ones(edges.dst.size)

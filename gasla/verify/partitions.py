@@ -22,7 +22,8 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-VANISHING = 1e-290  # relative to the largest weight: half of such a sum may be rounded to 0
+# relative to the largest weight. Half of a sum below this bound may be rounded to 0, and divisions by it fail.
+VANISHING = 1e-290
 
 
 @verifier()
@@ -73,7 +74,7 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     inside = label[edges.src] == label[edges.dst]
     piece = components_of(sparse(edges.n, edges.src[inside], edges.dst[inside]), "strong")
     names, index = np.unique(label, return_inverse=True)
-    # strong components of the graph of components
+    # two components that paths join in both directions form one strong component of the graph of components
     cycle = components_of(sparse(len(names), index[edges.src], index[edges.dst]), "strong")[index]
     require(
         inside | (cycle[edges.src] != cycle[edges.dst]),
@@ -143,24 +144,31 @@ def label_propagation(
 
 
 def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
-    """Return the labels after some synchronous iterations.
+    """Return the labels after a number of synchronous iterations of label propagation.
 
-    In each, all vertices take the smallest of the most frequent labels.
+    In each iteration, every vertex takes the most frequent label of its neighbors, of equally frequent ones the
+    smallest.
     """
-    proper = (edges.src != edges.dst) & (edges.weight != 0 if weighted else True)
-    tails, heads = edges.src[proper], edges.dst[proper]
+    is_counted = (edges.src != edges.dst) & (edges.weight != 0 if weighted else True)
+    tails, heads = edges.src[is_counted], edges.dst[is_counted]
     src, dst = np.concatenate((tails, heads)), np.concatenate((heads, tails))
-    weight = np.tile(edges.weight[proper] if weighted else np.ones(proper.sum()), 2)
+    weight = np.tile(edges.weight[is_counted] if weighted else np.ones(is_counted.sum()), 2)
     label = np.arange(edges.n)
     for _ in range(iterations if src.size else 0):
         order = np.lexsort((label[dst], src))
-        owner, near = src[order], label[dst[order]]
-        begins = np.flatnonzero(np.r_[True, (owner[1:] != owner[:-1]) | (near[1:] != near[:-1])])
-        owner, near, total = owner[begins], near[begins], np.add.reduceat(weight[order], begins)
-        order = np.lexsort((near, -total, owner))
-        owner, first = np.unique(owner[order], return_index=True)
+        owner, neighbor_label = src[order], label[dst[order]]
+        group_starts = np.flatnonzero(
+            np.r_[True, (owner[1:] != owner[:-1]) | (neighbor_label[1:] != neighbor_label[:-1])]
+        )
+        owner, neighbor_label, total = (
+            owner[group_starts],
+            neighbor_label[group_starts],
+            np.add.reduceat(weight[order], group_starts),
+        )
+        order = np.lexsort((neighbor_label, -total, owner))
+        owner, first_of_vertex = np.unique(owner[order], return_index=True)
         before, label = label, label.copy()
-        label[owner] = near[order][first]
+        label[owner] = neighbor_label[order][first_of_vertex]
         if np.array_equal(before, label):
             break
     return label
@@ -253,7 +261,7 @@ def _check_communities(
     max_size: Any,
     no_worse: bool,
 ) -> None:
-    """Verify communities of either method. With `no_worse`, their quality must not be below that of the start.
+    """Verify the communities that Louvain or Leiden returned.
 
     Parameters
     ----------
@@ -270,30 +278,31 @@ def _check_communities(
     _check_numbering(label, label, None, what="community")
     weight, power = _near_one(edges, weighted)
     own = np.arange(edges.n)
-    first = own if start is None else np.where(np.asarray(start) < 0, -1 - own, start)
-    stays = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
-    (kept,) = np.nonzero(stays)
+    start_labels = own if start is None else np.where(np.asarray(start) < 0, -1 - own, start)
+    is_fixed = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
+    (kept,) = np.nonzero(is_fixed)
     for one, other, what in (
-        (first, label, "were together, and are apart"),
-        (label, first, "were apart, and are together"),
+        (start_labels, label, "were together, and are apart"),
+        (label, start_labels, "were apart, and are together"),
     ):
         tied = kept[_leaders(one[kept])]
         require(other[kept] == other[tied], lambda k: f"fixed vertices {tied[k]} and {kept[k]} {what}")  # noqa: B023
-    most = np.atleast_1d(np.array(max_size, np.float64))[-1]  # NaN if there is none
+    most = np.atleast_1d(np.array(max_size, np.float64))[-1]  # NaN if there is no limit
     sizes = np.bincount(label)
     require(~(sizes > most), lambda c: f"community {c} has {sizes[c]} vertices; expected {most:g} at most")
     if quality == "modularity":
-        value = _modularity_of(edges, weight, resolution, directed)
+        value = _modularity_function(edges, weight, resolution, directed)
     else:
-        each = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
-        value = _potts(edges, weight, float(np.ldexp(resolution, -power)), directed, each)
-    reached, before = value(label), value(np.unique(first, return_inverse=True)[1])
+        node_weight = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
+        value = _potts_function(edges, weight, float(np.ldexp(resolution, -power)), directed, node_weight)
+    reached, before = value(label), value(np.unique(start_labels, return_inverse=True)[1])
     if no_worse and np.isnan(most) and not reached >= before - 1e-9 * max(1, abs(before)):
         name, origin = quality.replace("cpm", "quality"), "single vertices" if start is None else "the start"
         raise VerificationError(f"the {name} is {reached:.6g}; expected {before:.6g} or more, as of {origin}")
     if refine:
         inside = (label[edges.src] == label[edges.dst]) & (weight > 0)
-        src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]  # fixed vertices hang together
+        # fixed vertices of one community count as connected, whether or not edges join them
+        src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]
         piece = components_of(sparse(edges.n, src, dst))
         require(
             piece == piece[_leaders(label)], lambda v: f"vertex {v} is apart from others of its community {label[v]}"
@@ -301,12 +310,12 @@ def _check_communities(
 
 
 def _leaders(label: Array) -> Array:
-    """Return the place of the first entry with the same label."""
+    """Return for each entry the index of the first entry that has the same label."""
     _, first, which = np.unique(label, return_index=True, return_inverse=True)
     return first[which]
 
 
-def _modularity_of(edges: Edges, weight: Array, resolution: float, directed: bool) -> Callable[[Array], float]:
+def _modularity_function(edges: Edges, weight: Array, resolution: float, directed: bool) -> Callable[[Array], float]:
     total = weight.sum() or 1.0
     leaving, arriving = (np.bincount(ends, weight, edges.n) / total for ends in (edges.src, edges.dst))
     if not directed:
@@ -320,7 +329,10 @@ def _modularity_of(edges: Edges, weight: Array, resolution: float, directed: boo
 
 
 def _near_one(edges: Edges, weighted: bool) -> tuple[Array, int]:
-    """Return the weights by `near_one`, or ones, and the power of two by which the edges weigh more."""
+    """Return the weights, scaled as by `near_one`, and the exponent of the power of two that scales them back.
+
+    Without weights the result is an array of ones, and 0.
+    """
     if not weighted:
         return np.ones(edges.dst.size), 0
     weight = near_one(edges.weight)
@@ -328,7 +340,9 @@ def _near_one(edges: Edges, weighted: bool) -> tuple[Array, int]:
     return weight, int(np.frexp(greatest)[1] - np.frexp(scaled)[1])
 
 
-def _potts(edges: Edges, weight: Array, resolution: float, directed: bool, each: Array) -> Callable[[Array], float]:
+def _potts_function(
+    edges: Edges, weight: Array, resolution: float, directed: bool, each: Array
+) -> Callable[[Array], float]:
     orders = [np.lexsort((weight, *ends)) for ends in ((edges.dst, edges.src), (edges.src, edges.dst))]
     src, dst = edges.src, edges.dst
     is_symmetric = all(
@@ -362,7 +376,7 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     if total == 0:
         raise VerificationError("the weights sum to 0; expected an error instead of a score")
     leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
-    both = min(len(leaving), len(arriving))  # later labels have no leaving or no arriving edges: their product is 0
+    both = min(len(leaving), len(arriving))  # larger labels have no leaving or no arriving edges, so their product is 0
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
     right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
     if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):
@@ -398,7 +412,10 @@ def partition_table(
 
 
 def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mapping[str, ArrayLike]) -> None:
-    """Compare columns of a table of communities with sums over the edges."""
+    """Verify columns of a table of communities, by sums over the edges within communities and between them.
+
+    `columns` maps the name of a column, such as "cut", to its values, one per community.
+    """
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     count = label.max(initial=-1) + 1
     weight, power = _near_one(edges, weighted)
@@ -417,15 +434,16 @@ def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mappi
     }
     for name, values in columns.items():
         scaled, exponent, atol = expected[name]
-        given = np.asarray(values, np.float64)
-        if given.shape != (count,):
-            raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {given.shape}")
-        with np.errstate(over="ignore", under="ignore"):  # a sum beyond the largest float64 is infinite
-            right, close = np.ldexp(scaled, exponent), np.ldexp(given, -exponent)
-        near = np.isclose(close, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (given == right)
+        answer = np.asarray(values, np.float64)
+        if answer.shape != (count,):
+            raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {answer.shape}")
+        # a sum beyond the largest float64 is infinite, here as in the table
+        with np.errstate(over="ignore", under="ignore"):
+            right, scaled_answer = np.ldexp(scaled, exponent), np.ldexp(answer, -exponent)
+        is_close = np.isclose(scaled_answer, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (answer == right)
         if name == "conductance":
-            near |= np.isnan(given) & (smaller < VANISHING)
-        require(near, lambda c: f"the {name} of community {c} is {right[c]:g}, not {given[c]:g}")  # noqa: B023
+            is_close |= np.isnan(answer) & (smaller < VANISHING)
+        require(is_close, lambda c: f"the {name} of community {c} is {right[c]:g}, not {answer[c]:g}")  # noqa: B023
 
 
 @verifier("shares")
@@ -503,7 +521,8 @@ def partition(
         raise VerificationError(f"the volume is {sent}, not {volume}")
     given = as_graph(graph)
     if given.has_symmetric_values if weighted else given.is_symmetric:
-        between &= edges.src < edges.dst  # one direction of each edge
+        # symmetric graphs store each edge in both directions, of which the cut counts one
+        between &= edges.src < edges.dst
     right = float(edges.weight[between].sum()) if weighted else float(between.sum())
     if not (cut == right or abs(cut - right) <= 1e-9 * right < np.inf):
         raise VerificationError(f"the cut is {right:.9g}, not {cut:.9g}")
@@ -539,8 +558,22 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
 
 
 def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str = "", what: str = "component") -> None:
-    """Verify that labels are distinct for the connected pieces, and number them by their smallest vertices."""
-    _, smallest = np.unique(piece, return_index=True)  # smallest vertex of each piece
+    """Verify that labels differ between the pieces of a graph, and number the pieces by their smallest vertices.
+
+    Parameters
+    ----------
+    label : (n,) integers
+        the label of each vertex, to be verified
+    piece : (n,) integers
+        the connected piece of each vertex, computed by SciPy, in any numbering
+    count : int or None
+        the number of pieces that the answer says, verified if given
+    wanting : str
+        how the error message goes on after "vertices u and v share component c, but"
+    what : str
+        what the error message calls a piece
+    """
+    _, smallest = np.unique(piece, return_index=True)  # the smallest vertex of each piece
     smallest = np.sort(smallest)
     _, owner, shared = np.unique(label[smallest], return_index=True, return_inverse=True)
     require(

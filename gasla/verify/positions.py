@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import SAMPLES, Array, VerificationError, distances_from, edges_of, require, sample, verifier
 
-STEPS = 10.0 ** np.arange(-4, 1)  # distances to the places that are tried, relative to the farthest neighbor
+# how far `_is_worse` moves a vertex to find a better place, as fractions of the distance to its farthest neighbor
+STEPS = 10.0 ** np.arange(-4, 1)
 DIRECTIONS = 16
 
 
@@ -47,7 +48,8 @@ def layout(graph: Any, positions: ArrayLike) -> None:
     length = float(((places[simple.row] - places[simple.col]) ** 2).sum()) / edges
     if not abs(length - 1) <= 1e-6:
         raise VerificationError(f"the squared lengths of edges have the mean {length:g}; expected 1")
-    distance = 2 * float((places**2).sum()) / (n - 1)  # the mean of all pairs, as that of the positions is 0
+    # the positions have the mean 0, from which this mean over all pairs follows
+    distance = 2 * float((places**2).sum()) / (n - 1)
     if not distance >= 1 - 1e-6:
         raise VerificationError(
             f"squared distances of all pairs have the mean {distance:g}, less than 1, that of edges"
@@ -85,7 +87,7 @@ def geolocate(
     known = ~np.isnan(given[:, 0])
     kept = (answer == given).all(axis=1) | ~known
     require(kept, lambda v: f"vertex {v} was at {given[v].tolist()}, not at {answer[v].tolist()}")
-    steps = _steps(simple, known)
+    steps = _hops_to_known(simple, known)
     located = np.isfinite(answer).all(axis=1) if len(steps) else known
     require(
         located == np.isfinite(steps),
@@ -95,18 +97,18 @@ def geolocate(
     estimated = np.flatnonzero(located & ~known)
     slack = tolerance * (1.0 if sphere else float(np.abs(given[known]).max(initial=0)))
     for v in estimated[sample(len(estimated), samples)].tolist():
-        near = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
-        before = answer[near[steps[near] + 1 == steps[v]]]
-        if _is_worse(answer[v], before, sphere, slack):
+        around = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        closer = answer[around[steps[around] + 1 == steps[v]]]
+        if _is_worse(answer[v], closer, sphere, slack):
             raise VerificationError(
                 f"the location of vertex {v} is no median of those of its neighbors: {answer[v].tolist()}"
             )
 
 
-def _steps(simple: Any, known: Array) -> Array:
-    """Return the distance in edges from the nearest vertex with a known location, by SciPy.
+def _hops_to_known(simple: Any, known: Array) -> Array:
+    """Return for each vertex the number of edges to the nearest vertex with a known location, by SciPy.
 
-    It is infinite if there is none.
+    The number is infinite if no vertex with a known location can be reached.
     """
     if not known.any():
         return np.full(len(known), np.inf)
@@ -114,28 +116,29 @@ def _steps(simple: Any, known: Array) -> Array:
 
 
 def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
-    """Return whether another place has a smaller sum of distances to the neighbors.
+    """Return whether some other place has a smaller sum of distances to the neighbors than the given place has.
 
-    On the sphere, only near places are tried.
+    Places in several directions and distances are tried, on the sphere only close ones. `others` are the
+    locations of the neighbors, and `slack` is the allowed error per neighbor.
     """
-    size = float(_apart(place[None], others, sphere).max())
-    turns = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
-    around = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    size = float(_distance_matrix(place[None], others, sphere).max())
+    angles = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    unit_moves = np.stack([np.sin(angles), np.cos(angles)], axis=1)
     steps = size * (STEPS[:2] if sphere else STEPS)
-    moves = (steps[:, None, None] * around).reshape(-1, 2)
-    if sphere:  # degrees; a degree of longitude is shorter
+    moves = (steps[:, None, None] * unit_moves).reshape(-1, 2)
+    if sphere:  # moves are in degrees, and a degree of longitude is shorter than one of latitude
         moves = np.degrees(moves) / [1, max(np.cos(np.radians(place[0])), 1e-6)]
-    tried = place + moves if sphere else np.concatenate([place + moves, others])
+    places = place + moves if sphere else np.concatenate([place + moves, others])
     if sphere:
-        tried = tried[np.abs(tried[:, 0]) <= 90]
-    best = _apart(tried, others, sphere).sum(axis=1).min(initial=np.inf)
-    return bool(_apart(place[None], others, sphere).sum() > best + slack * len(others))
+        places = places[np.abs(places[:, 0]) <= 90]
+    best = _distance_matrix(places, others, sphere).sum(axis=1).min(initial=np.inf)
+    return bool(_distance_matrix(place[None], others, sphere).sum() > best + slack * len(others))
 
 
-def _apart(places: Array, others: Array, sphere: bool) -> Array:
-    """Return the distances from each place to each of the others.
+def _distance_matrix(places: Array, others: Array, sphere: bool) -> Array:
+    """Return the matrix of distances from each of `places` to each of `others`.
 
-    On the sphere, they are radians by the haversine formula.
+    On the sphere, distances are angles in radians, by the haversine formula.
     """
     difference = places[:, None] - others[None]
     if not sphere:

@@ -1,7 +1,7 @@
-"""Spot checks: randomly sampled vertices, edges or pairs of an answer, against a direct computation.
+"""Spot checks, which compare randomly sampled vertices, edges or pairs of an answer with a direct computation.
 
-For these answers there is no property that is faster to check than the answer is to compute. `samples` is the number
-of items computed again; all of them if there are no more. Nothing here runs gasla's kernels.
+These answers have no property that is faster to check than the answer is to compute. `samples` is the number of items
+that are computed again, or all of them if there are no more. Nothing here runs gasla's kernels.
 """
 
 from collections.abc import Callable, Iterable
@@ -37,8 +37,8 @@ Lengths = Literal["weight"] | None
 Measure = Literal[
     "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
 ]  # fmt: skip
-EDGES = 20_000_000  # edges visited in searches, unless `samples` is given
-TOLERANCE = 1e-9  # relative error of scores
+EDGES = 20_000_000  # how many edges all searches together may visit, unless `samples` is given
+TOLERANCE = 1e-9  # relative error that is allowed for scores
 
 
 @verifier("lengths")
@@ -70,7 +70,7 @@ def closeness(
         mean = lengths.size / lengths.sum() if lengths.sum() > 0 else 0.0
         return mean * lengths.size / count if wf_improved and count else mean
 
-    _by_distances(graph, scores, "weight" if weighted else distance, sources, score, samples)
+    _check_distance_scores(graph, scores, "weight" if weighted else distance, sources, score, samples)
 
 
 @verifier("lengths")
@@ -97,10 +97,10 @@ def harmonic(
         total = (1 / lengths[lengths > 0]).sum()
         return total if k is None else total * (n - 1) / count if count else 0.0
 
-    _by_distances(graph, scores, "weight" if weighted else distance, sources, score, samples)
+    _check_distance_scores(graph, scores, "weight" if weighted else distance, sources, score, samples)
 
 
-def _by_distances(
+def _check_distance_scores(
     graph: Any,
     scores: ArrayLike,
     distance: Lengths,
@@ -108,7 +108,11 @@ def _by_distances(
     score: Callable[[Array, int], float],
     samples: int | None,
 ) -> None:
-    """Compare sampled scores with `score`, called with the distances to a vertex and the number of other sources."""
+    """Verify sampled scores of a centrality that follows from distances, by distances that SciPy finds.
+
+    `score` returns the right score of a vertex. Its arguments are the finite distances from the sources to the vertex,
+    and the number of sources other than the vertex.
+    """
     edges = edges_of(graph)
     given = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     require(~np.isnan(given), lambda v: f"vertex {v} has the score NaN")
@@ -170,7 +174,7 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
 def _sampled_pairs(
     graph: Any, name: str, values: ArrayLike, kinds: str, pairs: Any, samples: int
 ) -> tuple[Array, Array, Array]:
-    """Return both vertices of sampled pairs, by default of sampled edges, and the answers for these pairs."""
+    """Return both vertices of each sampled pair, and the answer for it. Without `pairs`, the edges are sampled."""
     given = np.asarray(values)
     u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if given.shape != u.shape or given.dtype.kind not in kinds:
@@ -181,7 +185,7 @@ def _sampled_pairs(
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
-    """Return the weight of each vertex as a common neighbor."""
+    """Return for each vertex what it adds to the score of two vertices that it is a common neighbor of."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
             return 1 / np.log(np.maximum(degree, 1))
@@ -189,7 +193,10 @@ def weights_of(measure: Measure, degree: Array) -> Array:
 
 
 def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
-    """Return the scores of pairs, from the degrees of both vertices and the total weight of the common neighbors."""
+    """Return the similarity of pairs of vertices by a measure.
+
+    `a` and `b` are the degrees of the two vertices of each pair, and `common` the weight of their common neighbors.
+    """
     if measure in ("adamic_adar", "resource_allocation"):
         return common
     if measure == "preferential_attachment":
@@ -245,7 +252,7 @@ def clustering(
     edges = edges_of(graph)
     score = vertex_answer("scores", scores, edges.n, "f")
     some = sample(edges.n, samples)
-    right = _intensities(edges, some) if weighted else _coefficients(edges, some, mode)
+    right = _weighted_coefficients(edges, some) if weighted else _coefficients(edges, some, mode)
     require(
         np.abs(score[some] - right) <= 1e-12,
         lambda i: f"the clustering of vertex {some[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
@@ -274,7 +281,7 @@ def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) ->
 
 
 def _coefficients(edges: Edges, some: Array, mode: str) -> Array:
-    """Return the clustering coefficients of the vertices `some`."""
+    """Return the unweighted clustering coefficients of the vertices `some`, in a mode of `gasla.clustering`."""
     from scipy.sparse import csr_array
 
     if mode == "undirected":
@@ -299,12 +306,16 @@ def _coefficients(edges: Edges, some: Array, mode: str) -> Array:
     return ratio
 
 
-def _intensities(edges: Edges, some: Array) -> Array:
-    """Return the weighted clustering coefficients of the vertices `some`."""
+def _weighted_coefficients(edges: Edges, some: Array) -> Array:
+    """Return the weighted clustering coefficients of the vertices `some`.
+
+    They are the sums over triangles of the geometric mean of the three weights, divided by the number of pairs of
+    neighbors.
+    """
     from scipy.sparse import csr_array
 
-    stays = edges.src != edges.dst
-    src, dst, weight = edges.src[stays], edges.dst[stays], edges.weight[stays].astype(np.float64)
+    is_proper = edges.src != edges.dst
+    src, dst, weight = edges.src[is_proper], edges.dst[is_proper], edges.weight[is_proper].astype(np.float64)
     if not weight.max(initial=0) > 0:
         return np.zeros(len(some))
     keys, places = np.unique(np.minimum(src, dst) * edges.n + np.maximum(src, dst), return_inverse=True)
@@ -322,8 +333,9 @@ def _intensities(edges: Edges, some: Array) -> Array:
 def edges_among_neighbors(simple: "csr_array", some: Array) -> Array:
     """Return the number of edges among the neighbors of each vertex in `some`.
 
-    An edge between the neighbors u and w of v makes w a common neighbor of v and u, and u one of v and w. So the sum
-    over v's edges is halved.
+    An edge between two neighbors u and w of a vertex v makes w a common neighbor of v and u, and u a common neighbor of
+    v and w. So the numbers of common neighbors of v and each of its neighbors count each edge twice, and their sum is
+    halved.
     """
     degree = np.diff(simple.indptr)[some]
     place = np.repeat(np.arange(len(some)), degree)

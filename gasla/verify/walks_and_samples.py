@@ -1,4 +1,4 @@
-"""Verifiers of random choices: walks, sampled neighbors, pairs without an edge, edges split into sets."""
+"""Verifiers of random choices, which are walks, sampled neighbors, pairs without an edge, and edges split into sets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -48,8 +48,8 @@ def random_walks(
 
     require(~stays | ends, lambda i: f"{describe(i)}; expected a step along an edge")
     require(stays | (before >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
-    known = _pairs(edges.n, edges.src[usable], edges.dst[usable])
-    right = stays | np.isin(_pairs(edges.n, before, after), known)
+    known = _edge_keys(edges.n, edges.src[usable], edges.dst[usable])
+    right = stays | np.isin(_edge_keys(edges.n, before, after), known)
     if restart:
         right |= after == np.repeat(begun, steps)
     require(right, lambda i: f"{describe(i)}; there is no such edge")
@@ -92,15 +92,15 @@ def sample_neighbors(
             parts = [np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in several.items() if len(each)]
             at = np.concatenate(parts) if parts else np.zeros(0)
         total = sum(map(len, several.values()))
-        may = dict[Relation, _Usable]()
+        may = dict[Relation, _DrawableEdges]()
         for name, one in graph.relations.items():
             span = None if at is None else span_of(one, time, at, window, total)
-            may[name] = _Usable(one, direction, weighted, time, span)
+            may[name] = _DrawableEdges(one, direction, weighted, time, span)
         _require_typed(graph, may, several, k, sampled, replace, is_last, disjoint or at is not None)
         return
     given, asked = as_graph(graph), np.asarray(ids)
     span = None if at is None else span_of(given, time, at, window, len(asked))
-    usable = _Usable(given, direction, weighted, time, span)
+    usable = _DrawableEdges(given, direction, weighted, time, span)
     if isinstance(k, Sequence):
         _require_layers(usable, asked, k, sampled, replace, is_last, disjoint or at is not None)
         return
@@ -121,8 +121,12 @@ def sample_neighbors(
         _require_neighbors(stored, i, v, row[row >= 0], replace)
 
 
-class _Usable:
-    """The edges that may be drawn. With times, these are in the span of a row, in order of time."""
+class _DrawableEdges:
+    """The edges that `gasla.sample_neighbors` may draw, grouped by the vertex that draws them.
+
+    With times, the edges of a vertex are in order of time, and only edges in the span of a row of the sample may be
+    drawn.
+    """
 
     def __init__(self, graph: Graph, direction: str, weighted: bool, time: str, span: Span | None) -> None:
         self.graph, self.weighted, self.span = graph, weighted, span
@@ -136,9 +140,10 @@ class _Usable:
         self.indptr = np.searchsorted(self.owners[self.order], np.arange(graph.n + 1))
 
     def of(self, v: int, root: int) -> Array:
-        """Return the numbers of the edges of a vertex in the tree of a root, in order.
+        """Return the ids of the edges that a vertex may draw in the tree of a root, in order.
 
-        If weighted, these are the edges whose weights increase the sum of the list, which is added in order.
+        If weighted, these are the edges whose weights increase the sum of the vertex's weights, which is added up in
+        order. Too small weights do not.
         """
         edges: Array = self.order[self.indptr[v] : self.indptr[v + 1]]
         if self.span is not None and self.times is not None:
@@ -150,9 +155,9 @@ class _Usable:
 
 
 def _require_layers(
-    usable: _Usable, ids: Array, k: Sequence[int], sampled: Any, replace: bool, is_last: bool, disjoint: bool
+    usable: _DrawableEdges, ids: Array, k: Sequence[int], sampled: Any, replace: bool, is_last: bool, disjoint: bool
 ) -> None:
-    """Verify a sample of layers."""
+    """Verify a sample of several layers, in which each layer's vertices draw the edges to the next layer."""
     graph = usable.graph
     vertices, edge_index, edge_ids = (np.asarray(part) for part in sampled[:3])
     counts, edge_counts = sampled[3], sampled[4]
@@ -169,7 +174,7 @@ def _require_layers(
     require(is_vertex, lambda v: f"vertex {v} of the sample is {vertices[v]}; expected 0 to {graph.n - 1}")
     require(is_number[0] & is_number[1], lambda e: f"edge {e} of the sample has an end that is no vertex of the sample")
     require(is_edge, lambda e: f"edge id {edge_ids[e]} is outside {graph.m} edges")
-    roots = _roots(len(ids), len(vertices), sampled[5] if len(sampled) > 5 else None, disjoint)
+    roots = _tree_numbers(len(ids), len(vertices), sampled[5] if len(sampled) > 5 else None, disjoint)
     if len(np.unique(np.stack([roots, vertices]), axis=1).T) != len(vertices) or (vertices[: len(ids)] != ids).any():
         raise VerificationError("the vertices of the sample are not distinct, or do not begin with the given ones")
     drawing, drawn = edge_index if usable.owners is usable.sources else edge_index[::-1]
@@ -202,7 +207,7 @@ def _require_layers(
 
 def _require_typed(
     graph: TypedGraph,
-    usable: Mapping[Relation, _Usable],
+    usable: Mapping[Relation, _DrawableEdges],
     ids: Mapping[str, Array],
     k: Any,
     sampled: Any,
@@ -210,7 +215,7 @@ def _require_typed(
     is_last: bool,
     disjoint: bool,
 ) -> None:
-    """Verify a sample of a typed graph.
+    """Verify a sample of several layers of a typed graph.
 
     Parameters
     ----------
@@ -222,7 +227,7 @@ def _require_typed(
         whether an edge may be drawn twice; whether the last edges have to be drawn; whether each vertex has a tree
     """
     vertices, counts = sampled[0], sampled[3]
-    roots = _typed_roots(ids, vertices, counts, sampled[5], disjoint)
+    roots = _typed_tree_numbers(ids, vertices, counts, sampled[5], disjoint)
     drew: dict[str, list[list[Array]]] = {kind: [[] for _ in counts[kind][1:]] for kind in graph.sizes}
     for name, may in usable.items():
         own, other = (name[0], name[2]) if may.owners is may.sources else (name[2], name[0])
@@ -252,10 +257,12 @@ def _require_typed(
             last += more
 
 
-def _typed_roots(ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool) -> dict[str, Array]:
-    """Check the trees of each vertex of a sample of a typed graph with the vertices, and return them.
+def _typed_tree_numbers(
+    ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool
+) -> dict[str, Array]:
+    """Return for each vertex of a sample of a typed graph the number of its tree, after checking the trees.
 
-    One tree is number 0.
+    If the trees are not disjoint, all vertices are in tree 0. Each vertex must be once in a tree.
     """
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
@@ -284,7 +291,7 @@ def _require_draws(
     replace: bool,
     is_last: bool,
 ) -> None:
-    """Verify the edges that the vertices of a layer drew from those that each may draw.
+    """Verify the edges that the vertices of one layer drew. Each must be one of those that its vertex may draw.
 
     Parameters
     ----------
@@ -307,8 +314,11 @@ def _require_draws(
             raise VerificationError(f"vertex {j} of the sample has not {wanted} edges of {name} that it may draw")
 
 
-def _roots(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
-    """Return the tree of each vertex of a sample, checked, or 0 if there is one for all."""
+def _tree_numbers(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
+    """Return the number of the tree of each vertex of a sample, after checking `batch`, which has these numbers.
+
+    If the trees are not disjoint, all vertices are in tree 0.
+    """
     if not disjoint:
         if batch is not None:
             raise VerificationError("the sample has a batch; expected none without disjoint trees")
@@ -321,7 +331,11 @@ def _roots(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
 
 
 def _require_neighbors(stored: Array, i: int, v: int, row: Iterable[int], replace: bool) -> None:
-    """Verify that each sampled vertex is a neighbor, and not sampled more often than it has edges."""
+    """Verify that each sampled vertex in a row is a neighbor of the vertex `v`, and is not drawn more often than it has
+    edges.
+
+    With `replace`, it may be drawn any number of times. `stored` are the neighbors of `v`.
+    """
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
         most = int((stored == x).sum())
         if count > most and not (replace and most):
@@ -335,7 +349,7 @@ def _require_vertices(n: int, rows: Array) -> None:
     )
 
 
-def _pairs(n: int, src: Array, dst: Array) -> Array:
+def _edge_keys(n: int, src: Array, dst: Array) -> Array:
     return src.astype(np.int64) * n + dst
 
 
@@ -371,7 +385,7 @@ def negative_edges(
     right = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
     wanted = "i < j" if undirected else "different vertices"
     if (sides := as_graph(graph).sides) is not None:
-        sides = np.append(moved(sides, "cpu"), [2])  # of a vertex that is none
+        sides = np.append(moved(sides, "cpu"), [2])  # the added entry stands for ids that are no vertex
         within = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
         right, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
@@ -399,7 +413,7 @@ def negative_edges(
 
 
 def _require_targets(ends: Array, times: Array, targets: Array, others: Array, last: Array) -> None:
-    """Verify that each target, or the other vertex of its pair, has an edge at a time or before."""
+    """Verify that each target of a pair, or the other vertex of the pair, has an edge at the time `last` or before."""
     order = np.lexsort((times, ends))
     known, first = np.unique(ends[order], return_index=True)
     is_found = np.zeros(len(targets), bool)
@@ -426,10 +440,12 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
     if answer.n != given.n:
         raise VerificationError(f"the random graph has {answer.n} vertices; expected {given.n}")
     edges, undirected = edges_of(given), given.is_symmetric
-    there, back = (np.sort(_pairs(answer.n, *ends)) for ends in ((answer.src, answer.dst), (answer.dst, answer.src)))
+    there, back = (
+        np.sort(_edge_keys(answer.n, *ends)) for ends in ((answer.src, answer.dst), (answer.dst, answer.src))
+    )
     if undirected and not np.array_equal(there, back):
         raise VerificationError("an edge has no reverse; expected both directions, as in the graph")
-    stored = _pairs(edges.n, edges.src, edges.dst)
+    stored = _edge_keys(edges.n, edges.src, edges.dst)
     kept = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
     if model != "configuration":
         first = np.zeros(len(stored), bool)
@@ -448,7 +464,11 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
 
 
 def _require_times(times: Array, set_of: Array, ends: Array | None, fractions: Sequence[float]) -> None:
-    """Verify that sets of edges follow one another in time, and end where they should."""
+    """Verify that the sets of edges follow one another in time.
+
+    They end at the times `ends`. If that is None, each set has its fraction of the edges, and all edges at its last
+    time.
+    """
     if ends is not None:
         wanted: Array = (times[:, None] > ends[None, :]).sum(axis=1)
     else:

@@ -1,7 +1,7 @@
-"""Verifiers of betweenness, by the share of each edge in the shortest paths from a source.
+"""Verifiers of betweenness, which follow one unit that each source sends to every vertex along shortest paths.
 
-The sum of all scores follows from distances alone. No property tells how the sum is divided among vertices, so `shares`
-computes the part that a source adds a second time, for a sample of the sources.
+The sum of all scores follows from distances alone. No property tells how this sum is divided among vertices, so
+`shares` recomputes what a source adds to the score of each edge, for a sample of the sources.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -69,12 +69,12 @@ def betweenness(
         _require_sum(edges, chosen, total, 1 if endpoints else -1)
 
     def dependencies(share: Array, source: int) -> Array:
-        ends = edges.dst if endpoints else edges.src  # what arrives at a vertex includes the path that ends there
+        ends = edges.dst if endpoints else edges.src  # with endpoints, a path also counts for the vertex where it ends
         part = np.bincount(ends, share, edges.n)
         part[source] = share[edges.src == source].sum() if endpoints else 0
         return part
 
-    due, some = _sum_of_parts(edges, chosen, weighted, effort, seed, dependencies)
+    due, some = _sum_sampled_parts(edges, chosen, weighted, effort, seed, dependencies)
     _require_due(score, due * scale, some, chosen.size, lambda v: f"vertex {v}", "its dependencies give")
 
 
@@ -112,8 +112,8 @@ def edge_betweenness(
     scale = share * (1 if normalized else max(edges.n, 1)) / max(chosen.size, 1)
     if not weighted:
         _require_sum(edges, chosen, float(score.sum()) / scale / (2 if undirected else 1), 0)
-    due, some = _sum_of_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
-    due = _both_ways(edges, due, weighted) if undirected else due
+    due, some = _sum_sampled_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
+    due = _sum_both_directions(edges, due, weighted) if undirected else due
     _require_due(score, due * scale, some, chosen.size, lambda e: edge_name(edges, e), "shortest paths give")
 
 
@@ -144,7 +144,7 @@ def number_of_shortest_paths(graph: Any, source: Any, counts: ArrayLike, *, weig
 
 
 def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
-    """Verify that the scores, before scaling, sum to the sum of (distance + `more`) over all reachable pairs."""
+    """Verify that the sum of all unscaled scores equals the sum of (distance + `more`) over all reachable pairs."""
     matrix, right = edges.matrix(), 0.0
     for s in track(sources.tolist(), "sources"):
         distance = distances_from(matrix, s)
@@ -153,29 +153,43 @@ def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
         raise VerificationError(f"the scores sum to {total:.12g} before scaling, but distances to {right:.12g}")
 
 
-def _sum_of_parts(
+def _sum_sampled_parts(
     edges: Edges, sources: Array, weighted: bool, effort: float, seed: int, part: Callable[[Array, int], Array]
 ) -> tuple[Array, int]:
-    """Return the sum of the parts that a sample of the sources adds to the scores, and the size of the sample."""
-    most = max(1, int(effort / max(1, edges.dst.size + edges.n)))
-    some = sources if most >= sources.size else np.random.default_rng(seed).choice(sources, most, replace=False)
-    parts = (part(shares(edges, s, weighted), s) for s in track(some.tolist(), "sources"))
-    return np.asarray(sum(parts, np.zeros(1))), some.size
+    """Recompute what a random sample of the sources adds to the scores. Return the sum, and the size of the sample.
+
+    `effort` is the number of edges and vertices that all searches may visit, and so limits the sample. `part` turns the
+    result of `shares` for a source into the unscaled scores that the source adds.
+    """
+    sample_size = max(1, int(effort / max(1, edges.dst.size + edges.n)))
+    sampled = (
+        sources
+        if sample_size >= sources.size
+        else np.random.default_rng(seed).choice(sources, sample_size, replace=False)
+    )
+    parts = (part(shares(edges, s, weighted), s) for s in track(sampled.tolist(), "sources"))
+    return np.asarray(sum(parts, np.zeros(1))), sampled.size
 
 
 def _require_due(score: Array, due: Array, some: int, count: int, name: Callable[[int], str], words: str) -> None:
-    """Verify that scores equal `due` if it is the sum over all sources, or else are at least `due`."""
+    """Verify scores against `due`, the scores that `some` of `count` sources add.
+
+    If these are all sources, the scores must equal `due`. Otherwise they must be at least `due`.
+    """
     due = np.broadcast_to(due, score.shape)
-    off = np.abs(score - due) if some == count else due - score
-    sample = "" if some == count else f" for {some} of the sources alone"
+    excess = np.abs(score - due) if some == count else due - score
+    suffix = "" if some == count else f" for {some} of the sources alone"
     require(
-        off <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
-        lambda i: f"{name(i)} has the score {score[i]:.9g}, but {words} {due[i]:.9g}{sample}",
+        excess <= 1e-6 * due + 1e-12 * due.max(initial=0.0),
+        lambda i: f"{name(i)} has the score {score[i]:.9g}, but {words} {due[i]:.9g}{suffix}",
     )
 
 
 def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed: bool, endpoints: bool) -> Array:
-    """Return the factor of each vertex's sum of dependencies, by NetworkX's rules for a sample of sources."""
+    """Return the factor that turns each vertex's sum of dependencies into its score.
+
+    The factors follow NetworkX's rules for scores from a sample of the sources.
+    """
     pairs_of = n if endpoints else n - 1  # number of possible ends of a path from a vertex
     if pairs_of < 2:
         return np.ones(n)
@@ -187,26 +201,31 @@ def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed
         return 1 / (among * (pairs_of - 1)) if normalized else pairs_of / (among * (1 if directed else 2))
 
     result = np.full(n, scale(count))
-    if sources is not None and sources.size < n and not endpoints:  # a source is not inside its own paths
+    # a path from a source does not count for the source itself
+    if sources is not None and sources.size < n and not endpoints:
         result[sources] = scale(count - 1)
     return result
 
 
-def _both_ways(edges: Edges, parts: Array, weighted: bool) -> Array:
-    """Return for each edge the sum of `parts` in both directions. Parallel edges of equal length get their mean."""
+def _sum_both_directions(edges: Edges, parts: Array, weighted: bool) -> Array:
+    """Return for each edge the sum of `parts` over the edge and the edge of the opposite direction.
+
+    Parallel edges of equal length get the mean of their parts.
+    """
     length = np.unique(edges.weight, return_inverse=True)[1] if weighted else np.zeros(edges.dst.size, np.int64)
-    ways = [np.stack([*ends, length]) for ends in ((edges.src, edges.dst), (edges.dst, edges.src))]
-    _, which = np.unique(np.concatenate(ways, axis=1), axis=1, return_inverse=True)
-    own, back = np.split(which.ravel(), 2)
-    mean = np.bincount(own, parts) / np.maximum(np.bincount(own), 1)
-    return np.asarray(mean[own] + mean[back])
+    keys = [np.stack([*ends, length]) for ends in ((edges.src, edges.dst), (edges.dst, edges.src))]
+    _, key = np.unique(np.concatenate(keys, axis=1), axis=1, return_inverse=True)
+    forward, backward = np.split(key.ravel(), 2)
+    mean = np.bincount(forward, parts) / np.maximum(np.bincount(forward), 1)
+    return np.asarray(mean[forward] + mean[backward])
 
 
 def shares(edges: Edges, source: int, weighted: bool) -> Array:
-    """Send one from a source to every vertex, equally along all shortest paths. Return how much crosses each edge.
+    """Send one unit from a source to every vertex, equally along all shortest paths. Return how much crosses each edge.
 
-    Path counts are logarithms, which do not overflow. If a length vanishes when added to a distance, an edge may be
-    tight in both directions: among paths of equal length, those with the fewest vanishing edges are the shortest.
+    Path counts are kept as logarithms, so that they do not overflow. A length can be so small that adding it to a
+    distance changes nothing. Such an edge may lie on shortest paths in both directions, so among paths of equal length,
+    those with the fewest such edges count as the shortest.
     """
     tight = _tight_edges(edges, source, weighted)
     src, dst = edges.src[tight], edges.dst[tight]
@@ -217,7 +236,8 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
     for layer in layers:
         np.logaddexp.at(log_count, edges.dst[layer], log_count[edges.src[layer]])
     share, passed = np.zeros(edges.dst.size), np.zeros(edges.n)
-    share[tight] = np.exp(log_count[src] - log_count[dst])  # of what ends at, or passes, the head
+    # the fraction of the shortest paths to the edge's head that take this edge
+    share[tight] = np.exp(log_count[src] - log_count[dst])
     for layer in reversed(layers):
         share[layer] *= 1 + passed[edges.dst[layer]]
         np.add.at(passed, edges.src[layer], share[layer])
@@ -230,20 +250,22 @@ def _tight_edges(edges: Edges, source: int, weighted: bool) -> Array:
     distance = distances_from(edges.matrix(length), source)
     tight = distance[edges.src] + length == distance[edges.dst]
     tight &= np.isfinite(distance[edges.dst]) & (edges.dst != source)
-    return _ascending(edges, source, distance, tight)
+    return _without_level_cycles(edges, source, distance, tight)
 
 
-def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Array:
-    """Keep of the tight edges that vanish only those whose head is one hop further than their tail.
+def _without_level_cycles(edges: Edges, source: int, distance: Array, tight: Array) -> Array:
+    """Return `tight`, the edges on shortest paths, without those that would close a cycle of vanishing edges.
 
-    Hops count the vanishing edges since the path reached that distance.
+    An edge vanishes if its length is so small that its two ends have the same distance. Of these edges the result keeps
+    the ones whose head is one hop further than their tail. Hops are counted in vanishing edges, from the vertex
+    where a path reached that distance.
     """
     level = tight & (distance[edges.src] == distance[edges.dst])
     if not level.any():
         return tight
     hops = np.full(edges.n, edges.n)
     hops[[source, *edges.dst[tight & ~level]]] = 0
-    for hop in range(edges.n):  # each iteration finds a vertex, or is the last
+    for hop in range(edges.n):  # each iteration reaches another vertex or ends the loop, so there are at most n
         is_next = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
         if not is_next.any():
             break
@@ -252,9 +274,10 @@ def _ascending(edges: Edges, source: int, distance: Array, tight: Array) -> Arra
 
 
 def _layers(paths: "csr_array", source: int) -> Iterator[Array]:
-    """Yield the edges of an acyclic graph, whose ids are its values, in topological order of their tails.
+    """Yield arrays of edge ids of an acyclic graph, in topological order of the edges' tails.
 
-    Ends: each vertex is in at most one frontier, when its count of waiting edges reaches 0.
+    `paths` is the adjacency matrix, with edge ids as values. The loop ends, because each vertex is in at most one
+    frontier: when all edges to it have been yielded.
     """
     waiting = np.bincount(paths.indices, minlength=paths.shape[0])
     frontier = np.array([source])

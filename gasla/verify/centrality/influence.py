@@ -1,4 +1,4 @@
-"""Verifier of influence maximization: simulated cascades reach as many vertices."""
+"""Verifier of influence maximization. It simulates cascades, which must reach as many vertices as the answer says."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gasla.graph.arguments import edge_probabilities
 from gasla.graph.graph import as_graph
 from gasla.verify._common import SAMPLES, VerificationError, edges_of, reachable, verifier
 
-ERRORS = 5  # standard errors of a mean of simulations that are allowed
+ERRORS = 5  # how many standard errors of the mean of the simulations the spread may be off
 
 
 @verifier()
@@ -39,11 +39,11 @@ def influence_maximization(
     gasla.verify.VerificationError: the spread is 4; cascades reach 1 vertices on average
     """
     edges = edges_of(graph)
-    given = np.asarray(seeds)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
-        raise VerificationError(f"seeds are {given.dtype} of shape {given.shape}; expected ids of vertices")
-    if given.min() < 0 or given.max() >= edges.n or len(np.unique(given)) < len(given):
-        raise VerificationError(f"the seeds {given.tolist()} are not different vertices")
+    seed_ids = np.asarray(seeds)
+    if seed_ids.ndim != 1 or seed_ids.dtype.kind not in "iu" or not len(seed_ids):
+        raise VerificationError(f"seeds are {seed_ids.dtype} of shape {seed_ids.shape}; expected ids of vertices")
+    if seed_ids.min() < 0 or seed_ids.max() >= edges.n or len(np.unique(seed_ids)) < len(seed_ids):
+        raise VerificationError(f"the seeds {seed_ids.tolist()} are not different vertices")
     if ratio is not None and not 0 <= ratio <= 1:
         raise VerificationError(f"the ratio is {ratio}; expected 0 to 1")
     chances = edge_probabilities(as_graph(graph), probability)
@@ -51,7 +51,7 @@ def influence_maximization(
     sizes = []
     for _ in range(samples):
         passes = rng.random(len(edges.src)) < chance
-        sizes.append(reachable(edges.n, edges.src[passes], edges.dst[passes], given).sum())
+        sizes.append(reachable(edges.n, edges.src[passes], edges.dst[passes], seed_ids).sum())
     mean, error = float(np.mean(sizes)), float(np.std(sizes)) / np.sqrt(samples)
     if not abs(spread - mean) <= tolerance * mean + ERRORS * error:
         raise VerificationError(f"the spread is {spread:g}; cascades reach {mean:g} vertices on average")

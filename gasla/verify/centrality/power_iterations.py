@@ -1,4 +1,4 @@
-"""Verifiers of power iterations: one more step, computed by SciPy, must not change the scores."""
+"""Verifiers of power iterations. They compute one more step with SciPy, which must not change the scores."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-STEPS = 4  # factor of the tolerance, since minor components may still grow by more than the last change
+# factor of the tolerance, since components of smaller eigenvalues may still grow by more than the last change
+STEPS = 4
 
 
 @verifier()
@@ -51,18 +52,19 @@ def pagerank(
     if n == 0:
         return
     total = rank.sum()
-    slack = tol + 16 * _eps(ranks) * max(total, 1.0)
-    if not normalized:  # the tolerance applies to each vertex, which ignores smaller changes
+    slack = tol + 16 * _epsilon_of(ranks) * max(total, 1.0)
+    # the algorithm applies the tolerance to each vertex alone and ignores smaller changes, so n of them may add up
+    if not normalized:
         slack *= n / max(1 - alpha, 1e-3)
     elif not abs(total - 1) <= slack / max(1 - alpha, 1e-3):
         raise VerificationError(f"the ranks sum to {total:.9g}, not to 1")
 
     matrix = edges.matrix(near_one(edges.weight) if weighted and normalized else None)
     strength = np.asarray(matrix.sum(axis=1)).ravel()
-    again = alpha * (matrix.T @ _divided(rank, strength))
+    again = alpha * (matrix.T @ _divide_by_positive(rank, strength))
     if normalized:
-        jumps = np.full(n, 1 / n) if personalization is None else _to_sum(vector_of(personalization, n))
-        lost = jumps if dangling is None else _to_sum(vector_of(dangling, n))
+        jumps = np.full(n, 1 / n) if personalization is None else _scale_to_sum_one(vector_of(personalization, n))
+        lost = jumps if dangling is None else _scale_to_sum_one(vector_of(dangling, n))
         again += alpha * rank[strength == 0].sum() * lost + (1 - alpha) * jumps
     else:
         again += 1 - alpha
@@ -88,8 +90,8 @@ def article_rank(
     rank, n = scores_of("ranks", ranks, edges.n), edges.n
     matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     strength = np.asarray(matrix.sum(axis=1)).ravel()
-    again = 1 - alpha + alpha * (matrix.T @ _divided(rank, strength + strength.sum() / max(n, 1)))
-    slack = (tol + 16 * _eps(ranks) * max(rank.sum(), 1.0)) * n / max(1 - alpha, 1e-3)
+    again = 1 - alpha + alpha * (matrix.T @ _divide_by_positive(rank, strength + strength.sum() / max(n, 1)))
+    slack = (tol + 16 * _epsilon_of(ranks) * max(rank.sum(), 1.0)) * n / max(1 - alpha, 1e-3)
     _require_still("ranks", rank, again, slack)
 
 
@@ -109,9 +111,9 @@ def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool 
     edges = edges_of(graph)
     matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     hub, authority = scores_of("hubs", hubs, edges.n), scores_of("authorities", authorities, edges.n)
-    slack = STEPS * tol + 64 * max(_eps(hubs), _eps(authorities))
-    _require_still("authorities", _to_sum(authority), _to_sum(matrix.T @ hub), slack)
-    _require_still("hubs", _to_sum(hub), _to_sum(matrix @ authority), slack)
+    slack = STEPS * tol + 64 * max(_epsilon_of(hubs), _epsilon_of(authorities))
+    _require_still("authorities", _scale_to_sum_one(authority), _scale_to_sum_one(matrix.T @ hub), slack)
+    _require_still("hubs", _scale_to_sum_one(hub), _scale_to_sum_one(matrix @ authority), slack)
 
 
 @verifier("shares")
@@ -128,12 +130,12 @@ def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool
     matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     hub, authority = scores_of("hubs", hubs, edges.n), scores_of("authorities", authorities, edges.n)
     leaves, enters = (np.asarray(matrix.sum(axis=axis)).ravel() for axis in (1, 0))
-    slack = STEPS * tol + 64 * max(_eps(hubs), _eps(authorities))
+    slack = STEPS * tol + 64 * max(_epsilon_of(hubs), _epsilon_of(authorities))
     for name, score in (("hubs", hub), ("authorities", authority)):
         if (leaves > 0).any() and not abs(score.sum() - 1) <= 1e3 * slack:
             raise VerificationError(f"the {name} sum to {score.sum():.9g}, not to 1")
-    _require_still("authorities", authority, matrix.T @ _divided(hub, leaves), slack)
-    _require_still("hubs", hub, matrix @ _divided(authority, enters), slack)
+    _require_still("authorities", authority, matrix.T @ _divide_by_positive(hub, leaves), slack)
+    _require_still("hubs", hub, matrix @ _divide_by_positive(authority, enters), slack)
 
 
 @verifier("shares")
@@ -176,7 +178,7 @@ def katz(
             )
     growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
     again = arriving + scale * constants
-    _require_still("scores", score, again, edges.n * tol * growth * abs(scale) + _rounding(scores, score, again))
+    _require_still("scores", score, again, edges.n * tol * growth * abs(scale) + _rounding_error(scores, score, again))
 
 
 @verifier("shares")
@@ -205,34 +207,36 @@ def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: b
     further = matrix.T @ score + score
     norm = float(np.sqrt(further @ further))
     growth, again = 2 * (1 + float(matrix.sum(axis=1).max())) / norm, further / norm
-    _require_still("scores", score, again, edges.n * tol * growth + _rounding(scores, score, again))
+    _require_still("scores", score, again, edges.n * tol * growth + _rounding_error(scores, score, again))
 
 
-def _eps(given: ArrayLike) -> float:
+def _epsilon_of(given: ArrayLike) -> float:
     return float(np.finfo(np.asarray(given).dtype).eps)
 
 
-def _rounding(given: ArrayLike, score: Array, again: Array) -> float:
-    return 64 * _eps(given) * float((np.abs(score) + np.abs(again)).sum())
+def _rounding_error(given: ArrayLike, score: Array, again: Array) -> float:
+    return 64 * _epsilon_of(given) * float((np.abs(score) + np.abs(again)).sum())
 
 
-def _divided(score: Array, by: Array) -> Array:
+def _divide_by_positive(score: Array, by: Array) -> Array:
     return np.divide(score, by, out=np.zeros(len(score)), where=by > 0)
 
 
-def _to_sum(score: Array) -> Array:
+def _scale_to_sum_one(score: Array) -> Array:
     total = score.sum()
     return score / total if total > 0 else score
 
 
 def _require_norm(given: ArrayLike, score: Array) -> None:
     norm = float(np.sqrt(score @ score))
-    if abs(norm - 1) > len(score) ** 0.5 * 16 * _eps(given):
+    if abs(norm - 1) > len(score) ** 0.5 * 16 * _epsilon_of(given):
         raise VerificationError(f"the squares of the scores sum to {norm**2:.9g}, not to 1")
 
 
 def _require_still(name: str, score: Array, again: Array, slack: float) -> None:
-    """Verify that a step changes the scores by at most `slack`, summed over all vertices."""
+    """Verify that one more step, whose result is `again`, changes the scores by at most `slack`, summed over all
+    vertices.
+    """
     moved = np.abs(again - score)
     if not moved.sum() <= slack or moved.sum() == np.inf:
         worst = int(np.argmax(moved))

@@ -46,10 +46,11 @@ def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) ->
 
 @verifier()
 def transitive_reduction(graph: Any, kept: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify `kept` of `gasla.transitive_reduction`, at `samples` edges that are kept, and as many others.
+    """Verify `kept` of `gasla.transitive_reduction`, at `samples` edges that are kept, and as many that are left out.
 
-    The end of an edge that is left out is reached along those that are kept, of parallel ones the first. The end of an
-    edge that is kept is reached along no others.
+    The target of an edge that is left out must be reachable from its source along edges that are kept. The target of an
+    edge that is kept must not be reachable from its source along other edges. Of parallel edges only the first may be
+    kept.
 
     Examples
     --------

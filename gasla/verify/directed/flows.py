@@ -1,4 +1,4 @@
-"""Verifiers of flows and cuts, by duality: a maximum flow saturates a cut, and equals the capacity of a minimum cut."""
+"""Verifiers of flows and cuts, by duality. A maximum flow saturates a cut, and its value is that of a minimum cut."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,9 +21,11 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-TOLERANCE = 1e-9  # relative, for floats
-MOST = 5 * 2**60  # bound of integers at a vertex: correct flows stay below 2**62, and differences of two sums fit int64
-BITS = 29  # bits of int32 capacities for SciPy, which adds two of them
+TOLERANCE = 1e-9  # relative error that is allowed for floats
+# Bound of the integer flow through a vertex. Correct flows stay below 2**62, and below this bound the difference of two
+# sums fits int64.
+MAX_VERTEX_FLOW = 5 * 2**60
+CAPACITY_BITS = 29  # SciPy adds two int32 capacities, so each may have 29 bits
 
 
 @verifier()
@@ -44,8 +46,8 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
     gasla.verify.VerificationError: more could be sent, along the vertices 0, 1, 2
     """
     n, src, dst, capacity = _edges(graph)
-    source, target = _ends(source, target, n)
-    name, is_whole, value = _names(src, dst), capacity.dtype.kind == "i", _number(value)
+    source, target = _check_ends(source, target, n)
+    name, is_whole, value = _edge_names(src, dst), capacity.dtype.kind == "i", _python_number(value)
     sent = np.asarray(flow)
     if sent.shape != src.shape or sent.dtype.kind != capacity.dtype.kind:
         raise VerificationError(
@@ -66,7 +68,7 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
     tails, heads = np.concatenate([src, dst]), np.concatenate([dst, src])
     residual = np.concatenate([capacity - sent, sent])
     path = _path(n, tails, heads, residual > 0, source, target)
-    slack = _slack(is_whole, float(value))
+    slack = _slack_of(is_whole, float(value))
     if path and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack)[0] > slack):
         raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, path))}")
 
@@ -89,23 +91,23 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
     gasla.verify.VerificationError: the cut costs 3, and there is one that costs 2
     """
     n, src, dst, capacity = _edges(graph)
-    source, target = _ends(source, target, n)
+    source, target = _check_ends(source, target, n)
     side = vertex_answer("source_side", source_side, n, "b")
     if not side[source] or side[target]:
         raise VerificationError(f"source {source} and target {target} are not on their sides of the cut")
     parted = capacity[side[src] & ~side[dst]]
     is_whole = capacity.dtype.kind == "i"
-    cost = sum(parted.tolist()) if is_whole else _sum(parted)
+    cost = sum(parted.tolist()) if is_whole else _float_sum(parted)
     if not cost < np.inf:
         raise VerificationError(f"the edges of the cut cost {cost}; expected a cut of finite capacities")
-    if not abs(cost - value) <= _slack(is_whole, cost):
+    if not abs(cost - value) <= _slack_of(is_whole, cost):
         raise VerificationError(f"the value is {value}, but the edges of the cut cost {cost}")
     if is_whole and cost >= 2**62:
         raise VerificationError(f"the cut costs {cost}; expected less than 2**62, or an error")
     if not (cost or is_whole):
         return
     least, (tails, heads, residual) = _largest_flow(n, src, dst, capacity, source, target, cost)
-    if cost - least > _slack(is_whole, cost):
+    if cost - least > _slack_of(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and there is one that costs {least}")
     if is_whole:
         can_send = reachable(n, heads[residual > 0], tails[residual > 0], [target])
@@ -144,16 +146,16 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     src, dst, weight = _both_directions(n, src, dst, capacity)
     weight = weight if (weight == back).all() else weight + back
     crossing = weight[sides[src] & ~sides[dst]]
-    cost = sum(crossing.tolist()) if is_whole else _sum(crossing)
-    if not abs(cost - value) <= _slack(is_whole, cost):
+    cost = sum(crossing.tolist()) if is_whole else _float_sum(crossing)
+    if not abs(cost - value) <= _slack_of(is_whole, cost):
         raise VerificationError(f"the value is {value}, but the edges of the cut cost {cost}")
-    degrees = _sums(n, src, weight, 0)
+    degrees = _vertex_sums(n, src, weight, 0)
     v = int(degrees.argmin())
-    if cost - degrees[v] > _slack(is_whole, cost):
+    if cost - degrees[v] > _slack_of(is_whole, cost):
         raise VerificationError(f"the cut costs {cost}, and cutting off vertex {v} costs {degrees[v]}")
     for v in (sample(n - 1, samples) + 1).tolist() if cost else []:
         least, _ = _largest_flow(n, src, dst, weight, 0, v, cost)
-        if cost - least > _slack(is_whole, cost):
+        if cost - least > _slack_of(is_whole, cost):
             raise VerificationError(f"the cut costs {cost}, and one between vertices 0 and {v} costs {least}")
 
 
@@ -177,7 +179,7 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     values = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
-    is_whole, name, cost = values.dtype.kind != "f", _names(src, dst), _number(cost)
+    is_whole, name, cost = values.dtype.kind != "f", _edge_names(src, dst), _python_number(cost)
     costs = _numbers("costs", values, is_whole)
     limits = graph.edge_attributes[capacities] if isinstance(capacities, str) else capacities
     limits = np.full(graph.m, np.inf) if limits is None else _whole_numbers("capacities", limits, graph.m)
@@ -190,15 +192,15 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     sent = sent.astype(np.int64)
     require((sent >= 0) & (sent <= limits), lambda e: f"{name(e)} carries {sent[e]}; its capacity is {limits[e]}")
     _require_exact_sums(graph.n, src, dst, sent)
-    left = _sums(graph.n, src, sent, 0) - _sums(graph.n, dst, sent, 0)
+    left = _vertex_sums(graph.n, src, sent, 0) - _vertex_sums(graph.n, dst, sent, 0)
     require(left == supply, lambda v: f"{left[v]} more leave vertex {v} than arrive; expected its supply")
-    size = 0 if is_whole else _sum(abs(costs * sent))
+    size = 0 if is_whole else _float_sum(abs(costs * sent))
     if not size < np.inf:
         raise VerificationError("the edges of the flow cost more than 1.8e308; expected an error")
-    total = sum(map(int.__mul__, costs.tolist(), sent.tolist())) if is_whole else _sum(costs * sent)
-    if not abs(total - cost) <= _slack(is_whole, size):
+    total = sum(map(int.__mul__, costs.tolist(), sent.tolist())) if is_whole else _float_sum(costs * sent)
+    if not abs(total - cost) <= _slack_of(is_whole, size):
         raise VerificationError(f"the cost is {cost}, but that of the flow is {total}")
-    rise, slack = price[dst] - price[src], _slack(is_whole, abs(costs).max(initial=0))
+    rise, slack = price[dst] - price[src], _slack_of(is_whole, abs(costs).max(initial=0))
     require(
         (sent == limits) | (rise - costs <= slack),
         lambda e: (
@@ -214,36 +216,41 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
 
 
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
-    """Return the number of vertices, the ends of the edges, and capacities in int64 or float64."""
+    """Return the number of vertices, the source and the target of each edge, and its capacity in int64 or float64."""
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
-    require(capacity >= 0, lambda e: f"{_names(src, dst)(e)} has the capacity {capacity[e]}; expected an error")
+    require(capacity >= 0, lambda e: f"{_edge_names(src, dst)(e)} has the capacity {capacity[e]}; expected an error")
     if capacity.dtype.kind == "f":
         return graph.n, src, dst, capacity.astype(np.float64)
     return graph.n, src, dst, np.minimum(capacity.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
 
 
-def _ends(source: Any, target: Any, n: int) -> tuple[int, int]:
-    """Check that source and target are two vertices."""
+def _check_ends(source: Any, target: Any, n: int) -> tuple[int, int]:
+    """Check that source and target are two different vertices, and return their numbers."""
     source, target = check_source(source, n), check_source(target, n, "target")
     if source == target:
         raise ValueError(f"source and target are both {source}; expected two different vertices")
     return source, target
 
 
-def _number(given: Any) -> Any:
-    """Return a number of Python, which does not wrap, for one of NumPy."""
+def _python_number(given: Any) -> Any:
+    """Return a NumPy scalar as a number of Python, whose integers do not wrap on overflow. Return anything else as it
+    is.
+    """
     return given.item() if isinstance(given, np.generic | np.ndarray) and given.ndim == 0 else given
 
 
-def _slack(is_whole: bool, size: Any) -> Any:
-    """Return the allowed error of a number of this size: 0 for integers."""
+def _slack_of(is_whole: bool, size: Any) -> Any:
+    """Return the allowed error of a flow or cost of about `size`, which is 0 for integers."""
     return 0 if is_whole else TOLERANCE * size
 
 
-def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
-    """Return the sum of the flow at each vertex, times 2**scale."""
+def _vertex_sums(n: int, at: Array, sent: Array, scale: int) -> Array:
+    """Return for each of `n` vertices the sum of `sent` over the edges whose end `at` is that vertex, times 2**scale.
+
+    A negative scale keeps sums of large floats finite. It has no effect on integers.
+    """
     if sent.dtype.kind == "f":
         return np.bincount(at, np.ldexp(sent, scale), n)
     sums = np.zeros(n, sent.dtype)
@@ -252,14 +259,17 @@ def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
 
 
 def _require_exact_sums(n: int, src: Array, dst: Array, sent: Array) -> None:
-    """Refuse integers of 0 or more whose sums at a vertex might not fit int64. Floats that are almost exact tell."""
+    """Raise an error if integers of 0 or more, summed at the source or target of edges, might not fit int64.
+
+    Sums of float64 decide this. They do not overflow and are almost exact.
+    """
     for at, does in (src, "leave"), (dst, "enter"):
         sums = np.bincount(at, sent, n)
-        if (most := sums.max(initial=0)) >= MOST:
+        if (most := sums.max(initial=0)) >= MAX_VERTEX_FLOW:
             raise VerificationError(f"{most:.3g} units {does} vertex {sums.argmax()}; expected less than 2**62")
 
 
-def _sum(numbers: Array) -> float:
+def _float_sum(numbers: Array) -> float:
     try:
         return math.fsum(numbers.tolist())
     except OverflowError:
@@ -269,34 +279,38 @@ def _sum(numbers: Array) -> float:
 def _check_balance(
     edges: tuple[int, Array, Array], sent: Array, source: int, target: int, value: Any, scale: int, here: Array
 ) -> Array:
-    """Verify the value of a flow and its conservation. Sums are multiplied by 2**scale.
+    """Verify that a flow has the given value and that every vertex but the source and the target sends what it
+    receives.
 
-    Only vertices marked by `here` are verified; returns those of them whose sums overflow.
+    Sums are multiplied by 2**scale, so that those of large floats can be kept finite. Only vertices where `here` is
+    True are verified. Return which of them could not be verified, since their sums overflow.
     """
     n, src, dst = edges
     is_whole = sent.dtype.kind == "i"
     right = value if is_whole else math.ldexp(value, scale)
-    arrives, leaves = (_sums(n, at, sent, scale) for at in (dst, src))
+    arrives, leaves = (_vertex_sums(n, at, sent, scale) for at in (dst, src))
     excess = arrives - leaves
     is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
-    if is_known[target] and not abs(excess[target].item() - right) <= _slack(is_whole, right + most[target] / 2**20):
+    if is_known[target] and not abs(excess[target].item() - right) <= _slack_of(is_whole, right + most[target] / 2**20):
         came = excess[target].item() * 2**-scale
         raise VerificationError(f"the value is {value}, but {came} arrives at target {target}")
     excess[[source, target]] = 0
-    balanced = abs(excess) <= _slack(is_whole, most + right / 2**20)
+    balanced = abs(excess) <= _slack_of(is_whole, most + right / 2**20)
     require(balanced | ~is_known, lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}")
     return here & ~is_known
 
 
 def _numbers(name: str, numbers: Array, is_whole: bool) -> Array:
-    """Return costs or prices as int64 or float64, such that a sum of three of them is one, too."""
+    """Return costs or prices as int64 or float64, after checking that a sum of three of them does not overflow."""
     most = 2**61 if is_whole else np.inf
     require((numbers < most) & (numbers > -most), lambda i: f"{name}[{i}] is {numbers[i]}; expected less than {most}")
     return numbers.astype(np.int64 if is_whole else np.float64)
 
 
 def _whole_numbers(name: str, given: Any, count: int) -> Array:
-    """Return supplies or capacities as float64, in which they are exact. inf stands for no limit."""
+    """Return supplies or capacities as float64, after checking that float64 holds them exactly. inf stands for no
+    limit.
+    """
     numbers = np.asarray(given)
     if numbers.shape != (count,) or (numbers.dtype.kind not in "biuf" and count):
         raise VerificationError(f"{name} are {numbers.dtype}{numbers.shape}; expected {count} whole numbers")
@@ -306,12 +320,12 @@ def _whole_numbers(name: str, given: Any, count: int) -> Array:
     return numbers
 
 
-def _names(src: Array, dst: Array) -> Callable[[int], str]:
+def _edge_names(src: Array, dst: Array) -> Callable[[int], str]:
     return lambda e: f"edge {e}, {src[e]} → {dst[e]},"
 
 
 def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
-    """Return the vertices of a path along residual edges. If there is none, it is empty."""
+    """Return the vertices of a path from source to target along residual edges, or an empty list without a path."""
     from scipy.sparse.csgraph import breadth_first_order
 
     matrix = sparse(n, tails[is_residual], heads[is_residual])
@@ -326,46 +340,50 @@ def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, t
 def _largest_flow(
     n: int, src: Array, dst: Array, capacity: Array, source: int, target: int, most: float
 ) -> tuple[int | float, tuple[Array, Array, Array]]:
-    """Return the value of a maximum flow, limited to `most`: exact for integers, within 1e-10 of `most` for floats.
+    """Return the value of a maximum flow of at most `most`, and its residual graph, computed with SciPy.
 
-    Returns its residual capacities, too: tails, heads and numbers, exact for integers if `most` is no limit.
+    The value is exact for integers, and within 1e-10 of `most` for floats. The residual graph is three arrays with the
+    tails, heads and residual capacities of its edges, exact for integers whose flow `most` does not limit.
 
-    By SciPy, whose capacities have 31 bits: in rounds of decreasing units, each on the residual capacities of the last.
-    The result is complete once the edges of the saturated cut have lost nothing by rounding.
+    SciPy's capacities have 31 bits. So flows are computed in rounds of decreasing units, each on the residual
+    capacities that the rounds before left. The result is complete once no edge of the saturated cut has lost capacity
+    by rounding.
     """
     from scipy.sparse.csgraph import maximum_flow as scipy_flow
 
     is_whole = capacity.dtype.kind == "i"
-    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # of `most`, and none much larger
+    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # as fractions of `most`, at most 2
     tails, heads, left = _both_directions(n, src, dst, shares)
     total, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
-    tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])  # n sends at most the limit
+    # an added vertex, number n, sends at most the limit to the source
+    tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])
     while True:
-        unit = 2.0 ** (math.frexp(limit)[1] - BITS)
+        unit = 2.0 ** (math.frexp(limit)[1] - CAPACITY_BITS)
         unit = max(1, int(unit)) if is_whole else unit
         parts = np.append(np.minimum(left, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
         sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
-        along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
+        edge_flow = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
         total += type(total)(sent.flow_value) * unit
-        left = left - along[:-2] * unit
-        open_ = parts - along > 0
-        side = reachable(n + 1, tails[open_], heads[open_], [n])
-        beyond = left[side[tails[:-2]] & ~side[heads[:-2]]]
-        rest = min(exact_total(beyond) if is_whole else beyond.sum(), bound - total)
-        if not side[source] or rest <= (0 if is_whole else 1e-10):
+        left = left - edge_flow[:-2] * unit
+        has_capacity = parts - edge_flow > 0
+        source_side = reachable(n + 1, tails[has_capacity], heads[has_capacity], [n])
+        cut_left = left[source_side[tails[:-2]] & ~source_side[heads[:-2]]]
+        remaining = min(exact_total(cut_left) if is_whole else cut_left.sum(), bound - total)
+        if not source_side[source] or remaining <= (0 if is_whole else 1e-10):
             return min(total, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], left)
-        limit = type(limit)(rest)
+        limit = type(limit)(remaining)
         bound = min(bound, total + limit)
 
 
 def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
-    """Return both directions of all pairs of adjacent vertices, and the total capacity of each direction.
+    """Return all ordered pairs of adjacent vertices, as two arrays, and the total capacity from the first to the
+    second.
 
-    Sums of integers above 2**62 are limited to that.
+    Each pair is there in both directions. Total integer capacities above 2**62 are set to 2**62.
     """
-    leads = src != dst
-    src, dst, capacity = src[leads], dst[leads], capacity[leads]
+    is_proper = src != dst
+    src, dst, capacity = src[is_proper], dst[is_proper], capacity[is_proper]
     pairs, place = np.unique(np.concatenate([src * n + dst, dst * n + src]), return_inverse=True)
     place = place[: len(src)]
     total = np.zeros(len(pairs), capacity.dtype)

@@ -51,11 +51,11 @@ def topological_order(
         lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
     )
     if key is not None:
-        _smallest_first(edges, given, place, ranks_of_keys("key", key, edges.n))
+        _require_smallest_first(edges, given, place, ranks_of_keys("key", key, edges.n))
     if levels is None:
         return
     level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
-    _levels(edges, level)
+    _require_levels(edges, level)
     if key is not None:
         return
     require(
@@ -64,11 +64,14 @@ def topological_order(
     )
 
 
-def _smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> None:
-    """Verify that each vertex comes as soon as no vertex of a smaller key, and so of a smaller rank, can."""
-    ready = np.full(edges.n, -1)  # the place of the last in-neighbor
+def _require_smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> None:
+    """Verify that each vertex of a topological order was the one of smallest rank that could come next.
+
+    `place` is the index of each vertex in the order, and `rank` the place of each vertex's key among the sorted keys.
+    """
+    ready = np.full(edges.n, -1)  # for each vertex, the largest index of an in-neighbor
     np.maximum.at(ready, edges.dst, place[edges.src])
-    larger: list[int] = []  # vertices so far after which no larger one came
+    larger: list[int] = []  # a stack of vertices that no vertex of larger rank has followed so far
     for v in order.tolist():
         while larger and rank[larger[-1]] < rank[v]:
             larger.pop()
@@ -77,8 +80,8 @@ def _smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> No
         larger.append(v)
 
 
-def _levels(edges: Edges, level: Array) -> None:
-    """Verify that every edge leads to a higher level, and that every vertex has an in-neighbor one level below."""
+def _require_levels(edges: Edges, level: Array) -> None:
+    """Verify that every edge leads to a higher level, and that every vertex has an in-neighbor one level below it."""
     require(level >= 0, lambda v: f"vertex {v} is at level {level[v]}")
     above, below = level[edges.src], level[edges.dst]
     require(above < below, lambda e: f"{edge_name(edges, e)} leads from level {above[e]} to level {below[e]}")
@@ -132,17 +135,17 @@ def longest_path(
         ),
     )
     attains = ~(np.abs(excess) > rounding)
-    right = (parent == np.arange(edges.n)) & (far == 0)  # where a path begins
+    right = (parent == np.arange(edges.n)) & (far == 0)  # the first vertex of a path is its own parent, with length 0
     right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
     require(right, lambda v: f"vertex {v} has the length {given[v]}, but no path through its parent {parent[v]} has")
     if path is not None:
-        _path(np.asarray(path), far, parent)
+        _require_path(np.asarray(path), far, parent)
     if length is not None and length != far.max(initial=0):
         raise VerificationError(f"the longest path has the length {length}; expected {far.max(initial=0)}")
 
 
-def _path(path: Array, far: Array, parent: Array) -> None:
-    """Verify that a path follows the parents from its start to a vertex of the greatest length."""
+def _require_path(path: Array, far: Array, parent: Array) -> None:
+    """Verify that a path follows the parents from a vertex without one to a vertex of the greatest length."""
     if path.ndim != 1 or path.dtype.kind not in "iu" or (len(path) == 0) != (len(far) == 0):
         raise VerificationError(f"the path is {path.dtype}{path.shape}; expected integers of one dimension")
     if len(path) == 0:

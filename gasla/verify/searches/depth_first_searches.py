@@ -55,7 +55,7 @@ def depth_first_order(
         (before[up[child]] < before[child]) & (after[up[child]] > after[child]),
         lambda k: f"vertex {child[k]} is not visited between the begin and the end of its parent {up[child[k]]}",
     )
-    # Of a tree, the place in postorder is that in preorder, without those above and with those below.
+    # In a tree, the index of a vertex in postorder is its index in preorder, less its ancestors, plus its descendants.
     depth, size = _depth_and_size(up, np.argsort(before)[n - len(visited) :])
     require(
         (after == before + size - 1 - depth)[visited],
@@ -63,9 +63,10 @@ def depth_first_order(
     )
     left = is_visited[edges.src] & (after[edges.src] < after[edges.dst]) & (before[edges.src] < before[edges.dst])
     require(~left, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
-    _check_lists(edges, up, before)
+    _require_stored_order(edges, up, before)
     roots = visited[is_start[visited]]
-    first = np.maximum.accumulate(np.where(is_visited, before, -1))  # last visited vertex up to each place
+    # for each vertex, the largest index in preorder of the visited vertices up to it
+    first = np.maximum.accumulate(np.where(is_visited, before, -1))
     if source is None:
         require(first[roots] == before[roots], lambda k: f"the search starts at {roots[k]} before a smaller vertex")
     elif roots.tolist() != [source]:
@@ -73,7 +74,10 @@ def depth_first_order(
 
 
 def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
-    """Return the place of each visited vertex in an order, which has it once, or -1 for a vertex not visited."""
+    """Return the index of each vertex in an order, or -1 for a vertex that the search did not visit.
+
+    Verify that the order holds each visited vertex once. `name` is what error messages call the order.
+    """
     given, n = np.asarray(order), len(is_visited)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise VerificationError(f"{name}: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
@@ -87,7 +91,10 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
 
 
 def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
-    """Return the depth and the size of the subtree of each vertex. `order` has parents before children."""
+    """Return the depth of each vertex in a tree, and the number of vertices of its subtree.
+
+    `up` has the parent of each vertex, a root its own. `order` holds the vertices, parents before children.
+    """
     depth, size = np.zeros(len(up), np.int64), np.ones(len(up), np.int64)
     for v in order.tolist():
         depth[v] = depth[up[v]] + 1 if up[v] != v else 0
@@ -97,8 +104,11 @@ def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
     return depth, size
 
 
-def _check_lists(edges: Edges, up: Array, before: Array) -> None:
-    """Verify that an edge leads from each parent, and that edges were followed in the order of the list."""
+def _require_stored_order(edges: Edges, up: Array, before: Array) -> None:
+    """Verify that an edge leads from each parent to its child, and that a vertex's edges were followed in stored order.
+
+    `up` has the parent of each vertex, and `before` its index in preorder.
+    """
     n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
     is_tree = (up[dst] == src) & (src != dst)
     has_edge = np.bincount(dst[is_tree], minlength=n) > 0
@@ -118,8 +128,9 @@ def _check_lists(edges: Edges, up: Array, before: Array) -> None:
 def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int = SAMPLES) -> None:
     """Verify `dominators` of `gasla.dominators`.
 
-    They form a tree; an edge leads to a vertex only from those that its dominator dominates, so that all ancestors in
-    the tree are dominators. Without one of `samples` vertices, no more than what is below it can be reached.
+    The dominators form a tree. An edge leads to a vertex v only from vertices that v's dominator dominates, so that all
+    ancestors in the tree are dominators. Without one of `samples` vertices, every vertex that is not below it in the
+    tree can still be reached.
 
     Examples
     --------
@@ -144,29 +155,35 @@ def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int =
     tail, head = src[proper], dst[proper]
     above = up[head]
     require(
-        _lifted(ups, tail, depth[tail] - depth[above]) == above,
+        _ancestors_at(ups, tail, depth[tail] - depth[above]) == above,
         lambda e: f"an edge leads from {tail[e]} to {head[e]}, past its dominator {above[e]}",
     )
     inner = np.setdiff1d(np.flatnonzero(is_reached), [source])
     for d in inner[sample(len(inner), samples)].tolist():
         keep = (src != d) & (dst != d)
         lost = is_reached & ~reachable(n, src[keep], dst[keep], [source])
-        below = is_reached & (_lifted(ups, np.arange(n), depth - depth[d]) == d)
+        below = is_reached & (_ancestors_at(ups, np.arange(n), depth - depth[d]) == d)
         require(~lost | below, lambda v: f"vertex {v} can't be reached without vertex {d}, which is not above it")  # noqa: B023
 
 
 def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
-    """Return the depth of each vertex in a tree, -1 if there is a cycle, and the ancestors 1, 2, 4, ... steps up."""
-    over = np.where(up < 0, root, up)
-    depth, ups = (over != np.arange(len(up))).astype(np.int64), [over]
-    while (depth[over] > 0).any() and len(ups) <= len(up).bit_length():
-        depth, over = depth + depth[over], over[over]
-        ups.append(over)
-    return np.where(over == root, depth, -1), ups
+    """Return the depth of each vertex in a tree, and a list of arrays with its ancestors 1, 2, 4, ... steps up.
+
+    `up` has the parent of each vertex. The depth is -1 for a vertex whose parents form a cycle.
+    """
+    ancestor = np.where(up < 0, root, up)
+    depth, ups = (ancestor != np.arange(len(up))).astype(np.int64), [ancestor]
+    while (depth[ancestor] > 0).any() and len(ups) <= len(up).bit_length():
+        depth, ancestor = depth + depth[ancestor], ancestor[ancestor]
+        ups.append(ancestor)
+    return np.where(ancestor == root, depth, -1), ups
 
 
-def _lifted(ups: list[Array], v: Array, steps: Array) -> Array:
-    """Return the ancestors of vertices, a given number of steps up, or -1 if the number is negative."""
+def _ancestors_at(ups: list[Array], v: Array, steps: Array) -> Array:
+    """Return the ancestor that is a number of steps above each vertex, or -1 if the number is negative.
+
+    `ups` are the ancestors 1, 2, 4, ... steps up, as `_ancestors` returns them.
+    """
     ancestors = v
     for k, over in enumerate(ups):
         ancestors = np.where((steps >> k) & 1 > 0, over[ancestors], ancestors)

@@ -1,4 +1,4 @@
-"""Verifiers of numbers of hops: eccentricities, sizes of neighborhoods, effective diameters."""
+"""Verifiers of numbers of hops, such as eccentricities, sizes of neighborhoods and effective diameters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,10 +19,10 @@ from gasla.verify._common import (
 )
 
 
-def _levels(edges: Edges, samples: int) -> Iterator[tuple[int, Array]]:
-    """Yield sampled vertices, and the distance in edges from each to every vertex, by SciPy.
+def _sampled_levels(edges: Edges, samples: int) -> Iterator[tuple[int, Array]]:
+    """Yield each vertex of a random sample, and its distance in edges to every vertex, by SciPy.
 
-    Out of reach, it is inf.
+    The distance to a vertex that can't be reached is inf.
     """
     matrix = edges.matrix()
     for v in sample(edges.n, samples).tolist():
@@ -44,7 +44,7 @@ def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) ->
     """
     edges = edges_of(graph)
     given = vertex_answer("distances", distances, edges.n, "iu")
-    for v, level in _levels(edges, samples):
+    for v, level in _sampled_levels(edges, samples):
         farthest = int(level[np.isfinite(level)].max())
         if given[v] != farthest:
             raise VerificationError(
@@ -69,7 +69,7 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
     """
     edges = edges_of(graph)
     given = vertex_answer("counts", counts, edges.n, "f")
-    for v, level in _levels(edges, samples):
+    for v, level in _sampled_levels(edges, samples):
         right = int((level <= k).sum())
         if not abs(given[v] - right) <= tolerance * right:
             raise VerificationError(
@@ -98,7 +98,7 @@ def effective_diameter(
     if np.ndim(diameter) or not 0 <= diameter < np.inf:
         raise VerificationError(f"the distance is {diameter}; expected a number, 0 or more")
     counts = np.zeros(max(edges.n, 1))
-    for _, level in _levels(edges, samples):
+    for _, level in _sampled_levels(edges, samples):
         counts += np.bincount(level[np.isfinite(level)].astype(int), minlength=len(counts))
     within = counts.cumsum()
     longest = int(np.argmax(within == within[-1]))

@@ -71,7 +71,7 @@ def bfs(
         lambda v: f"vertex {v} is at level {level[v]}, but has no in-edge from level {level[v] - 1}",
     )
     if parents is not None:
-        _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
+        _require_parent_tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
 
 
 @verifier("numbers")
@@ -95,14 +95,14 @@ def sssp(
     edges = edges_of(graph)
     source = check_source(source, edges.n)
     given = vertex_answer("distances", distances, edges.n, "f")
-    attains = _no_shorter(edges, [source], given, cutoff)
+    attains = _require_shortest(edges, [source], given, cutoff)
     reached = np.isfinite(given)
     require(
         reachable(edges.n, edges.src[attains], edges.dst[attains], [source]) | ~reached,
         lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
     )
     if parents is not None:
-        _tree(edges, source, parents, reached, attains, "is not on a shortest path")
+        _require_parent_tree(edges, source, parents, reached, attains, "is not on a shortest path")
 
 
 @verifier("numbers")
@@ -126,7 +126,7 @@ def nearest_source(
     chosen = check_sources(sources, edges.n)
     given = vertex_answer("distances", distances, edges.n, "f")
     which = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
-    attains = _no_shorter(edges, chosen, given, cutoff)
+    attains = _require_shortest(edges, chosen, given, cutoff)
     reached = np.isfinite(given)
     require(
         np.where(reached, (which >= 0) & (which < len(chosen)), which == -1),
@@ -134,7 +134,7 @@ def nearest_source(
     )
     same = attains & (which[edges.src] == which[edges.dst])
     own = which[chosen] == np.arange(len(chosen))
-    begins = given[chosen] == 0  # else another source leads there, by negative lengths
+    begins = given[chosen] == 0  # otherwise another source reaches this source along negative lengths
     require(begins | ~own, lambda i: f"source {i}, vertex {chosen[i]}, is at distance {given[chosen[i]]} from itself")
     require(
         reachable(edges.n, edges.src[same], edges.dst[same], chosen[own]) | ~reached,
@@ -157,8 +157,8 @@ def nearest_source(
     )
 
 
-def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
-    """Verify that no edge offers a shorter distance. Return which edges attain the distance of their end."""
+def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
+    """Verify that no edge offers a shorter distance. Return whether each edge attains the distance of its head."""
     distance = given.astype(np.float64)
     is_negative, distinct = bool((edges.weight < 0).any()), {*map(int, sources)}
     for source in distinct:
@@ -168,7 +168,8 @@ def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: floa
         raise VerificationError("a weight is negative, and a cutoff was given; expected an error instead of an answer")
     require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
     require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
-    limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)  # as the distances are rounded
+    # the cutoff is rounded as the distances are
+    limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)
     require(
         (given <= limit) | (distance == np.inf),
         lambda v: f"vertex {v} is at distance {given[v]}, past the cutoff of {cutoff}",
@@ -177,8 +178,8 @@ def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: floa
     before, after = distance[edges.src], distance[edges.dst]
     offered = before + edges.weight
     is_within = offered.astype(given.dtype) <= limit
-    about = np.finfo(given.dtype)
-    rounding = 4 * about.eps * (np.abs(before) + np.abs(edges.weight)) + about.smallest_subnormal
+    float_info = np.finfo(given.dtype)
+    rounding = 4 * float_info.eps * (np.abs(before) + np.abs(edges.weight)) + float_info.smallest_subnormal
     excess = np.where(np.isinf(before) | ~is_within, -np.inf, after - offered)
     require(
         ~(excess > rounding),
@@ -191,8 +192,14 @@ def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: floa
     return attains
 
 
-def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:
-    """Verify that `parents` is a tree from the source to all reached vertices, made of allowed edges."""
+def _require_parent_tree(
+    edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str
+) -> None:
+    """Verify that `parents` is a tree that leads from the source to all reached vertices along allowed edges.
+
+    `allowed` marks these edges. `otherwise` is how the error message describes the parent of an edge that isn't
+    allowed.
+    """
     parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     if parent[source] != source:
         raise VerificationError(f"the parent of the source {source} is {parent[source]}, not the source itself")
@@ -228,7 +235,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[Any], levels: ArrayLike, *, d
     Traceback (most recent call last):
     gasla.verify.VerificationError: from source 2: vertex 1 is at level 1, but has no in-edge from level 0
     """
-    _each(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
+    _verify_rows(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
 
 
 @verifier("numbers")
@@ -246,10 +253,10 @@ def multi_source_shortest_paths(
     Traceback (most recent call last):
     gasla.verify.VerificationError: from source 1: vertex 2 is at distance 5.0, but the edge 1 → 2 offers 2.0
     """
-    _each(graph, sources, "distances", distances, lambda *found: sssp(*found, cutoff=cutoff))
+    _verify_rows(graph, sources, "distances", distances, lambda *found: sssp(*found, cutoff=cutoff))
 
 
-def _each(graph: Any, sources: Iterable[int], name: str, rows: ArrayLike, check: Callable[..., None]) -> None:
+def _verify_rows(graph: Any, sources: Iterable[int], name: str, rows: ArrayLike, check: Callable[..., None]) -> None:
     graph, chosen, array = as_graph(graph), list(sources), np.asarray(rows)
     if array.shape != (len(chosen), graph.n):
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""Verifiers of simple paths and cycles, and of one cycle."""
+"""Verifiers of lists of simple paths, lists of simple cycles, and the single cycle that `find_cycle` returns."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -128,7 +128,7 @@ def find_cycle(graph: Any, cycle: ArrayLike | None, *, directed: bool = True) ->
 
 
 def neighbors_of(graph: Any, directed: bool) -> Neighbors:
-    """Return the set of out-neighbors of each vertex, or of neighbors in both directions."""
+    """Return the set of out-neighbors of each vertex, or of neighbors in both directions unless `directed`."""
     edges = edges_of(graph)
     near: Neighbors = [set() for _ in range(edges.n)]
     for u, v in zip(edges.src.tolist(), edges.dst.tolist(), strict=True):
@@ -139,7 +139,7 @@ def neighbors_of(graph: Any, directed: bool) -> Neighbors:
 
 
 def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
-    """Return lists of vertices as tuples, checked."""
+    """Check that each of `lists` is a list of vertices of a graph of `n` vertices, and return them as tuples."""
     rows: list[Path] = []
     offsets = getattr(lists, "indptr", None)
     if offsets is not None:
@@ -156,7 +156,11 @@ def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
 
 
 def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, closed: bool) -> None:
-    """Check that lists are of different vertices, along edges, of a length in range, and each there once."""
+    """Check that each row of `rows` is a path or cycle of different vertices along edges, and that no row is there
+    twice.
+
+    Each path must have `least` to `most` - 1 edges. If `closed`, rows are cycles, of `least` to `most` edges.
+    """
     for row in rows:
         if not (least if closed else least + 1) <= len(row) <= most:
             raise VerificationError(f"{list(row)} has {len(row)} vertices, which is not in range")
@@ -172,7 +176,11 @@ def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, cl
 def _check_branches(
     near: Neighbors, rows: Sequence[Path], source: int, target: int, lengths: tuple[int, int], samples: int
 ) -> None:
-    """Check that no path is missing that leaves one of the rows, from the source to the target."""
+    """Check that no path from the source to the target is missing that begins like one of the given paths.
+
+    For a sample of the beginnings, no vertex that no given path visits next may lead to the target by a path of an
+    allowed length. `lengths` are the smallest and the largest allowed number of edges.
+    """
     least, most = lengths
     begun: dict[Path, set[int]] = {(source,): set()}
     for row in rows:
@@ -182,13 +190,15 @@ def _check_branches(
     for begin, known in (places[i] for i in sample(len(places), samples)):
         passed = {*begin} - {target}
         for u in near[begin[-1]] - known - passed:
-            back = u == target and u == begin[-1]  # a self loop
+            back = u == target and u == begin[-1]  # whether the edge is a self loop
             if not back and least <= len(begin) + _distance(near, u, target, passed, most - len(begin)) <= most:
                 raise VerificationError(f"a path that begins with {list(begin)}, and then goes to {u}, is missing")
 
 
 def _distance(near: Neighbors, start: int, target: int, without: set[int], most: int) -> float:
-    """Return the fewest edges from a vertex to another that avoid some vertices. Beyond `most`, return infinity."""
+    """Return the number of edges on a shortest path that avoids `without`, or infinity if there are more than
+    `most`.
+    """
     reached, level, steps = {start, *without}, [start], 0
     while level and steps <= most:
         if target in level:

@@ -1,4 +1,4 @@
-"""Verifiers of one shortest path between two vertices, or of several."""
+"""Verifiers of one or several shortest paths between two vertices."""
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
@@ -159,7 +159,10 @@ def alternative_paths(
 
 
 def _check_lengths(lightest: Any, paths: Any) -> None:
-    """Verify that the paths take the shortest of parallel edges."""
+    """Verify that every path takes the shortest of parallel edges.
+
+    `lightest` is the matrix of the smallest weight between each two vertices.
+    """
     least = lightest.tocsr()
     for distance, path, _ in paths:
         total = sum(least[u, v] for u, v in pairwise(_ids("path", path).tolist()))
@@ -188,7 +191,7 @@ def _check_next(
 
 
 def _ids(name: str, given: ArrayLike) -> Any:
-    """Return an array of ids, in the host's memory."""
+    """Return the ids of vertices or edges in an answer as an int64 array in the host's memory."""
     ids = np.asarray(given if isinstance(given, list | tuple) else moved(given, "cpu"))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise VerificationError(f"{name}: integers in one dimension were expected, not {ids.dtype}{ids.shape}")
@@ -196,7 +199,12 @@ def _ids(name: str, given: ArrayLike) -> Any:
 
 
 def _length(numbered: Any, source: int, target: int, distance: float, path: Any, steps: Any) -> float:
-    """Verify that edges lead along a path from source to target, and add up to its length. Return their sum."""
+    """Verify that edges lead along a path from source to target, and that their lengths sum to `distance`. Return the
+    sum.
+
+    `numbered` has the sources, targets and weights of all edges, indexed by edge id. `steps` are the ids of the
+    path's edges.
+    """
     if path[0] != source or path[-1] != target:
         raise VerificationError(f"the path leads from {path[0]} to {path[-1]}, not from {source} to {target}")
     if len(steps) != len(path) - 1:

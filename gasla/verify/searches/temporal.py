@@ -28,9 +28,9 @@ Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
 
 class Trips(NamedTuple):
-    """The edges of a temporal graph that are in a window: their ends, departures and arrivals.
+    """The edges of a temporal graph that lie in a time window, as arrays of their ends, departures and arrivals.
 
-    `start` and `end` are the first and the last time of the window, in the type of the times.
+    `start` and `end` are the first and the last time of the window, in the dtype of the times.
     """
 
     n: int
@@ -44,18 +44,24 @@ class Trips(NamedTuple):
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """Return the smallest and the largest number of the type of times."""
+        """Return the smallest and the largest number that the dtype of the times can hold."""
         if self.arrival.dtype.kind == "f":
             return -np.inf, np.inf
         return np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
     def backward(self) -> "Trips":
-        """Return the trips with ends swapped, on a clock that runs backward."""
+        """Return the trips of the same edges in reverse, on a clock that runs backward.
+
+        Latest departures are earliest arrivals of these trips.
+        """
         departure, arrival, start, end = map(flipped, (self.arrival, self.departure, self.end, self.start))
         return self._replace(src=self.dst, dst=self.src, departure=departure, arrival=arrival, start=start, end=end)
 
     def answer(self, name: str, given: ArrayLike, never: Any) -> Array:
-        """Return the times in an answer, in the type of the times. Dates become integers, and NaT stands for never."""
+        """Return the times of an answer in the dtype of the trips' times.
+
+        Dates become integers. `never` replaces NaT, which stands for a vertex that is not reached.
+        """
         if not self.has_dates:
             return vertex_answer(name, given, self.n, self.arrival.dtype.kind).astype(self.arrival.dtype)
         dates = np.asarray(given)
@@ -63,7 +69,7 @@ class Trips(NamedTuple):
         return np.where(numbers == NAT, never, numbers)
 
     def arrivals(self, source: int, start: Any) -> Array:
-        """Return the earliest arrival at each vertex, improved by all trips until none improves any."""
+        """Return the earliest arrival at each vertex. All trips improve the arrivals, until none changes any more."""
         earliest = np.full(self.n, self.limits[1], self.arrival.dtype)
         earliest[source] = start
         while True:
@@ -77,20 +83,21 @@ class Trips(NamedTuple):
 
 
 def flipped(times: Any) -> Any:
-    """Return times in the opposite order. Of integers the bits are inverted, which never overflows."""
+    """Return times in the opposite order. Floats are negated. Integers get all bits inverted, which never overflows."""
     return -times if times.dtype.kind == "f" else ~times
 
 
 def _trips(graph: Any, time: str, duration: Duration, window: Window | None, begin: int | None, leaves: bool) -> Trips:
-    """Return the trips in a window.
+    """Return the edges of a temporal graph that lie in a time window, as trips.
 
-    A window that is a duration begins when the vertex `begin` is left, or ends when reached.
+    If the window is a duration, it begins when the vertex `begin` is first left (if `leaves`), or ends when `begin` is
+    last reached.
     """
     graph = as_graph(graph)
     src, dst = graph.edges()
     clock = clock_of(graph.edge_attributes, time, duration)
     if clock is not None:
-        return _dated(graph, time, duration, window, (begin, leaves), clock)
+        return _dated_trips(graph, time, duration, window, (begin, leaves), clock)
     departure = np.asarray(graph.edge_attributes[time])
     length = np.asarray(graph.edge_attributes[duration] if isinstance(duration, str) else duration)
     kind = np.float64 if "f" in (departure.dtype.kind, length.dtype.kind) else np.int64
@@ -101,8 +108,13 @@ def _trips(graph: Any, time: str, duration: Duration, window: Window | None, beg
     return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], start, end)
 
 
-def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int | None, bool], clock: Clock) -> Trips:
-    """Return the trips of a graph with dates, as integers of their common unit."""
+def _dated_trips(
+    graph: Any, time: str, duration: Any, window: Any, begin: tuple[int | None, bool], clock: Clock
+) -> Trips:
+    """Return the trips of a graph whose times are dates. Times are integers in a unit that suits all columns.
+
+    `begin` is the vertex where a window that is only a duration begins, and whether that is when the vertex is left.
+    """
     (src, dst), columns, (vertex, leaves) = graph.edges(), graph.edge_attributes, begin
     departure = columns.numbers(time) * clock.per_time
     takes = columns.numbers(duration) * clock.per_duration if duration in {*columns} else clock.duration
@@ -123,9 +135,10 @@ def _dated(graph: Any, time: str, duration: Any, window: Any, begin: tuple[int |
 
 
 def _bound(bound: float | None, dtype: np.dtype[Any], end: int) -> Any:
-    """Return the first number of a type that is not before a bound, or (`end`) the last that is not after it.
+    """Return the first number of a dtype that is not before a bound, or for `end` the last that is not after the bound.
 
-    Compared as Python's numbers, which is exact; a bound beyond the type is the end of the type.
+    Numbers are compared as Python's, which is exact. A bound beyond the dtype becomes the dtype's smallest or largest
+    number.
     """
     least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if bound is None:
@@ -196,7 +209,10 @@ def latest_departure(
 
 
 def _check_arrivals(trips: Trips, source: int, given: Array, shown: Array, is_backward: bool = False) -> None:
-    """Verify earliest arrivals. Errors show the numbers in `shown`, and say departures if time runs backward."""
+    """Verify earliest arrivals, or latest departures as earliest arrivals if `is_backward`.
+
+    Errors show the times in `shown`, which are the answer's own, and speak of departures if time runs backward.
+    """
     end, reached, verb = ("target", "left", "departs") if is_backward else ("source", "reached", "arrives")
     times = flipped(trips.arrival) if is_backward else trips.arrival
     if given[source] != trips.start:

@@ -1,1 +1,1 @@
-"""Verifiers of results for graphs read as undirected: bipartiteness, forests, independent sets, communities."""
+"""Verifiers of results for graphs read as undirected, such as bipartiteness, forests and independent sets."""

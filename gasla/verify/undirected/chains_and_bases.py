@@ -42,15 +42,15 @@ def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
             raise VerificationError(f"the chain {list(row)} passes vertex {min(again)}, which an earlier one visited")
         if not is_cycle and not seen.issuperset((row[0], row[-1])):
             raise VerificationError(f"the chain {list(row)} is no cycle, and does not end at earlier chains")
-        steps = _steps(row)
+        steps = _edges_along(row)
         if again_covered := covered.intersection(steps):
             raise VerificationError(f"the edge {min(again_covered)} is in two chains")
         covered.update(steps)
         seen.update(row)
-    expected = _independent({(u, v) for u, some in enumerate(near) for v in some if u < v}, len(near))
+    expected = _count_independent_cycles({(u, v) for u, some in enumerate(near) for v in some if u < v}, len(near))
     if len(rows) != expected:
         raise VerificationError(f"there are {len(rows)} chains; expected {expected}, the number of independent cycles")
-    if (independent := _independent(covered, len(near))) != expected:
+    if (independent := _count_independent_cycles(covered, len(near))) != expected:
         raise VerificationError(
             f"the chains have {independent} independent cycles; expected {expected}, as the graph has"
         )
@@ -77,22 +77,22 @@ def cycle_basis(graph: Any, cycles: Iterable[ArrayLike]) -> None:
     for row in rows:
         if len(row) == 2:
             raise VerificationError(f"{list(row)} is one undirected edge, no cycle")
-        counts.update(_steps((*row, row[0])))
+        counts.update(_edges_along((*row, row[0])))
     for row in rows:
-        (last,) = _steps((row[-1], row[0]))
+        (last,) = _edges_along((row[-1], row[0]))
         if counts[last] > 1:
             raise VerificationError(f"the last edge of the cycle {list(row)} is also in another cycle")
-    expected = _independent({(u, v) for u, some in enumerate(near) for v in some if u <= v}, len(near))
+    expected = _count_independent_cycles({(u, v) for u, some in enumerate(near) for v in some if u <= v}, len(near))
     if len(rows) != expected:
         raise VerificationError(f"there are {len(rows)} cycles; expected {expected}")
 
 
-def _steps(row: Path) -> list[Pair]:
-    """Return the edges along a list of vertices."""
+def _edges_along(row: Path) -> list[Pair]:
+    """Return the edges along a list of vertices, as pairs whose smaller vertex is first."""
     return [(min(u, v), max(u, v)) for u, v in pairwise(row)]
 
 
-def _independent(pairs: set[Pair], n: int) -> int:
-    """Return how many cycles of some edges are independent."""
+def _count_independent_cycles(pairs: set[Pair], n: int) -> int:
+    """Return the dimension of the cycle space of the edges `pairs`, which is the number of independent cycles."""
     src, dst = np.array([*pairs], np.int64).reshape(-1, 2).T
     return len(pairs) - n + int(components_of(sparse(n, src, dst), "weak").max(initial=-1)) + 1

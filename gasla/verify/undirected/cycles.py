@@ -83,12 +83,13 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
     pair, named = np.minimum(src, dst) * edges.n + np.maximum(src, dst), given.astype(np.int64) @ [edges.n, 1]
     directed, count = np.unique(src * edges.n + dst, return_counts=True)
-    doubled = directed[count > 1]  # i -> j and j -> i are one edge
+    # the edges i -> j and j -> i are one undirected edge, and two such edges are no bridge
+    doubled = directed[count > 1]
     doubled = np.append(doubled, doubled % max(edges.n, 1) * edges.n + doubled // max(edges.n, 1))
     right = ((given >= 0) & (given < edges.n)).all(axis=1) & (given[:, 0] < given[:, 1]) & ~np.isin(named, doubled)
-    added = _components(edges, ~np.isin(pair, named)) - _components(edges)
+    added = _count_components(edges, ~np.isin(pair, named)) - _count_components(edges)
     if right.all() and added < len(np.unique(named)):
-        right = np.array([_components(edges, pair != p) > _components(edges) for p in named.tolist()])
+        right = np.array([_count_components(edges, pair != p) > _count_components(edges) for p in named.tolist()])
     require(
         right,
         lambda i: (
@@ -101,7 +102,7 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     others = np.minimum(forest.row, forest.col).astype(np.int64) * edges.n + np.maximum(forest.row, forest.col)
     others = np.setdiff1d(others, np.append(named, doubled))
     for p in others[sample(len(others), samples)].tolist():
-        if _components(edges, pair != p) > _components(edges):
+        if _count_components(edges, pair != p) > _count_components(edges):
             u, v = divmod(p, edges.n)
             raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
 
@@ -125,10 +126,11 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise VerificationError(f"points: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
     require((given >= 0) & (given < edges.n), lambda i: f"vertex {given[i]} is no articulation point")
-    count = _components(edges)
+    count = _count_components(edges)
 
     def is_point(v: int) -> bool:
-        return _components(edges, (edges.src != v) & (edges.dst != v)) - 1 > count  # v itself is a component
+        # without edges, v itself is a component, which does not count
+        return _count_components(edges, (edges.src != v) & (edges.dst != v)) - 1 > count
 
     for v in given[sample(len(given), samples)].tolist():
         if not is_point(v):
@@ -173,8 +175,8 @@ def biconnected_components(
         raise VerificationError(f"there are {len(np.unique(label))} components, not {count}")
     pieces = components_of(edges.matrix())
     of, at = np.divmod(np.unique(np.concatenate([label * n + src, label * n + dst])), max(n, 1))
-    # Components and vertices are the vertices of the block-cut tree; each is joined to those that it contains.
-    if len(of) != count + n - len(np.unique(pieces)) or not _joined(n, label, src, dst, of, at):
+    # The vertices of the block-cut tree are the components and the vertices. Each component is joined to its vertices.
+    if len(of) != count + n - len(np.unique(pieces)) or not _are_connected(n, label, src, dst, of, at):
         raise VerificationError("the components are not connected, or share vertices along a cycle")
     several = np.bincount(at, minlength=n) > 1
     cut = several[at]
@@ -185,30 +187,38 @@ def biconnected_components(
         or (pairs < 0).any()
     ):
         raise VerificationError("tree: expected each articulation point with each of its components, ascending")
-    _check_separated(edges, src, dst, label, samples)
-    _check_numbers(edges, of, at, count)
+    _check_separation(edges, src, dst, label, samples)
+    _check_numbering(edges, of, at, count)
 
 
-def _joined(n: int, label: Array, src: Array, dst: Array, of: Array, at: Array) -> bool:
-    """Return whether each component is connected: an incidence of a component and a vertex is a vertex of its own."""
+def _are_connected(n: int, label: Array, src: Array, dst: Array, of: Array, at: Array) -> bool:
+    """Return whether each biconnected component is connected by edges with its label.
+
+    `of` and `at` are all pairs of a component and one of its vertices, ascending. These pairs are the vertices of the
+    graph whose connected components are counted, so that a vertex can be in several of them.
+    """
     ends = [np.searchsorted(of * n + at, label * n + side) for side in (src, dst)]
     parts = components_of(sparse(len(of), *ends))
     return len(np.unique(parts)) == len(np.unique(of))
 
 
-def _check_separated(edges: Edges, src: Array, dst: Array, label: Array, samples: int) -> None:
-    """Verify that the removal of some vertices leaves each component connected."""
-    before = _components(edges)
+def _check_separation(edges: Edges, src: Array, dst: Array, label: Array, samples: int) -> None:
+    """Verify that the removal of a vertex leaves each biconnected component connected, for a sample of vertices."""
+    before = _count_components(edges)
     places = np.unique(np.concatenate([src, dst]))
     for v in places[sample(len(places), samples)].tolist():
         around = np.unique(label[(src == v) | (dst == v)])
-        # v becomes a component, and where it was, each of its components is one.
-        if _components(edges, (edges.src != v) & (edges.dst != v)) - before > len(around):
+        # Without its edges, v is a component, and each biconnected component around v may be one.
+        if _count_components(edges, (edges.src != v) & (edges.dst != v)) - before > len(around):
             raise VerificationError(f"vertex {v} separates a component of the labels {around.tolist()}")
 
 
-def _check_numbers(edges: Edges, of: Array, at: Array, count: int) -> None:
-    """Verify that components ascend by their smallest vertex, apart from that nearest to the smallest of all."""
+def _check_numbering(edges: Edges, of: Array, at: Array, count: int) -> None:
+    """Verify that biconnected components are numbered by their smallest vertex.
+
+    The vertex of a component that is nearest to the smallest vertex of the connected component does not count.
+    `of` and `at` are all pairs of a component and one of its vertices.
+    """
     n = edges.n
     roots = np.unique(components_of(edges.matrix()), return_index=True)[1]
     joined = sparse(n + 1, np.append(edges.src, np.full(len(roots), n)), np.append(edges.dst, roots))
@@ -221,6 +231,6 @@ def _check_numbers(edges: Edges, of: Array, at: Array, count: int) -> None:
     require(smallest[1:] > smallest[:-1], lambda c: f"component {c + 1} is out of order")
 
 
-def _components(edges: Edges, keep: Array | None = None) -> int:
-    """Return the number of weak components of the edges, or of the edges that `keep` marks."""
+def _count_components(edges: Edges, keep: Array | None = None) -> int:
+    """Return the number of weak components of the graph, with only the edges where `keep` is True, or all if None."""
     return int(components_of(edges.matrix(keep=keep)).max(initial=-1)) + 1

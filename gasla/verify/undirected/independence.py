@@ -34,14 +34,14 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 is not a member, nor is any of its neighbors
     """
-    edges = _between(edges_of(graph))
+    edges = _without_self_loops(edges_of(graph))
     inside = vertex_answer("members", members, edges.n, "b")
     for v in () if nodes is None else nodes:
         if not inside[v]:
             raise VerificationError(f"vertex {v} must be a member, but is not")
     both = inside[edges.src] & inside[edges.dst]
     require(~both, lambda e: f"{edge_name(edges, e)} joins two members")
-    beside = _beside(edges, inside)
+    beside = _has_neighbor_inside(edges, inside)
     require(inside | beside, lambda v: f"vertex {v} is not a member, nor is any of its neighbors")
 
 
@@ -58,22 +58,27 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 2 has color 2, but no neighbor of color 0
     """
-    edges = _between(edges_of(graph))
+    edges = _without_self_loops(edges_of(graph))
     color = vertex_answer("colors", colors, edges.n, "iu").astype(np.int64)
     require(color >= 0, lambda v: f"vertex {v} has color {color[v]}; expected 0 or more")
     same = color[edges.src] == color[edges.dst]
     require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
     v, seen = np.concatenate([edges.src, edges.dst]), color[np.concatenate([edges.dst, edges.src])]
     lower = seen < color[v]
-    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colors of each vertex
+    # unique sorts the pairs, so that the colors around each vertex are together
+    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
-    require(~lacks, lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_gap(pairs, v)}")
+    require(
+        ~lacks, lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_smallest_free_color(pairs, v)}"
+    )
     _, is_odd, _ = two_sides(edges)
     require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, but its component is bipartite")
 
 
-def _gap(pairs: Array, v: int) -> int:
-    """Return the smallest color that no neighbor of a vertex has."""
+def _smallest_free_color(pairs: Array, v: int) -> int:
+    """Return the smallest color that no neighbor of the vertex `v` has. `pairs` has vertices, and colors of their
+    neighbors.
+    """
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
 
@@ -96,8 +101,8 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     graph = as_graph(graph)
     edges = edges_of(graph)
     if graph.values is not None and graph.values.dtype.kind in "iu":
-        edges = edges._replace(weight=np.asarray(graph.out_values))  # float64 could make some equal
-    edges = _between(edges)
+        edges = edges._replace(weight=np.asarray(graph.out_values))  # float64 could make different integers equal
+    edges = _without_self_loops(edges)
     mate = vertex_answer("mates", mates, edges.n, "iu").astype(np.int64)
     require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is not a vertex")
     has, ids = mate >= 0, np.arange(edges.n)
@@ -106,7 +111,7 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     is_matched = mate[edges.src] == edges.dst
     kind = edges.weight.dtype
     lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
-    heaviest = np.full(edges.n, lowest, kind)  # heaviest edge to the mate
+    heaviest = np.full(edges.n, lowest, kind)  # for each vertex, the weight of the heaviest edge to its mate
     there = np.zeros(edges.n, bool)
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
@@ -143,7 +148,8 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
     src, dst = np.r_[edges.src, edges.dst].astype(np.int64), np.r_[edges.dst, edges.src].astype(np.int64)
-    follows = is_left[src] | (mate[src] == dst)  # any edge from the left, and back along matched edges
+    # alternating paths take any edge from the left side, and matched edges back
+    follows = is_left[src] | (mate[src] == dst)
     roots = np.flatnonzero(is_left & (mate < 0))
     reached = reachable(edges.n, src[follows], dst[follows], roots)
     require(
@@ -194,7 +200,7 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
         np.flatnonzero(~is_small & ~has),
         np.flatnonzero(~is_small & has),
     )
-    hub = edges.n  # through it, a vertex without a mate takes the place of one that has a mate
+    hub = edges.n  # an added vertex: through it, a vertex without a mate takes the place of one that has a mate
     tail = np.r_[tail, mate[small], free, np.full(len(others), hub)].astype(np.int64)
     head = np.r_[head, small, np.full(len(free), hub), others].astype(np.int64)
     cost = np.r_[cost, -least[small], np.zeros(len(free) + len(others))]
@@ -210,14 +216,14 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     raise VerificationError(f"the matching is not the lightest: the edges of a cycle through vertex {v} weigh less")
 
 
-def _between(edges: Edges) -> Edges:
-    """Return the edges without self loops. `indptr` is invalid."""
+def _without_self_loops(edges: Edges) -> Edges:
+    """Return the edges without self loops, as `Edges` whose `indptr` is invalid and must not be used."""
     keep = edges.src != edges.dst
     return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
 
 
-def _beside(edges: Edges, inside: Array) -> Array:
-    """Mark the vertices with a neighbor inside."""
+def _has_neighbor_inside(edges: Edges, inside: Array) -> Array:
+    """Return for each vertex whether it has a neighbor that `inside` marks."""
     beside = np.zeros(len(inside), bool)
     beside[edges.dst[inside[edges.src]]] = True
     beside[edges.src[inside[edges.dst]]] = True

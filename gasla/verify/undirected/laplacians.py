@@ -1,4 +1,4 @@
-"""Verifiers of eigenvectors of the Laplacian."""
+"""Verifiers of eigenvectors of the Laplacian, by residuals and by eigenvalues that NumPy and SciPy compute."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, components_of, edges_of, verifier, vertex_answer
 
-DENSE = 1000  # vertices of graphs whose eigenvalues are all computed
+DENSE = 1000  # largest number of vertices for which a dense matrix is diagonalized
 
 
 @verifier("shares")
@@ -48,7 +48,7 @@ def spectral_embedding(
         )
     laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
     exact = (x * (laplacian @ x)).sum(axis=0)
-    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # both overflow float64
+    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # both eigenvalues overflow float64
     eigenvalues = np.where(beyond, exact, np.ldexp(eigenvalues, -exponent))
     if not (np.isfinite(x).all() and np.isfinite(eigenvalues).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")
@@ -94,7 +94,11 @@ def fiedler_vector(
 
 
 def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Array, int]:
-    """Return the Laplacian as a sparse matrix, its known eigenvector, and the binary exponent of its divisor."""
+    """Return the Laplacian as a sparse matrix, its known eigenvector of the eigenvalue 0, and an exponent.
+
+    The matrix was divided by 2 to the power of the exponent, so that large weights do not overflow. The eigenvector
+    has length 1.
+    """
     from scipy.sparse import diags_array
 
     edges = edges_of(graph)
@@ -112,7 +116,7 @@ def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Ar
 
 
 def _smallest(laplacian: Any, known: Array, k: int) -> Array:
-    """Return the k smallest eigenvalues besides the known one."""
+    """Return the k smallest eigenvalues besides the eigenvalue 0 of the known eigenvector."""
     if laplacian.shape[0] <= DENSE:
         dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
         smallest: Array = np.linalg.eigvalsh(dense)[:k]

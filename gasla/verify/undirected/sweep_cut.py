@@ -1,4 +1,4 @@
-"""Verifier of PageRank-Nibble: the residual that its scores leave, and the conductance of every prefix of the sweep."""
+"""Verifier of PageRank-Nibble. It checks the residual that the scores leave, and the conductance of every prefix."""
 
 from typing import Any
 
@@ -57,7 +57,11 @@ def pagerank_nibble(
 def _check_residual(
     edges: Edges, weight: Array, degree: Array, source: int, score: Array, retained: float, epsilon: float
 ) -> None:
-    """Verify the residual: the initial residual of the source, minus scores, plus what was sent along edges."""
+    """Verify that no vertex has a residual large enough to push.
+
+    The residual of a vertex is its initial residual (1 for the source) minus what it pushed, plus what its neighbors
+    sent. Scores determine it, since a push adds the fraction `retained` of what is pushed to the score of the vertex.
+    """
     sent = score / np.where(degree > 0, degree, 1)
     arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
     residual = (np.arange(edges.n) == source) - (score - (1 - retained) * arrived) / retained
@@ -70,7 +74,10 @@ def _check_residual(
 
 
 def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
-    """Return all vertices with a score: first the community, then the rest, by decreasing score over degree."""
+    """Return all vertices that have a score, first the community and then the rest by decreasing score over degree.
+
+    Verify that the community consists of different vertices with scores, in this order, too.
+    """
     if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
         raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
     inside = (vertices >= 0) & (vertices < len(score))
@@ -91,9 +98,10 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
 
 
 def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
-    """Return the conductance of each prefix: an edge is cut from the position of its first end to that of its second.
+    """Return the conductance of each prefix of the order of vertices.
 
-    Sums are taken from the side of smaller volume, to avoid rounding errors of the larger side.
+    An edge is cut by all prefixes that end between its first and its second vertex. Sums are taken from the side of
+    smaller volume, to avoid the larger rounding errors of the other side.
     """
     place = np.full(edges.n, len(order))
     place[order] = np.arange(len(order))
@@ -108,13 +116,13 @@ def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> A
 
 
 def _check_best(conductances: Array, count: int, conductance: float) -> None:
-    least = int(np.argmin(conductances))
-    own = conductances[count - 1]
-    if np.isnan(conductance) and own == np.inf:
-        own = conductance = np.inf
-    if not abs(own - conductance) <= 1e-9 * (1 + abs(own)) and not own == conductance == np.inf:
-        raise VerificationError(f"the community has conductance {own:g}, not {conductance:g}")
-    if conductances[least] < own - 1e-9:
+    best = int(np.argmin(conductances))
+    answer = conductances[count - 1]
+    if np.isnan(conductance) and answer == np.inf:
+        answer = conductance = np.inf
+    if not abs(answer - conductance) <= 1e-9 * (1 + abs(answer)) and not answer == conductance == np.inf:
+        raise VerificationError(f"the community has conductance {answer:g}, not {conductance:g}")
+    if conductances[best] < answer - 1e-9:
         raise VerificationError(
-            f"the first {least + 1} vertices have conductance {conductances[least]:g}; expected no less than {own:g}"
+            f"the first {best + 1} vertices have conductance {conductances[best]:g}; expected no less than {answer:g}"
         )

@@ -1,4 +1,7 @@
-"""Verifier of minimum spanning forests: no edge is lighter than the heaviest edge on the path between its ends."""
+"""Verifiers of minimum spanning forests and Steiner trees.
+
+In a minimum spanning forest, no edge of the graph is lighter than the heaviest edge on the path between its ends.
+"""
 
 from typing import Any, NamedTuple
 
@@ -19,11 +22,11 @@ from gasla.verify._common import (
     verifier,
 )
 
-SOME = 1 << 20  # edges per block
+BLOCK = 1 << 20  # how many edges are verified at once, to bound memory
 
 
 class Steps(NamedTuple):
-    """Ancestors in a forest by powers of two, and the heaviest edges on the paths to them."""
+    """Ancestors in a forest 1, 2, 4, ... steps up, and the heaviest edges on the paths to these ancestors."""
 
     depth: Array
     ups: list[Array]
@@ -52,10 +55,10 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
         raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
     require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
     require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is a duplicate")
-    parent, up = _rooted(graph.n, src[taken], dst[taken], weight[taken])
-    steps = _steps(parent, up)
-    for first in range(0, graph.m, SOME):
-        part = slice(first, first + SOME)
+    parent, up = _root_forest(graph.n, src[taken], dst[taken], weight[taken])
+    steps = _lift_forest(parent, up)
+    for first in range(0, graph.m, BLOCK):
+        part = slice(first, first + BLOCK)
         _check_edges(first, weight[part], src[part], dst[part], steps)
     chosen = weight[taken].tolist()
     is_float = weight.dtype.kind == "f"
@@ -113,19 +116,23 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
 
 def _spanning_weight(distances: Array) -> float:
     """Return the weight of a minimum spanning forest of a matrix of distances, by Prim's algorithm."""
-    left, total = np.full(len(distances), np.inf), 0.0
+    nearest, total = np.full(len(distances), np.inf), 0.0
     is_open = np.ones(len(distances), bool)
     for _ in range(len(distances)):
-        v = int(np.where(is_open, left, np.inf).argmin()) if np.isfinite(left[is_open]).any() else int(is_open.argmax())
-        total += left[v] if np.isfinite(left[v]) else 0.0
+        v = (
+            int(np.where(is_open, nearest, np.inf).argmin())
+            if np.isfinite(nearest[is_open]).any()
+            else int(is_open.argmax())
+        )
+        total += nearest[v] if np.isfinite(nearest[v]) else 0.0
         is_open[v] = False
-        left = np.minimum(left, distances[v])
+        nearest = np.minimum(nearest, distances[v])
     return total
 
 
 def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
-    """Verify a block of edges that starts at edge `first`."""
-    heaviest, is_joined = _heaviest(steps, src, dst)
+    """Verify for a block of edges, starting at edge `first`, that none is lighter than the path between its ends."""
+    heaviest, is_joined = _heaviest_on_paths(steps, src, dst)
     require(is_joined, lambda e: f"edge {first + e} joins vertices in different trees of the forest")
     require(
         (src == dst) | (heaviest <= weight),
@@ -133,34 +140,39 @@ def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps
     )
 
 
-def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
-    """Return the parent of each vertex, a root being its own, and the weight of the edge to it."""
+def _root_forest(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
+    """Return the parent of each vertex in a forest, and the weight of the edge to it. A root is its own parent."""
     from scipy.sparse.csgraph import breadth_first_order
 
     _, roots = np.unique(components_of(sparse(n, src, dst)), return_index=True)
     if len(src) != n - len(roots):
         raise VerificationError(f"{len(src)} edges make {len(roots)} trees of {n} vertices; some form a cycle")
-    whole = sparse(n + 1, np.append(src, np.full(len(roots), n)), np.append(dst, roots))  # vertex n joins all roots
+    # an added vertex, number n, joins all roots, so that one search reaches every tree
+    whole = sparse(n + 1, np.append(src, np.full(len(roots), n)), np.append(dst, roots))
     parent = breadth_first_order(whole, n, directed=False)[1][:n].astype(np.int64)
     up, below = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
     up[below] = weight
     return np.where(parent == n, np.arange(n), parent), up
 
 
-def _steps(parent: Array, up: Array) -> Steps:
-    """Return the depth of vertices, their ancestors 1, 2, 4, ... steps up, and the heaviest edge on the way."""
-    depth, over = np.where(parent == np.arange(len(parent)), 0, 1), parent
+def _lift_forest(parent: Array, up: Array) -> Steps:
+    """Return the depth of each vertex, its ancestors 1, 2, 4, ... steps up, and the heaviest edges on the paths to
+    them.
+
+    `parent` has the parent of each vertex, and `up` the weight of the edge to it.
+    """
+    depth, ancestor = np.where(parent == np.arange(len(parent)), 0, 1), parent
     ups, heavy = [parent], [up]
-    while (over != over[over]).any():
-        depth = depth + depth[over]
-        heavy.append(np.where(over == over[over], heavy[-1], np.maximum(heavy[-1], heavy[-1][over])))
-        over = over[over]
-        ups.append(over)
+    while (ancestor != ancestor[ancestor]).any():
+        depth = depth + depth[ancestor]
+        heavy.append(np.where(ancestor == ancestor[ancestor], heavy[-1], np.maximum(heavy[-1], heavy[-1][ancestor])))
+        ancestor = ancestor[ancestor]
+        ups.append(ancestor)
     return Steps(depth, ups, heavy)
 
 
-def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
-    """Return the heaviest edge on the path between pairs of vertices, and whether there is a path."""
+def _heaviest_on_paths(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
+    """Return the heaviest edge on the path between each two vertices src[i] and dst[i], and whether there is a path."""
     depth, ups, heavy = steps
     parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
